@@ -1,0 +1,18 @@
+"""Table ``runs``: a row per run of every system."""
+
+import pandas as pd
+
+from circlet import schema
+from circlet.analysis import gather
+from circlet.plan import SYSTEMS as _ALL
+from circlet.plan import Study
+
+SYSTEMS = ("constant_attention", "particles")
+LOGS = ("runs",)
+TABLES = ()
+
+
+def table(study: Study) -> pd.DataFrame:
+    """Seeds, outcome and cost of every run."""
+    columns = [field.name for field in schema.TABLES["runs"]]
+    return gather.per_run(gather.logs(study, "runs"), study, columns)

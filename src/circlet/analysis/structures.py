@@ -1,0 +1,69 @@
+"""Table ``structures``: circle or not, and grid imperfections (Mușat, appendix A)."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from circlet import io, schema
+from circlet.analysis import gather
+from circlet.plan import Study
+
+SYSTEMS = ("constant_attention", "particles")
+LOGS = ("embeddings",)
+TABLES = ("runs",)
+
+CIRCLE_THRESHOLD = 1.2
+
+
+def norm_ratio(embedding: np.ndarray) -> float:
+    """Largest over smallest distance of the embeddings (p, d) to the origin (algorithm 1)."""
+    norms = np.linalg.norm(embedding, axis=1)
+    return float(norms.max() / norms.min()) if norms.min() > 0 else np.inf
+
+
+def count_imperfections(embedding: np.ndarray) -> int:
+    """Pairs whose nearest other pair sum belongs to another class (algorithm 2).
+
+    Of equally near pair sums the first in lexicographic order counts.
+
+    Parameters
+    ----------
+    embedding
+        Shape (p, d).
+
+    Returns
+    -------
+    int
+        0 for a perfect grid, at most p (p + 1) / 2.
+    """
+    p = len(embedding)
+    pairs = np.array(list(itertools.combinations_with_replacement(range(p), 2)))
+    classes = pairs.sum(1) % p
+    sums = embedding[pairs].sum(1)
+    distances = ((sums[:, None] - sums[None]) ** 2).sum(2)
+    np.fill_diagonal(distances, np.inf)
+    return int((classes[distances.argmin(1)] != classes).sum())
+
+
+def table(study: Study) -> pd.DataFrame:
+    """Structure of every finished run at its last step."""
+    runs = io.read_table(study, "runs").set_index("run_id")
+    finished = set(runs.index[runs["status"] == "finished"])
+    rows = []
+    for run_id, frame in gather.logs(study, "embeddings", final=True).groupby("run_id", sort=False):
+        if run_id not in finished:
+            continue
+        embedding = np.stack(frame["vector"]).astype(np.float64)
+        ratio = norm_ratio(embedding)
+        rows.append(
+            frame.iloc[0].to_dict()
+            | {
+                "norm_ratio": ratio,
+                "is_circle": ratio < CIRCLE_THRESHOLD,
+                "imperfections": count_imperfections(embedding),
+                "validation_accuracy": runs.loc[run_id, "test_accuracy"],
+            }
+        )
+    columns = [field.name for field in schema.TABLES["structures"]]
+    return gather.per_run(pd.DataFrame(rows), study, columns)

@@ -1,0 +1,150 @@
+"""The command line: a subcommand per kind of job, and plan, status and scorecard to look."""
+
+import argparse
+import importlib
+import json
+import logging
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from circlet import products, view
+from circlet.errors import CircletError, ConfigError
+from circlet.plan import Study
+
+log = logging.getLogger("circlet")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m circlet", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, text: str, function) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(function=function)
+        which = sub.add_mutually_exclusive_group()
+        which.add_argument("--configfile", default="config/config.yaml", help="default: %(default)s")
+        which.add_argument("--study", metavar="JSON", help="the config itself, as JSON")
+        sub.add_argument("--log", type=Path, help="also write messages to this file")
+        return sub
+
+    command("plan", "list experiments, points, runs, blocks and expected cost", show_plan)
+    command("status", "count planned, done and failed runs of each experiment", show_status)
+    command("scorecard", "print the scorecard against the papers", show_scorecard)
+    sub = command("run", "run every block of the study here, and write the logs", run_blocks)
+    sub.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    sub = command("table", "make one table", make_table)
+    sub.add_argument("name")
+    sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
+    sub.add_argument("name")
+    command("report", "write the report page", make_report)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run a subcommand; what a user can mend is one line and exit status 1."""
+    arguments = _parser().parse_args(argv)
+    _start_logging(arguments.log)
+    try:
+        arguments.function(arguments)
+    except CircletError as error:
+        log.error("error: %s", error)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        log.error("error: interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)  # the reader, as in `| head`, has seen enough
+    except Exception as error:
+        log.error("%s", traceback.format_exc())
+        log.error("error: a bug, please report it: %s: %s", type(error).__name__, error)
+        sys.exit(2)
+
+
+def _start_logging(path: Path | None) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handlers.append(logging.FileHandler(path, mode="w"))
+        except OSError as error:
+            sys.exit(f"error: {path}: cannot be written: {error.strerror}")
+    logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
+
+
+def _study(arguments: argparse.Namespace) -> Study:
+    if arguments.study is None:
+        return Study.read(arguments.configfile)
+    try:
+        return Study(json.loads(arguments.study))
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"--study: not JSON: {error}") from None
+
+
+def show_plan(arguments: argparse.Namespace) -> None:
+    """Print what the study will do."""
+    print(view.plan(_study(arguments)))
+
+
+def show_status(arguments: argparse.Namespace) -> None:
+    """Print how far the study is."""
+    print(view.status(_study(arguments)))
+
+
+def show_scorecard(arguments: argparse.Namespace) -> None:
+    """Print the scorecard and where the report is."""
+    print(view.scorecard(_study(arguments)))
+
+
+def run_blocks(arguments: argparse.Namespace) -> None:
+    """Run all blocks of the study, one after another."""
+    from circlet.training import loop
+
+    for block in _study(arguments).blocks:
+        loop.run_block(block, arguments.device, _Progress(block))
+
+
+class _Progress:
+    """Says where a block is: after 5 s, then every 10 s, and at its end."""
+
+    def __init__(self, block):
+        self.name = f"{block.point.experiment}/{block.point.name}/{block.name}"
+        self.runs = block.count
+        self.started = time.monotonic()
+        self.next = self.started + 5
+
+    def __call__(self, done: int, steps: int) -> None:
+        now = time.monotonic()
+        spent = now - self.started
+        if done == steps:
+            log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, steps, spent)
+        elif done and now >= self.next:
+            self.next = now + 10
+            left = spent / done * (steps - done)
+            log.info("%s: step %d of %d, about %.0f s left", self.name, done, steps, left)
+
+
+def _require(kind: str, name: str, study: Study) -> None:
+    known = [product.name for product in getattr(products, kind)(study)]
+    if name not in known:
+        raise ConfigError(f"the study yields no {kind[:-1]} {name!r} (it yields: {', '.join(known)})")
+
+
+def make_table(arguments: argparse.Namespace) -> None:
+    """Make one table from logs and other tables."""
+    from circlet import analysis
+
+    analysis.make(arguments.name, _study(arguments))
+
+
+def make_figure(arguments: argparse.Namespace) -> None:
+    """Draw one figure from tables."""
+    from circlet import figures
+
+    figures.make(arguments.name, _study(arguments))
+
+
+def make_report(arguments: argparse.Namespace) -> None:
+    """Write the report page from tables and figures."""
+    importlib.import_module("circlet.pages.report").make(_study(arguments))

@@ -1,0 +1,98 @@
+"""Read and check a study's config: strict YAML, then the JSON schema with its defaults."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import relevance
+
+from circlet.errors import ConfigError
+
+SCHEMA = Path(__file__).parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML that refuses a key given twice, instead of silently keeping the last."""
+
+
+def _unique_keys(loader: _StrictLoader, node: yaml.MappingNode) -> dict:
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    for key in keys:
+        if keys.count(key) > 1:
+            line = node.start_mark.line + 1
+            raise ConfigError(f"{loader.name}: {key!r} is given twice in the block at line {line}")
+    return loader.construct_mapping(node, deep=True)
+
+
+_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_keys)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read one config file; raises ConfigError if it is missing, no YAML, or repeats a key."""
+    try:
+        with Path(path).open(encoding="utf-8") as stream:
+            config = yaml.load(stream, Loader=_StrictLoader)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(config, dict):
+        raise ConfigError(f"{path}: a config is a mapping of keys, see config/README.md")
+    return config
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a config."""
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+
+
+def _explain(error, prefix: str) -> str:
+    """One line for one schema error: the key, what is wrong, and what would be right."""
+    key = ".".join([prefix, *map(str, error.absolute_path)]).strip(".")
+    match error.validator:
+        case "additionalProperties":
+            unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
+            known = ", ".join(sorted(error.schema.get("properties", {})))
+            text = f"unknown key {', '.join(map(repr, unknown))} (known: {known})"
+        case "pattern" if key.rsplit(".", 1)[-1] == "experiments":
+            text = f"{error.instance!r} is no name (lower-case letters, digits and underscores)"
+        case "minProperties" | "minItems":
+            text = "is empty"
+        case _:
+            text = error.message
+    return f"{key}: {text}" if key else text
+
+
+def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
+    """A copy of an instance with the schema's defaults filled in.
+
+    Raises ConfigError with the most relevant violation, as one line that names the key.
+    """
+    validator = Draft202012Validator(schema)
+    errors = sorted(validator.iter_errors(instance), key=relevance)
+    if errors:
+        raise ConfigError(_explain(errors[-1], prefix))
+    return _fill(copy.deepcopy(instance), schema, schema)
+
+
+def _fill(instance: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[-1]] | schema
+    if isinstance(instance, dict):
+        for key, sub in schema.get("properties", {}).items():
+            if "default" in sub:
+                instance.setdefault(key, copy.deepcopy(sub["default"]))
+            if key in instance:
+                instance[key] = _fill(instance[key], sub, root)
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict):
+            for key in instance.keys() - schema.get("properties", {}).keys():
+                instance[key] = _fill(instance[key], others, root)
+    return instance
+
+
+def validate(config: dict[str, Any]) -> dict[str, Any]:
+    """A config with all defaults filled in; raises ConfigError naming the offending key."""
+    return check(config, schema())

@@ -1,0 +1,117 @@
+"""Parquet in and out: a file is whole or absent, and says what made it."""
+
+import contextlib
+import json
+import os
+import platform
+import subprocess
+import uuid
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from circlet import schema, source
+from circlet.errors import LogError
+from circlet.plan import Block, Study
+
+_FOOTER = b"circlet"
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary name beside a path; it takes the path's place when the block ends well.
+
+    Whatever goes wrong, no half-written file is left, under either name. An OSError (full disk,
+    read-only folder) becomes a LogError that names the path.
+    """
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def provenance() -> dict[str, Any]:
+    """What a footer says of the code and the machine: commit, versions, interpreter."""
+    try:
+        described = subprocess.run(
+            ["git", "-C", str(source.PACKAGE), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        described = None  # no git, or not a checkout
+    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow", "scikit-learn")
+    return {
+        "commit": described,
+        "versions": {name: version(name) for name in packages},
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
+    """Write a Parquet file whole or not at all, with a JSON footer; raises LogError."""
+    metadata = (table.schema.metadata or {}) | {_FOOTER: json.dumps(footer).encode()}
+    with atomic(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def footer(path: Path) -> dict[str, Any]:
+    """The JSON footer of a file; raises LogError if the file is missing or damaged."""
+    with _reading(path):
+        metadata = pq.read_schema(path).metadata or {}
+        return json.loads(metadata[_FOOTER])
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise LogError(f"{path}: is missing; run snakemake to make it") from None
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from None
+
+
+def read_table(study: Study, name: str) -> pd.DataFrame:
+    """A table of the study; raises LogError if it is missing or damaged."""
+    path = study.table(name)
+    with _reading(path):
+        return pq.read_table(path).to_pandas()
+
+
+def read_log(block: Block, kind: str) -> pd.DataFrame:
+    """One log of one block, as its schema says.
+
+    Raises LogError if the file is missing or damaged, if it was made with other settings than
+    the plan's, or by another version of the system: such numbers are never averaged in.
+    """
+    path = block.log(kind)
+    made_with = footer(path).get("spec")
+    planned = json.loads(block.point.spec)
+    if made_with != planned:
+        differing = [k for k in planned if (made_with or {}).get(k) != planned[k]]
+        raise LogError(
+            f"{path}: was made with another {', '.join(differing)} than the config has now; "
+            "delete its folder and run again"
+        )
+    with _reading(path):
+        frame = pq.read_table(path, schema=schema.LOGS[kind]).to_pandas()
+    if kind == "runs" and sorted(frame["seed"]) != list(block.seeds):
+        raise LogError(f"{path}: does not hold the seeds {block.name}; delete it and run again")
+    return frame

@@ -1,0 +1,309 @@
+"""The plan of a study: every run, block and path, as a pure function of the config.
+
+Paths are readable, canonical (0.30 is 0.3) and stable: more seeds, values or experiments never
+rename what exists. Nothing here looks at the disk, and nobody else invents a path.
+"""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from circlet import config as configuration
+from circlet import source
+from circlet.errors import ConfigError
+from circlet.seeds import Seeds
+
+SYSTEMS = tuple(source.modules("systems"))
+
+
+def declared(system: str) -> dict[str, Any]:
+    """What a system's file declares: VERSION, PARAMETERS, LOGS, FLOPS_PER_STEP."""
+    return source.literals(f"circlet.systems.{system}")
+
+
+def canonical(value: Any) -> str:
+    """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
+    return format(value, ".15g") if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Block:
+    """An aligned range of seeds of one point: one job, one tensor program, one log folder."""
+
+    point: "Point"
+    first: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Folder name: ``00000-00049``, first and last seed."""
+        return f"{self.first:05d}-{self.first + self.count - 1:05d}"
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of its runs."""
+        return range(self.first, self.first + self.count)
+
+    def log(self, kind: str) -> Path:
+        """Path of one of its logs."""
+        return self.point.folder / f"seeds_{self.name}" / f"{kind}.parquet"
+
+    @property
+    def logs(self) -> list[Path]:
+        """Paths of all its logs."""
+        return [self.log(kind) for kind in self.point.logs]
+
+    @property
+    def job_log(self) -> Path:
+        """Text log of the job that makes it."""
+        point = self.point
+        return point.results / "job_logs" / point.experiment / point.name / f"seeds_{self.name}.log"
+
+    @property
+    def study(self) -> str:
+        """Config of the study that is just this block, as canonical JSON: what its job runs.
+
+        It names nothing of the other blocks, so that adding some changes no job that is done.
+        """
+        point = self.point
+        settings = {k: v for k, v in point.settings.items() if k != "cases"} | {
+            "parameters": {k: v for k, v in point.parameters.items() if k not in point.varied},
+            "sweep": {k: [v] for k, v in point.parameters.items() if k in point.varied},
+            "seeds": point.settings["seeds"] | {"first": self.first, "count": self.count},
+        }
+        config = {"results": str(point.results), "experiments": {point.experiment: settings}}
+        return json.dumps(config, sort_keys=True)
+
+    @property
+    def cost(self) -> float:
+        """Expected floating-point operations."""
+        flops = declared(self.point.system)["FLOPS_PER_STEP"]
+        # A formula of the parameters, written as text in the system's file so that the plan can
+        # cost a study without importing torch. It is our own source, not the user's.
+        per_step = eval(flops, {"__builtins__": {}}, dict(self.point.parameters))
+        return per_step * self.point.steps * self.count
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of parameters of an experiment."""
+
+    experiment: str
+    system: str
+    parameters: dict[str, Any]
+    settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
+    results: Path
+    varied: frozenset[str]  # parameters that the experiment varies
+
+    @property
+    def name(self) -> str:
+        """Folder name: labelled parameters always, others where they vary."""
+        schemas = declared(self.system)["PARAMETERS"]
+        return "_".join(
+            schemas[key].get("label", key) + canonical(value)
+            for key, value in self.parameters.items()
+            if key in self.varied or "label" in schemas[key]
+        )
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """Kinds of logs that a block of this point has."""
+        return declared(self.system)["LOGS"]
+
+    @property
+    def folder(self) -> Path:
+        """Folder of its blocks."""
+        return self.results / "logs" / self.experiment / self.name
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of a run."""
+        return self.settings["steps"]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its blocks, in the order of seeds."""
+        seeds, size = self.settings["seeds"], self.settings["block"]
+        return [
+            Block(self, first, size)
+            for first in range(seeds["first"], seeds["first"] + seeds["count"], size)
+        ]
+
+    def seeds(self, seed: int) -> Seeds:
+        """The three seeds of the run with a given seed."""
+        fixed = self.settings["seeds"]
+        return Seeds(
+            *(seed if fixed[k] is None else fixed[k] for k in ("embedding", "network", "data"))
+        )
+
+    def run_id(self, seed: int) -> str:
+        """Identity of a run across the study."""
+        return f"{self.experiment}/{self.name}/s{seed:05d}"
+
+    @property
+    def spec(self) -> str:
+        """All that determines the numbers of a run, as canonical JSON: the identity of its log."""
+        fixed = {k: v for k, v in self.settings["seeds"].items() if k not in ("first", "count")}
+        return json.dumps(
+            {
+                "system": self.system,
+                "version": declared(self.system)["VERSION"],
+                "parameters": self.parameters,
+                "steps": self.steps,
+                "dtype": self.settings["dtype"],
+                "seeds": fixed,
+                "log": self.settings["log"],
+            },
+            sort_keys=True,
+        )
+
+
+class Study:
+    """A validated config and all that follows from it."""
+
+    def __init__(self, config: dict[str, Any]):
+        self.config = configuration.validate(config)
+        self.results = Path(self.config["results"])
+        self.reproduce: dict[str, str] = self.config["reproduce"]
+        self._check()
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Study":
+        """The study of one config file; errors name the file."""
+        try:
+            return cls(configuration.read(path))
+        except ConfigError as error:
+            text = str(error)
+            raise ConfigError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+    @property
+    def systems(self) -> list[str]:
+        """Systems of the study, in the order of the config."""
+        return list(dict.fromkeys(e["system"] for e in self.config["experiments"].values()))
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """All points, in the order of the config."""
+        return [
+            point
+            for name, settings in self.config["experiments"].items()
+            for point in self._points(name, settings)
+        ]
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All blocks."""
+        return (block for point in self.points for block in point.blocks)
+
+    def experiment(self, name: str) -> list[Point]:
+        """Points of one experiment."""
+        return [point for point in self.points if point.experiment == name]
+
+    def point(self, experiment: str, name: str) -> Point:
+        """One point by its experiment and name; KeyError if there is none."""
+        return self._by_name[experiment, name]
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], Point]:
+        return {(point.experiment, point.name): point for point in self.points}
+
+    def table(self, name: str) -> Path:
+        """Path of a table."""
+        return self.results / "tables" / f"{name}.parquet"
+
+    def part(self, experiments: Iterable[str], roles: Iterable[str] = ()) -> "Study":
+        """The study of some of its experiments and roles."""
+        chosen, kept_roles = set(experiments), set(roles)
+        every = self.config["experiments"]
+        part = object.__new__(Study)  # no checks: the whole has passed them
+        part.results = self.results
+        part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
+        part.config = {
+            "results": str(self.results),
+            "reproduce": part.reproduce,
+            "experiments": {k: v for k, v in every.items() if k in chosen},
+        }
+        return part
+
+    def of_systems(self, systems: Iterable[str]) -> list[str]:
+        """Names of the experiments with one of these systems."""
+        return [k for k, v in self.config["experiments"].items() if v["system"] in set(systems)]
+
+    @property
+    def json(self) -> str:
+        """The config as canonical JSON, as commands take it."""
+        return json.dumps(self.config, sort_keys=True)
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Parameters of all systems of the study with their schemas, in the order declared."""
+        merged: dict[str, dict[str, Any]] = {}
+        for system in self.systems:
+            merged |= declared(system)["PARAMETERS"]
+        return merged
+
+    def _points(self, experiment: str, settings: dict[str, Any]) -> list[Point]:
+        system, sweep = settings["system"], settings["sweep"]
+        parameters = declared(system)["PARAMETERS"]
+        schema = {"type": "object", "additionalProperties": False, "properties": parameters}
+        points = {}
+        where = f"experiments.{experiment}"
+        for case in settings.get("cases", [{}]):
+            for values in itertools.product(*sweep.values()):
+                given = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
+                full = configuration.check(given, schema, f"{where}.parameters")
+                typed = {
+                    name: float(full[name]) if parameters[name]["type"] == "number" else full[name]
+                    for name in parameters
+                }
+                varied = frozenset({*sweep, *case})
+                point = Point(experiment, system, typed, settings, self.results, varied)
+                if point.name in points:
+                    raise ConfigError(f"{where}: the point {point.name} is listed twice")
+                points[point.name] = point
+        return list(points.values())
+
+    def _check(self) -> None:
+        """Rules across keys, which a schema cannot say; raises ConfigError."""
+        for name, settings in self.config["experiments"].items():
+            where = f"experiments.{name}"
+            if settings["system"] not in SYSTEMS:
+                raise ConfigError(
+                    f"{where}.system: no system {settings['system']!r} (there are: "
+                    f"{', '.join(SYSTEMS)})"
+                )
+            varied = [set(settings["sweep"])] + [set(case) for case in settings.get("cases", [])]
+            for key in set().union(*varied):
+                if key in settings["parameters"]:
+                    raise ConfigError(f"{where}: {key!r} is both a parameter and swept")
+                if key in settings["sweep"] and any(key in case for case in varied[1:]):
+                    raise ConfigError(f"{where}: {key!r} is both in sweep and in cases")
+            for key in ("count", "first"):
+                if settings["seeds"][key] % settings["block"]:
+                    raise ConfigError(
+                        f"{where}.seeds.{key}: {settings['seeds'][key]} is not a multiple of the "
+                        f"block of {settings['block']} seeds; set `block` to a divisor"
+                    )
+            for kind, schedule in settings["log"].items():
+                late = [step for step in schedule.get("at", []) if step > settings["steps"]]
+                if late:
+                    raise ConfigError(
+                        f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} "
+                        "steps of a run"
+                    )
+        for role, name in self.reproduce.items():
+            if name not in self.config["experiments"]:
+                raise ConfigError(f"reproduce.{role}: there is no experiment {name!r}")
+        _ = self.points  # checks every point's parameters
+
+
+def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:
+    """Sorted steps that a schedule names, the first and the last step among them."""
+    chosen = {0, steps, *schedule.get("at", [])}
+    if "every" in schedule:
+        chosen |= set(range(0, steps + 1, schedule["every"]))
+    return sorted(chosen)

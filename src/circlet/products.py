@@ -1,0 +1,99 @@
+"""The tables and figures of a study: what each is made from, as its own module declares.
+
+A module of ``analysis`` or ``figures`` that declares ``TABLES`` makes one product, of its own
+name, from the inputs in these literals:
+
+``TABLES``
+    tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
+``LOGS``, ``SYSTEMS``
+    (tables only) logs that it reads, of the experiments with one of these systems;
+``ROLES``
+    entries of the config's ``reproduce`` that must be there; ``OPTIONAL_ROLES`` may.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from circlet import source
+from circlet.plan import Study
+
+
+@dataclass(frozen=True)
+class Product:
+    """A table or a figure of a study."""
+
+    name: str
+    module: str
+    study: Study  # the part of the study that it depends on
+    inputs: list[Path]
+    outputs: list[Path]
+
+    @property
+    def code(self) -> str:
+        """Fingerprint of the code that makes it."""
+        return source.digest(self.module)
+
+    @property
+    def job_log(self) -> Path:
+        """Text log of the job that makes it."""
+        kind = self.module.split(".")[1]
+        return self.study.results / "job_logs" / kind / f"{self.name}.log"
+
+
+@cache
+def _declared(package: str) -> dict[str, dict]:
+    found = {name: source.literals(f"circlet.{package}.{name}") for name in source.modules(package)}
+    return {name: literals for name, literals in found.items() if "TABLES" in literals}
+
+
+def _possible(package: str, name: str, study: Study, made: set[str]) -> bool:
+    """Whether the study has what a product needs, given the tables that it has."""
+    declared = _declared(package)[name]
+    return (
+        set(declared.get("ROLES", ())) <= set(study.reproduce)
+        and set(declared["TABLES"]) <= made
+        and (not declared.get("LOGS") or bool(study.of_systems(declared["SYSTEMS"])))
+    )
+
+
+def _made(study: Study) -> set[str]:
+    """Names of the tables that the study yields."""
+    made: set[str] = set()
+    while new := {n for n in _declared("analysis") if _possible("analysis", n, study, made)} - made:
+        made |= new
+    return made
+
+
+def _product(package: str, name: str, study: Study, made: set[str]) -> Product:
+    declared = _declared(package)[name]
+    wanted = (*declared.get("ROLES", ()), *declared.get("OPTIONAL_ROLES", ()))
+    roles = [role for role in wanted if role in study.reproduce]
+    experiments = {study.reproduce[role] for role in roles}
+    part = study.part(experiments.union(study.of_systems(declared.get("SYSTEMS", ()))), roles)
+    logs = [
+        block.log(kind)
+        for block in (part.blocks if declared.get("LOGS") else ())
+        for kind in declared["LOGS"]
+        if kind in block.point.logs
+    ]
+    optional = [table for table in declared.get("OPTIONAL_TABLES", ()) if table in made]
+    if package == "analysis":
+        outputs = [study.table(name)]
+    else:
+        outputs = [study.results / "figures" / f"{name}.{end}" for end in ("svg", "png")]
+    inputs = logs + [study.table(table) for table in (*declared["TABLES"], *optional)]
+    return Product(name, f"circlet.{package}.{name}", part, inputs, outputs)
+
+
+def tables(study: Study) -> list[Product]:
+    """All tables that the study yields."""
+    made = _made(study)
+    return [_product("analysis", name, study, made) for name in sorted(made)]
+
+
+def figures(study: Study) -> list[Product]:
+    """All figures that the study yields."""
+    made = _made(study)
+    possible = (n for n in _declared("figures") if _possible("figures", n, study, made))
+    return [_product("figures", name, study, made) for name in possible]

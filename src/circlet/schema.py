@@ -1,0 +1,167 @@
+"""The contract of all files: columns, types, units and meaning of every log and table.
+
+A run is named by its keys: ``experiment, system, run_id`` and its parameters as typed columns.
+Accuracies are shares in 0..1 in logs and per-run tables, and per cent where a published table
+prints per cent. ``x_low`` and ``x_high`` are the ends of the 95 % interval of ``x``.
+"""
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.errors import LogError
+
+PARAMETER_TYPES = {
+    "integer": pa.int32(),
+    "number": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+}
+
+
+def column(name: str, type: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
+    """A column with its meaning and unit, kept in the Parquet file."""
+    return pa.field(name, type, metadata={"meaning": meaning, "unit": unit})
+
+
+_SEED = column("seed", pa.int32(), "seed of the run")
+_STEP = column("step", pa.int32(), "steps done; 0 is before the first")
+
+_OUTCOME = [
+    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    column("network_seed", pa.int64(), "seed of the initial network"),
+    column("data_seed", pa.int64(), "seed of the train/test split"),
+    column("steps", pa.int32(), "steps done"),
+    column("status", pa.string(), "finished, or diverged (a value is not finite)"),
+    column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
+    column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
+    column("train_accuracy", pa.float32(), "share of the train set that is right", "0..1"),
+    column("test_accuracy", pa.float32(), "share of the test set that is right", "0..1"),
+    column("seconds", pa.float32(), "share of its block's computing time", "s"),
+    column("device", pa.string(), "cpu, or the name of the GPU"),
+    column("dtype", pa.string(), "float32 or float64"),
+]
+
+LOGS: dict[str, pa.Schema] = {
+    "runs": pa.schema([_SEED, *_OUTCOME]),
+    "curves": pa.schema(
+        [_SEED, _STEP, *(f for f in _OUTCOME if f.name.startswith(("train_", "test_")))]
+    ),
+    "signals": pa.schema(
+        [
+            _SEED,
+            _STEP,
+            column("frequency", pa.int16(), "k, 1..(p-1)//2"),
+            column("signal", pa.float32(), "norm of the Fourier coefficient F_k"),
+        ]
+    ),
+    "embeddings": pa.schema(
+        [
+            _SEED,
+            _STEP,
+            column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
+            column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
+        ]
+    ),
+    "parameters": pa.schema(
+        [
+            _SEED,
+            _STEP,
+            column("name", pa.string(), "name of the weight or bias"),
+            column("shape", pa.list_(pa.int32()), "its shape"),
+            column("values", pa.list_(pa.float32()), "its values, row by row"),
+        ]
+    ),
+}
+
+_COUNTS = [
+    column("n_runs", pa.int32(), "finished runs behind the row"),
+    column("n_planned", pa.int32(), "runs planned"),
+]
+
+
+def _estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
+    return [
+        column(name, pa.float64(), meaning, unit),
+        column(f"{name}_low", pa.float64(), f"{name}: lower end of the 95 % interval", unit),
+        column(f"{name}_high", pa.float64(), f"{name}: upper end of the 95 % interval", unit),
+    ]
+
+
+_SAMPLE = column("sample", pa.string(), "first_100 (as many as the paper has) or all seeds")
+
+TABLES: dict[str, list[pa.Field]] = {
+    "runs": _OUTCOME,
+    "structures": [
+        column("seed", pa.int32(), "seed of the run"),
+        column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
+        column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
+        column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
+        column("validation_accuracy", pa.float64(), "null for particles", "0..1"),
+    ],
+    "table1": [
+        column("weight_decay", pa.float64(), "decoupled weight decay"),
+        _SAMPLE,
+        *_estimate("circles", "runs that end as circles"),
+        *_estimate("circle_accuracy", "mean validation accuracy of circles", "%"),
+        column("circle_accuracy_sd", pa.float64(), "its standard deviation over runs", "%"),
+        column("non_circles", pa.int32(), "runs that do not"),
+        *_estimate("non_circle_accuracy", "mean validation accuracy of the others", "%"),
+        column("non_circle_accuracy_sd", pa.float64(), "its standard deviation over runs", "%"),
+        *_estimate("imperfections", "mean imperfections of non-circles"),
+        *_estimate("correlation", "Pearson r of imperfections and accuracy of non-circles"),
+        *_COUNTS,
+    ],
+    "table2": [
+        column("f_a", pa.float64(), "strength of the alignment force"),
+        _SAMPLE,
+        *_estimate("circles", "runs that end as circles"),
+        column("grids", pa.int32(), "runs that do not"),
+        *_estimate("imperfections", "mean imperfections of grids"),
+        *_COUNTS,
+    ],
+    "scorecard": [
+        column("claim", pa.string(), "identifier of the claim"),
+        column("paper", pa.string(), "musat, ..."),
+        column("source", pa.string(), "table, figure or section"),
+        column("statement", pa.string(), "what is claimed"),
+        column("published", pa.float64(), "published value; null if the claim is in words"),
+        *_estimate("measured", "our value")[:1],
+        column("low", pa.float64(), "lower end of its 95 % interval"),
+        column("high", pa.float64(), "upper end of its 95 % interval"),
+        *_COUNTS,
+        column("verdict", pa.string(), "reproduced, deviates or not_run"),
+        column("z", pa.float64(), "difference over the standard error of the difference"),
+        column("note", pa.string(), "why a claim was not run"),
+        column("table", pa.string(), "table that the measured value is in"),
+    ],
+}
+
+
+def keys(parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:
+    """Key columns of a table of runs: experiment, system, run_id and the parameters."""
+    return [
+        column("experiment", pa.string(), "name in the config"),
+        column("system", pa.string(), "what was trained or simulated"),
+        column("run_id", pa.string(), "experiment/point/seed, unique in the study"),
+        *(
+            column(name, PARAMETER_TYPES[p["type"]], p["description"])
+            for name, p in parameters.items()
+        ),
+    ]
+
+
+def conform(frame: pd.DataFrame, fields: list[pa.Field], name: str) -> pa.Table:
+    """A frame as a table with exactly these columns, in this order and type.
+
+    Raises LogError if a column is missing or undeclared, or a value does not fit its type.
+    """
+    declared = [field.name for field in fields]
+    missing, extra = set(declared) - set(frame.columns), set(frame.columns) - set(declared)
+    if missing or extra:
+        raise LogError(f"{name}: missing columns {sorted(missing)}, undeclared {sorted(extra)}")
+    try:
+        return pa.Table.from_pandas(frame[declared], pa.schema(fields), preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise LogError(f"{name}: {error}") from error

@@ -1,0 +1,83 @@
+"""What a module of the package declares and what its code amounts to, read without importing it.
+
+The plan needs the version and the parameters of every system, and the workflow a fingerprint of
+every analysis and figure. Importing them would cost seconds of torch and matplotlib in every
+command and in every job, so both are read from the source.
+"""
+
+import ast
+import copy
+import functools
+import hashlib
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parent
+
+
+def _path(module: str) -> Path:
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@functools.cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(_path(module).read_text(encoding="utf-8"))
+
+
+def modules(package: str) -> list[str]:
+    """Names of the modules in a subpackage, sorted: ``modules("systems")``."""
+    return sorted(p.stem for p in (PACKAGE / package).glob("*.py") if p.stem != "__init__")
+
+
+@functools.cache
+def literals(module: str) -> dict[str, Any]:
+    """Upper-case constants of a module that are plain literals, by name."""
+    found = {}
+    for node in _tree(module).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name.isupper():
+                try:
+                    found[name] = ast.literal_eval(node.value)
+                except ValueError:  # computed, not a literal: not a declaration
+                    continue
+    return found
+
+
+def imports(module: str) -> set[str]:
+    """Modules of this package that a module imports anywhere in its text."""
+    found = set()
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return {m for m in found if m.split(".")[0] == "circlet" and _path(m).exists()}
+
+
+@functools.cache
+def _bare(module: str) -> str:
+    """Syntax of a module without comments, docstrings and layout."""
+    tree = copy.deepcopy(_tree(module))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body[0] = ast.Pass()
+    return ast.dump(tree)
+
+
+@functools.cache
+def digest(module: str) -> str:
+    """Fingerprint of the code of a module and of all that it imports from this package.
+
+    Comments, docstrings and layout do not count: editing them must not re-run anything.
+    """
+    seen, todo = set(), {module}
+    while todo:
+        name = todo.pop()
+        seen.add(name)
+        todo |= imports(name) - seen
+    text = "\n".join(f"{name} {_bare(name)}" for name in sorted(seen))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,43 @@
+"""The systems: equations, one file each, nothing else.
+
+A system's file declares, as plain literals that the plan reads without importing it,
+
+``VERSION``
+    raised whenever its numbers change; its runs are then made again;
+``PARAMETERS``
+    JSON schema of each parameter, with ``description`` and ``default``; a ``label`` puts the
+    parameter in the name of every point;
+``LOGS``
+    the logs that its runs have;
+``FLOPS_PER_STEP``
+    floating-point operations of a run per step, as a formula of the parameters;
+
+and defines
+
+``initial(parameters, seeds)``
+    the arrays of one run at step 0, by name, float64; one of them is ``embedding``, (p, d);
+``problem(parameters, seeds, dtype, device)``
+    what stays fixed during the runs of a block (splits, masks), for a list of seeds;
+
+and either, if it is trained,
+
+``gradients(weights, problem, out)``
+    write the gradient of the loss of every run into ``out``;
+``curves(weights, problem)``
+    losses and accuracies of every run;
+
+or, if it is simulated,
+
+``step(state, problem)``
+    advance the state of every run by one step, in place.
+
+Arrays of a block have the runs as their first axis.
+"""
+
+import importlib
+from types import ModuleType
+
+
+def load(name: str) -> ModuleType:
+    """The module of a system."""
+    return importlib.import_module(f"circlet.systems.{name}")

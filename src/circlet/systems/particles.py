@@ -1,0 +1,167 @@
+"""Particle model of the embeddings: clustering and alignment forces (Mușat, section 6).
+
+Particle i stands for the embedding of the number i. Every pair of numbers P = (i, j), i <= j, has
+the sum x_P = x_i + x_j; for two distinct pairs P and Q, with u = x_Q - x_P, the pair Q puts on
+both particles of P the force
+
+    same class:       g_a u/|u|    + f_a [x_P . x_Q > 0] x_Q/|x_Q|
+    different class: -g_r u/|u|^2  - f_a [x_P . x_Q > 0] x_Q/|x_Q|
+
+where the class is (i + j) mod p; i = j gets it twice. Couples of different class are weighted
+down so that both kinds weigh the same in total (1/18 at p = 17). A step moves the particles along
+the total force and restores zero mean and constant standard deviation. The paper leaves the step
+size, the standard deviation and the meaning of "constant variance" open; the defaults are the
+ones that reproduce its table 2 (README, "What the papers leave open").
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.seeds import Seeds
+
+VERSION = 1
+LOGS = ("runs", "signals", "embeddings")
+# About 20 operations and d-vectors for each couple of pairs.
+FLOPS_PER_STEP = "5 * (4 + d) * (p * (p + 1) // 2) ** 2"
+PARAMETERS = {
+    "p": {
+        "description": "Number of particles, the modulus; N in the paper.",
+        "type": "integer",
+        "minimum": 3,
+        "maximum": 200,
+        "default": 17,
+        "label": "p",
+    },
+    "d": {
+        "description": "Dimension of the space; D in the paper.",
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
+        "label": "d",
+    },
+    "f_a": {
+        "description": "Strength of the alignment force.",
+        "type": "number",
+        "minimum": 0,
+        "default": 1.0,
+        "label": "fa",
+    },
+    "g_a": {
+        "description": "Strength of the attraction between pair sums of the same class.",
+        "type": "number",
+        "minimum": 0,
+        "default": 1.0,
+    },
+    "g_r": {
+        "description": "Strength of the repulsion between pair sums of different classes.",
+        "type": "number",
+        "minimum": 0,
+        "default": 1.0,
+    },
+    "step_size": {
+        "description": "Distance moved per unit of force and step.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.002,
+    },
+    "std": {
+        "description": "Standard deviation of the positions, restored after every step.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.5,
+    },
+    "scaling": {
+        "description": (
+            "What the standard deviation is taken over: each coordinate by itself, or all "
+            "coordinates together."
+        ),
+        "type": "string",
+        "enum": ["per_coordinate", "global"],
+        "default": "per_coordinate",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Couplings:
+    """What acts between which pairs; n = p (p + 1) / 2 pairs."""
+
+    incidence: Tensor  # (n, p): how often a particle is in a pair, 0, 1 or 2
+    attraction: Tensor  # (n, n): g_a for distinct pairs of the same class, else 0
+    repulsion: Tensor  # (n, n): g_r times the weight for pairs of different class, else 0
+    alignment: Tensor  # (n, n): +f_a, or -f_a times the weight; 0 on the diagonal
+    step_size: float
+    std: float
+    over: tuple[int, ...]  # axes that the standard deviation is taken over
+
+
+def problem(
+    parameters: dict[str, Any],
+    seeds: list[Seeds],  # no part of it is random
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Couplings:
+    """The couplings, the same for all runs of a block."""
+    p = parameters["p"]
+    every = torch.tensor(list(itertools.combinations_with_replacement(range(p), 2)))
+    classes = every.sum(1) % p
+    alike = classes[:, None] == classes
+    same = alike & ~torch.eye(len(every), dtype=torch.bool)
+    weight = same.sum() / (~alike).sum()
+    move = {"dtype": dtype, "device": device}
+    return Couplings(
+        incidence=torch.nn.functional.one_hot(every, p).sum(1).to(**move),
+        attraction=(parameters["g_a"] * same).to(**move),
+        repulsion=(parameters["g_r"] * weight * ~alike).to(**move),
+        alignment=(parameters["f_a"] * (1.0 * same - weight * ~alike)).to(**move),
+        step_size=parameters["step_size"],
+        std=parameters["std"],
+        over=(1,) if parameters["scaling"] == "per_coordinate" else (1, 2),
+    )
+
+
+def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
+    """Positions of one run before the first step, standard normal and then scaled."""
+    x = seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))
+    x = x - x.mean(0)
+    scale = x.std(0 if parameters["scaling"] == "per_coordinate" else None)
+    return {"embedding": x * (parameters["std"] / scale)}
+
+
+def forces(positions: Tensor, couplings: Couplings) -> Tensor:
+    """Total force on every particle.
+
+    Parameters
+    ----------
+    positions
+        Shape (runs, p, d).
+    couplings
+        Strengths between the n pairs.
+
+    Returns
+    -------
+    Tensor
+        Shape (runs, p, d).
+    """
+    sums = couplings.incidence @ positions  # (runs, n, d)
+    u = sums.mT[:, :, None, :] - sums.mT[..., None]  # (runs, d, P, Q): x_Q - x_P
+    inverse = (u * u).sum(1).rsqrt_()
+    inverse.masked_fill_(inverse.isinf(), 0.0)  # coinciding sums have no direction: no force
+    along = couplings.attraction - couplings.repulsion * inverse
+    on_pair = torch.einsum("rdpq,rpq->rpd", u, along.mul_(inverse))
+    facing = (sums @ sums.mT) > 0
+    on_pair += (facing * couplings.alignment) @ torch.nn.functional.normalize(sums, dim=2)
+    return couplings.incidence.mT @ on_pair
+
+
+def step(state: dict[str, Tensor], couplings: Couplings) -> None:
+    """Move the particles of every run along their forces, then centre and scale, in place."""
+    x = state["embedding"]
+    x += couplings.step_size * forces(x, couplings)
+    x -= x.mean(1, keepdim=True)
+    x *= couplings.std / x.std(couplings.over, correction=0, keepdim=True)

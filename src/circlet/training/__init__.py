@@ -1,0 +1,1 @@
+"""West wing: run the blocks of a study and write their logs."""

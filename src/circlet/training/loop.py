@@ -1,0 +1,128 @@
+"""One loop for all systems: the runs of a block advance together, in one tensor program."""
+
+import json
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from circlet import io, source, systems
+from circlet.errors import CircletError
+from circlet.plan import Block, Point
+from circlet.seeds import Seeds
+from circlet.training.recorder import Recorder
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all) after every step."""
+
+
+def find_device(wanted: str) -> torch.device:
+    """The device that ``auto``, ``cpu`` or ``cuda`` means here; raises CircletError."""
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(wanted)
+
+
+def stacked(
+    runs: list[dict[str, np.ndarray]], dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The arrays of all runs in one tensor (runs, values), and views of it by name.
+
+    One tensor lets the optimiser take a step for all parameters of all runs in a single pass.
+    """
+    rows = [np.concatenate([array.ravel() for array in run.values()]) for run in runs]
+    flat = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
+    return flat, views(flat, {name: array.shape for name, array in runs[0].items()})
+
+
+def views(flat: Tensor, shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """Named views (runs, *shape) of the columns of a tensor (runs, values)."""
+    parts = flat.split([int(np.prod(shape)) for shape in shapes.values()], dim=1)
+    return {
+        name: part.view(len(flat), *shape)
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
+
+
+def stepper(
+    system: ModuleType,
+    parameters: dict[str, Any],
+    flat: Tensor,
+    state: dict[str, Tensor],
+    problem: Any,
+) -> Callable[[], None]:
+    """The function that advances all runs by one step, in place.
+
+    A trained system follows AdamW with decoupled weight decay, whose update is elementwise:
+    stacked runs are exactly the runs by themselves. A simulated system has its own step.
+    """
+    if not hasattr(system, "gradients"):
+        return lambda: system.step(state, problem)
+    flat.grad = torch.zeros_like(flat)
+    gradient = views(flat.grad, {name: view.shape[1:] for name, view in state.items()})
+    optimizer = torch.optim.AdamW(
+        [flat], lr=parameters["learning_rate"], weight_decay=parameters["weight_decay"], fused=True
+    )
+
+    def step() -> None:
+        system.gradients(state, problem, gradient)
+        optimizer.step()
+
+    return step
+
+
+@torch.no_grad()
+def run(
+    point: Point, seeds: list[int], device: torch.device, progress: Progress | None = None
+) -> dict[str, pa.Table]:
+    """Run some seeds of a point from step 0 to the end and return their logs by kind."""
+    system = systems.load(point.system)
+    dtype = getattr(torch, point.settings["dtype"])
+    streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
+    flat, state = stacked([system.initial(point.parameters, s) for s in streams], dtype, device)
+    problem = system.problem(point.parameters, streams, dtype, device)
+    step = stepper(system, point.parameters, flat, state, problem)
+    recorder = Recorder(point, seeds)
+
+    started = time.perf_counter()
+    for done in range(point.steps + 1):
+        if "curves" in recorder.due(done):
+            recorder.curves(done, system.curves(state, problem))
+        recorder.arrays(done, state)
+        if progress is not None:
+            progress(done, point.steps)
+        if done < point.steps:
+            step()
+    seconds = time.perf_counter() - started
+
+    finite = torch.isfinite(flat).all(1).cpu().numpy()
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return recorder.tables(streams, finite, seconds / len(seeds), name)
+
+
+def run_block(block: Block, device: str = "auto", progress: Progress | None = None) -> None:
+    """Run a block and write its logs; raises CircletError on a missing GPU or a full disk.
+
+    The log of outcomes is written last, so that a block with it is complete.
+    """
+    # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
+    torch.set_num_threads(1)
+    chosen = find_device(device)
+    started = time.perf_counter()
+    tables = run(block.point, list(block.seeds), chosen, progress)
+    footer = io.provenance() | {
+        "spec": json.loads(block.point.spec),
+        "seeds": [block.seeds.start, block.seeds.stop - 1],
+        "code": source.digest(__name__),
+        "device": str(chosen),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    for kind in reversed(block.point.logs):
+        io.write(tables[kind], block.log(kind), footer)

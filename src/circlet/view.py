@@ -1,0 +1,118 @@
+"""What the terminal shows: the plan, the status and the scorecard, as text."""
+
+from collections.abc import Iterable
+
+from circlet import io, products
+from circlet.plan import Block, Study
+
+# Operations per second that small networks reach on one CPU core, all overheads included;
+# measured on a 2.6 GHz core with AVX-512. It only serves to tell minutes from days.
+FLOPS_PER_SECOND = 20e9
+JOB_SECONDS = 2.0  # start of a process with torch
+
+
+def _rows(header: Iterable[str], rows: list[tuple], align: str) -> str:
+    """Aligned columns; ``align`` has < or > for each."""
+    cells = [tuple(header), *[tuple(map(str, row)) for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(align))]
+    lines = [
+        "  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(row, align, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds / 86400:.0f} days"
+
+
+def plan(study: Study) -> str:
+    """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
+    rows = []
+    for name, settings in study.config["experiments"].items():
+        points = study.experiment(name)
+        blocks = [block for point in points for block in point.blocks]
+        seconds = sum(block.cost / FLOPS_PER_SECOND + JOB_SECONDS for block in blocks)
+        runs = sum(block.count for block in blocks)
+        rows.append((name, settings["system"], len(points), runs, len(blocks), seconds))
+    total = ("total", "", *(sum(row[i] for row in rows) for i in range(2, 6)))
+    lines = [
+        _rows(
+            ("experiment", "system", "points", "runs", "blocks", "CPU time"),
+            [(*row[:5], "~" + _duration(row[5])) for row in [*rows, total]],
+            "<<>>>>",
+        ),
+        "",
+    ]
+    for name in study.config["experiments"]:
+        lines.append(f"{name}: {' '.join(point.name for point in study.experiment(name))}")
+    lines += [
+        "",
+        f"tables:  {' '.join(p.name for p in products.tables(study))}",
+        f"figures: {' '.join(p.name for p in products.figures(study))}",
+        f"results: {study.results}",
+    ]
+    return "\n".join(lines)
+
+
+def _state(block: Block) -> str:
+    if all(path.exists() for path in block.logs):
+        return "done"
+    try:
+        last = block.job_log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+    except OSError:
+        return "waiting"
+    return "failed" if last and last[0].startswith("error:") else "started"
+
+
+def status(study: Study) -> str:
+    """Runs planned, done, started, failed and waiting, by experiment; failures with their logs."""
+    rows, failures = [], []
+    for name in study.config["experiments"]:
+        runs = dict.fromkeys(("done", "started", "failed", "waiting"), 0)
+        for block in (b for point in study.experiment(name) for b in point.blocks):
+            state = _state(block)
+            runs[state] += block.count
+            if state == "failed":
+                failures.append(f"failed: {block.job_log}")
+        rows.append((name, sum(runs.values()), *runs.values()))
+    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, 6))))
+    header = ("experiment", "planned", "done", "started", "failed", "waiting")
+    return "\n".join([_rows(header, rows, "<>>>>>"), *failures])
+
+
+def _number(value: float | None) -> str:
+    if value is None or value != value:
+        return "-"
+    return f"{value:.2f}" if abs(value) < 2 and value != int(value) else f"{value:.4g}"
+
+
+def scorecard(study: Study) -> str:
+    """The scorecard, a line per claim, and the count of verdicts."""
+    frame = io.read_table(study, "scorecard")
+    rows = [
+        (
+            row.verdict,
+            f"{row.source}: {row.statement}",
+            _number(row.published),
+            _number(row.measured),
+            f"{_number(row.low)} .. {_number(row.high)}",
+            f"{row.n_runs}/{row.n_planned}",
+        )
+        for row in frame.itertuples()
+    ]
+    header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
+    counts = frame["verdict"].value_counts()
+    summary = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items())
+    return "\n".join(
+        [
+            _rows(header, rows, "<<>>>>"),
+            "",
+            f"scorecard: {len(frame)} claims: {summary}",
+            f"report:    {study.results / 'report.html'}",
+        ]
+    )

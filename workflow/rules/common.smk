@@ -1,0 +1,22 @@
+# The plan of the study: what the rules below make, and from what. All logic is in the package.
+import sys
+
+from circlet import config as configuration
+from circlet import products
+from circlet.errors import CircletError
+from circlet.plan import Study, declared
+
+if not workflow.configfiles:
+
+    configfile: "config/config.yaml"
+
+
+try:
+    for path in workflow.configfiles:
+        configuration.read(path)  # stricter than Snakemake: refuses a key given twice
+    study = Study(config)
+except CircletError as error:
+    sys.exit(f"error: {', '.join(map(str, workflow.configfiles))}: {error}")
+
+CIRCLET = f"{sys.executable} -m circlet"
+CONDA = "../envs/circlet.yaml"

@@ -1,0 +1,9 @@
+# What is looked at.
+rule figures:
+    input:
+        [],
+
+
+rule report:
+    input:
+        [],

@@ -1,0 +1,30 @@
+# Logs: one job per block of seeds, one rule per system.
+BLOCKS = {(b.point.experiment, b.point.name, b.name): b for b in study.blocks}
+
+
+def block_of(wildcards):
+    return BLOCKS[wildcards.experiment, wildcards.point, wildcards.seeds]
+
+
+for system in study.systems:
+
+    rule:
+        name:
+            system
+        output:
+            [
+                f"{study.results}/logs/{{experiment}}/{{point}}/seeds_{{seeds}}/{kind}.parquet"
+                for kind in declared(system)["LOGS"]
+            ],
+        log:
+            f"{study.results}/job_logs/{{experiment}}/{{point}}/seeds_{{seeds}}.log",
+        params:
+            study=lambda wildcards: block_of(wildcards).study,
+            version=declared(system)["VERSION"],
+        wildcard_constraints:
+            experiment="|".join(study.of_systems([system])),
+            seeds=r"\d+-\d+",
+        conda:
+            CONDA
+        shell:
+            "{CIRCLET} run --study {params.study:q} --log {log:q}"

@@ -1,0 +1,27 @@
+# Tables: one rule per module of circlet.analysis that the study has the inputs for.
+TABLES = products.tables(study)
+
+for table in TABLES:
+
+    rule:
+        name:
+            f"table_{table.name}"
+        input:
+            table.inputs,
+        output:
+            table.outputs,
+        log:
+            table.job_log,
+        params:
+            name=table.name,
+            study=table.study.json,
+            code=table.code,
+        conda:
+            CONDA
+        shell:
+            "{CIRCLET} table {params.name} --study {params.study:q} --log {log:q}"
+
+
+rule tables:
+    input:
+        [table.outputs for table in TABLES],
