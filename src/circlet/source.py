@@ -6,7 +6,6 @@ command and in every job, so both are read from the source.
 """
 
 import ast
-import copy
 import functools
 import hashlib
 from pathlib import Path
@@ -59,7 +58,7 @@ def imports(module: str) -> set[str]:
 @functools.cache
 def _bare(module: str) -> str:
     """Syntax of a module without comments, docstrings and layout."""
-    tree = copy.deepcopy(_tree(module))
+    tree = ast.parse(_path(module).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node

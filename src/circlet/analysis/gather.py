@@ -46,6 +46,11 @@ def _nullable(study: Study) -> dict[str, str]:
     return {name: types[schema["type"]] for name, schema in study.parameters.items()}
 
 
+def rows_per_run(rows: list[dict], study: Study, columns: list[str]) -> pd.DataFrame:
+    """Rows with the key columns and some others as a frame; there may be no rows."""
+    return pd.DataFrame(rows, columns=_key_columns(study) + columns)
+
+
 def per_run(frame: pd.DataFrame, study: Study, columns: list[str]) -> pd.DataFrame:
     """The key columns and some others of a frame of runs."""
     return frame[_key_columns(study) + columns]

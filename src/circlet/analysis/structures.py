@@ -66,4 +66,4 @@ def table(study: Study) -> pd.DataFrame:
             }
         )
     columns = [field.name for field in schema.TABLES["structures"]]
-    return gather.per_run(pd.DataFrame(rows), study, columns)
+    return gather.rows_per_run(rows, study, columns)

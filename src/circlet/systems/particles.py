@@ -149,14 +149,18 @@ def forces(positions: Tensor, couplings: Couplings) -> Tensor:
         Shape (runs, p, d).
     """
     sums = couplings.incidence @ positions  # (runs, n, d)
-    u = sums.mT[:, :, None, :] - sums.mT[..., None]  # (runs, d, P, Q): x_Q - x_P
-    inverse = (u * u).sum(1).rsqrt_()
-    inverse.masked_fill_(inverse.isinf(), 0.0)  # coinciding sums have no direction: no force
-    along = couplings.attraction - couplings.repulsion * inverse
-    on_pair = torch.einsum("rdpq,rpq->rpd", u, along.mul_(inverse))
-    facing = (sums @ sums.mT) > 0
-    on_pair += (facing * couplings.alignment) @ torch.nn.functional.normalize(sums, dim=2)
-    return couplings.incidence.mT @ on_pair
+    across = sums.mT.contiguous()
+    u = across[:, :, None, :] - across[..., None]  # (runs, d, P, Q): x_Q - x_P
+    squared = u[:, 0] * u[:, 0]
+    for k in range(1, u.shape[1]):
+        squared.addcmul_(u[:, k], u[:, k])
+    inverse = squared.rsqrt_()
+    inverse.masked_fill_(inverse == torch.inf, 0.0)  # sums that coincide exert no force
+    along = torch.addcmul(couplings.attraction, couplings.repulsion, inverse, value=-1)
+    clustering = u.mul_(along.mul_(inverse)[:, None]).sum(3).mT
+    facing = (sums @ sums.mT > 0) * couplings.alignment
+    alignment = facing @ torch.nn.functional.normalize(sums, dim=2)
+    return couplings.incidence.mT @ (clustering + alignment)
 
 
 def step(state: dict[str, Tensor], couplings: Couplings) -> None:

@@ -15,6 +15,7 @@ from circlet import io, source, systems
 from circlet.errors import CircletError
 from circlet.plan import Block, Point
 from circlet.seeds import Seeds
+from circlet.training.adamw import AdamW
 from circlet.training.recorder import Recorder
 
 Progress = Callable[[int, int], None]
@@ -60,20 +61,17 @@ def stepper(
 ) -> Callable[[], None]:
     """The function that advances all runs by one step, in place.
 
-    A trained system follows AdamW with decoupled weight decay, whose update is elementwise:
-    stacked runs are exactly the runs by themselves. A simulated system has its own step.
+    A trained system follows AdamW. A simulated system has its own step.
     """
     if not hasattr(system, "gradients"):
         return lambda: system.step(state, problem)
-    flat.grad = torch.zeros_like(flat)
-    gradient = views(flat.grad, {name: view.shape[1:] for name, view in state.items()})
-    optimizer = torch.optim.AdamW(
-        [flat], lr=parameters["learning_rate"], weight_decay=parameters["weight_decay"], fused=True
-    )
+    every = torch.zeros_like(flat)
+    gradient = views(every, {name: view.shape[1:] for name, view in state.items()})
+    optimizer = AdamW(flat, parameters["learning_rate"], parameters["weight_decay"])
 
     def step() -> None:
         system.gradients(state, problem, gradient)
-        optimizer.step()
+        optimizer.step(every)
 
     return step
 

@@ -1,0 +1,40 @@
+"""AdamW, the optimiser of all trained systems."""
+
+import torch
+from torch import Tensor
+
+
+class AdamW:
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019), PyTorch's defaults.
+
+    Every operation is elementwise, so runs stacked in one tensor are exactly the runs by
+    themselves. ``torch.optim.AdamW`` computes the same (a test compares them), but making one
+    imports torch's compiler: 0.9 s in every job, as long as many blocks take.
+    """
+
+    def __init__(
+        self,
+        values: Tensor,
+        learning_rate: float,
+        weight_decay: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ):
+        self.values = values
+        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.betas, self.eps = betas, eps
+        self.steps = 0
+        self.mean = torch.zeros_like(values)
+        self.square = torch.zeros_like(values)
+
+    def step(self, gradient: Tensor) -> None:
+        """Update the values in place, given their gradient of the same shape."""
+        self.steps += 1
+        first, second = self.betas
+        self.mean.lerp_(gradient, 1 - first)
+        self.square.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        scale = (self.square / (1 - second**self.steps)).sqrt_().add_(self.eps)
+        self.values.mul_(1 - self.learning_rate * self.weight_decay)
+        self.values.addcdiv_(
+            self.mean, scale, value=-self.learning_rate / (1 - first**self.steps)
+        )
