@@ -71,14 +71,18 @@ def fewer_imperfections(runs: pd.DataFrame) -> stats.Estimate:
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str) -> stats.Estimate:
-    """Log of how many times smaller a magnitude is at the largest decay, run by run (same seeds)."""
+    """By how many per cent a magnitude is smaller at the largest decay than at the least.
+
+    The logarithm of the ratio is averaged over runs of the same seed, then turned into per cent.
+    """
     hidden = magnitudes[magnitudes["layer"] == "hidden"].set_index("seed")
     least, most = _ends(hidden, "weight_decay")
-    return stats.mean(np.log(least[what] / most[what].reindex(least.index)).dropna().to_numpy())
+    logs = np.log(least[what] / most[what].reindex(least.index)).dropna()
+    return tuple(100 * (1 - math.exp(-value)) for value in stats.mean(logs.to_numpy()))
 
 
 def biases_shrink_more(magnitudes: pd.DataFrame) -> stats.Estimate:
-    """Log shrinkage of the ratio of mean |b_h| to mean |W_h|."""
+    """By how many per cent the ratio of mean |b_h| to mean |W_h| shrinks."""
     ratio = magnitudes["mean_abs_bias"] / magnitudes["mean_abs_weight"]
     return shrinkage(magnitudes.assign(ratio=ratio), "ratio")
 

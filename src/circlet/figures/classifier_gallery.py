@@ -1,0 +1,34 @@
+"""Embeddings and classifiers of fourteen runs at weight decay 0.6 (Mușat, appendix)."""
+
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels
+from circlet.plan import Study
+
+ROLES = ("table1",)
+TABLES = ("structures", "embeddings", "classifier_maps", "pair_sums")
+
+PAIRS_PER_ROW = 3
+
+
+def draw(study: Study) -> Figure:
+    """For each run its embedding (left) and its classifier with the train pair sums (right)."""
+    exemplars = set()
+    maps, sums = (io.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
+    embeddings = io.read_table(study, "embeddings")
+    structures = io.read_table(study, "structures").set_index("run_id")
+    weight_decay = (maps["weight_decay"] - 0.6).abs()
+    runs = maps[(weight_decay == weight_decay.min())].drop_duplicates("run_id")
+    runs = [run for run in runs["run_id"] if run not in exemplars]
+    rows = -(-len(runs) // PAIRS_PER_ROW)
+    figure = Figure(figsize=(2 * PAIRS_PER_ROW * 1.75, rows * 1.95))
+    axes = figure.subplots(rows, 2 * PAIRS_PER_ROW, squeeze=False).ravel()
+    for empty in axes[2 * len(runs) :]:
+        empty.axis("off")
+    for run, left, right in zip(runs, axes[::2], axes[1::2], strict=False):
+        panels.embedding(left, panels.vectors(embeddings, run), fontsize=5.5)
+        left.set_title(f"{panels.structure_label(structures.loc[run])}", fontsize=7, pad=3)
+        panels.classifier(right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5)
+        right.set_title(run.rsplit("/", 1)[-1], fontsize=7, pad=3)
+    return figure

@@ -1,0 +1,40 @@
+"""Accuracy against imperfections, run by run: what table 1 of Mușat averages."""
+
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import style
+from circlet.plan import Study
+
+ROLES = ("table1",)
+TABLES = ("structures", "table1")
+
+
+def draw(study: Study) -> Figure:
+    """A panel per weight decay: every run a dot, the non-circles' correlation in the title."""
+    structures = io.read_table(study, "structures")
+    structures = structures[structures["experiment"] == study.reproduce["table1"]]
+    rows = io.read_table(study, "table1").query("sample == 'all'")
+    figure = Figure(figsize=(2.5 * len(rows) + 0.4, 3.1))
+    grid = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, row in zip(grid, rows.itertuples(), strict=True):
+        runs = structures[structures["weight_decay"] == row.weight_decay]
+        shown = runs.assign(
+            accuracy=100 * runs["validation_accuracy"],
+            structure=runs["is_circle"].map({True: "circle", False: "non-circle"}),
+        )
+        sns.scatterplot(
+            data=shown, x="imperfections", y="accuracy", hue="structure", style="structure",
+            hue_order=["non-circle", "circle"], style_order=["non-circle", "circle"],
+            palette=[style.BLUE, style.ORANGE], s=14, alpha=0.6, linewidth=0, ax=axes,
+            legend=axes is grid[0],
+        )  # fmt: skip
+        r = "no correlation" if row.correlation != row.correlation else (
+            f"r = {row.correlation:.2f} [{row.correlation_low:.2f}, {row.correlation_high:.2f}]"
+        )  # fmt: skip
+        axes.set_title(f"weight decay {row.weight_decay:g}\n{r}, {row.n_runs} runs", fontsize=8)
+        axes.set(xlabel="imperfections", ylabel="validation accuracy (%)", ylim=(-4, 104))
+    if legend := grid[0].get_legend():
+        legend.set_title(None)
+    return figure

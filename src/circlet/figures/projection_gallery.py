@@ -1,0 +1,38 @@
+"""Embeddings in 3 and 4 dimensions, in three projections each (Mușat, appendix)."""
+
+import itertools
+
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels
+from circlet.plan import Study
+
+ROLES = ("projection_gallery",)
+TABLES = ("structures", "embeddings")
+
+RUNS = {3: 7, 4: 8}  # as many as the paper shows
+PROJECTIONS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (1, 2), (2, 3)]}
+
+
+def draw(study: Study) -> Figure:
+    """Three projections onto pairs of dimensions for each run, by dimension."""
+    experiment = study.reproduce["projection_gallery"]
+    structures = io.read_table(study, "structures")
+    structures = structures[structures["experiment"] == experiment].sort_values("seed")
+    embeddings = io.read_table(study, "embeddings")
+    by_run = structures.set_index("run_id")
+    sections, planes = [], []
+    for d, runs in structures.groupby("d"):
+        chosen = runs["run_id"].head(RUNS.get(d, 8)).tolist()
+        planes.append(PROJECTIONS.get(d, list(itertools.combinations(range(d), 2))[:3]))
+        sections.append((f"{d} dimensions", [run for run in chosen for _ in planes[-1]]))
+    figure, placed = panels.gallery(6, 1.7, sections)
+    for part, projections in zip(placed, planes, strict=True):
+        for (run, axes), (i, j) in zip(part, itertools.cycle(projections), strict=False):
+            panels.embedding(axes, panels.vectors(embeddings, run)[:, [i, j]], fontsize=5.5)
+            title = f"dimensions {i + 1}, {j + 1}"
+            if (i, j) == projections[0]:
+                title = f"{run.rsplit('/', 1)[-1]}, {panels.structure_label(by_run.loc[run])}"
+            axes.set_title(title, fontsize=6.5, pad=3)
+    return figure
