@@ -15,4 +15,4 @@ rule all:
     input:
         rules.tables.input,
         rules.figures.input,
-        rules.report.input,
+        rules.report.output,

@@ -24,7 +24,9 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(function=function)
         which = sub.add_mutually_exclusive_group()
-        which.add_argument("--configfile", default="config/config.yaml", help="default: %(default)s")
+        which.add_argument(
+            "--configfile", default="config/config.yaml", help="default: %(default)s"
+        )
         which.add_argument("--study", metavar="JSON", help="the config itself, as JSON")
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
@@ -128,7 +130,9 @@ class _Progress:
 def _require(kind: str, name: str, study: Study) -> None:
     known = [product.name for product in getattr(products, kind)(study)]
     if name not in known:
-        raise ConfigError(f"the study yields no {kind[:-1]} {name!r} (it yields: {', '.join(known)})")
+        raise ConfigError(
+            f"the study yields no {kind[:-1]} {name!r} (it yields: {', '.join(known)})"
+        )
 
 
 def make_table(arguments: argparse.Namespace) -> None:

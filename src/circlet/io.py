@@ -72,13 +72,14 @@ def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
 
 def footer(path: Path) -> dict[str, Any]:
     """The JSON footer of a file; raises LogError if the file is missing or damaged."""
-    with _reading(path):
+    with reading(path):
         metadata = pq.read_schema(path).metadata or {}
         return json.loads(metadata[_FOOTER])
 
 
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
+    """Turn a missing or damaged file into a LogError that names it and the remedy."""
     try:
         yield
     except FileNotFoundError:
@@ -91,7 +92,7 @@ def _reading(path: Path) -> Iterator[None]:
 def read_table(study: Study, name: str) -> pd.DataFrame:
     """A table of the study; raises LogError if it is missing or damaged."""
     path = study.table(name)
-    with _reading(path):
+    with reading(path):
         return pq.read_table(path).to_pandas()
 
 
@@ -110,7 +111,7 @@ def read_log(block: Block, kind: str) -> pd.DataFrame:
             f"{path}: was made with another {', '.join(differing)} than the config has now; "
             "delete its folder and run again"
         )
-    with _reading(path):
+    with reading(path):
         frame = pq.read_table(path, schema=schema.LOGS[kind]).to_pandas()
     if kind == "runs" and sorted(frame["seed"]) != list(block.seeds):
         raise LogError(f"{path}: does not hold the seeds {block.name}; delete it and run again")

@@ -97,3 +97,12 @@ def figures(study: Study) -> list[Product]:
     made = _made(study)
     possible = (n for n in _declared("figures") if _possible("figures", n, study, made))
     return [_product("figures", name, study, made) for name in possible]
+
+
+def report(study: Study) -> Product:
+    """The report page of the study."""
+    shown = [output for figure in figures(study) for output in figure.outputs[:1]]
+    page = source.PACKAGE / "pages" / "report.html"
+    inputs = [study.table("scorecard"), study.table("runs"), *shown, page]
+    outputs = [study.results / "report.html"]
+    return Product("report", "circlet.pages.report", study, inputs, outputs)

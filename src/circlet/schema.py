@@ -154,7 +154,9 @@ TABLES: dict[str, list[pa.Field]] = {
     ],
     "musat_claims": [
         column("claim", pa.string(), "identifier of the claim"),
-        *_estimate("effect", "positive if the claim holds; its unit is in analysis/musat_claims.py"),
+        *_estimate(
+            "effect", "positive if the claim holds; its unit is in analysis/musat_claims.py"
+        ),
         *_COUNTS,
     ],
     "scorecard": [

@@ -1,4 +1,5 @@
 # The plan of the study: what the rules below make, and from what. All logic is in the package.
+import os
 import sys
 
 from circlet import config as configuration
@@ -18,5 +19,6 @@ try:
 except CircletError as error:
     sys.exit(f"error: {', '.join(map(str, workflow.configfiles))}: {error}")
 
-CIRCLET = f"{sys.executable} -m circlet"
+# Jobs run `python -m circlet` with the interpreter that runs Snakemake.
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 CONDA = "../envs/circlet.yaml"

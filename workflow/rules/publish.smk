@@ -1,4 +1,5 @@
-# Figures: one rule per module of circlet.figures that the study has the tables for. The report.
+# Figures: one rule per module of circlet.figures that the study has the tables for; then
+# the report page.
 FIGURES = products.figures(study)
 
 for figure in FIGURES:
@@ -18,14 +19,14 @@ for figure in FIGURES:
             figure.outputs[1],
         log:
             figure.job_log,
+        conda:
+            CONDA
         params:
             name=figure.name,
             study=figure.study.json,
             code=figure.code,
-        conda:
-            CONDA
         shell:
-            "{CIRCLET} figure {params.name} --study {params.study:q} --log {log:q}"
+            "python -m circlet figure {params.name} --study {params.study:q} --log {log:q}"
 
 
 rule figures:
@@ -33,6 +34,20 @@ rule figures:
         [figure.outputs for figure in FIGURES],
 
 
+REPORT = products.report(study)
+
+
 rule report:
     input:
-        [],
+        REPORT.inputs,
+    output:
+        REPORT.outputs,
+    log:
+        REPORT.job_log,
+    conda:
+        CONDA
+    params:
+        study=REPORT.study.json,
+        code=REPORT.code,
+    shell:
+        "python -m circlet report --study {params.study:q} --log {log:q}"

@@ -18,13 +18,13 @@ for system in study.systems:
             ],
         log:
             f"{study.results}/job_logs/{{experiment}}/{{point}}/seeds_{{seeds}}.log",
-        params:
-            study=lambda wildcards: block_of(wildcards).study,
-            version=declared(system)["VERSION"],
         wildcard_constraints:
             experiment="|".join(study.of_systems([system])),
             seeds=r"\d+-\d+",
         conda:
             CONDA
+        params:
+            study=lambda wildcards: block_of(wildcards).study,
+            version=declared(system)["VERSION"],
         shell:
-            "{CIRCLET} run --study {params.study:q} --log {log:q}"
+            "python -m circlet run --study {params.study:q} --log {log:q}"

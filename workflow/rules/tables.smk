@@ -12,14 +12,14 @@ for table in TABLES:
             table.outputs,
         log:
             table.job_log,
+        conda:
+            CONDA
         params:
             name=table.name,
             study=table.study.json,
             code=table.code,
-        conda:
-            CONDA
         shell:
-            "{CIRCLET} table {params.name} --study {params.study:q} --log {log:q}"
+            "python -m circlet table {params.name} --study {params.study:q} --log {log:q}"
 
 
 rule tables:

@@ -4,7 +4,6 @@ import pandas as pd
 
 from circlet import schema
 from circlet.analysis import gather
-from circlet.plan import SYSTEMS as _ALL
 from circlet.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")

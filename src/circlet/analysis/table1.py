@@ -10,6 +10,7 @@ from circlet.plan import Study
 ROLES = ("table1",)
 TABLES = ("structures",)
 
+
 def table(study: Study) -> pd.DataFrame:
     """A row per weight decay and sample of seeds."""
     rows = []

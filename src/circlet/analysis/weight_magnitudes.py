@@ -19,6 +19,8 @@ def table(study: Study) -> pd.DataFrame:
     frame["magnitude"] = [float(np.abs(values).mean()) for values in frame["values"]]
     wide = frame.pivot(index=["run_id", "layer"], columns="part", values="magnitude")
     keys = gather.per_run(frame, study, ["seed"]).drop_duplicates("run_id")
-    return wide.reset_index().rename(
-        columns={"weight": "mean_abs_weight", "bias": "mean_abs_bias"}
-    ).merge(keys, on="run_id", sort=False)
+    return (
+        wide.reset_index()
+        .rename(columns={"weight": "mean_abs_weight", "bias": "mean_abs_bias"})
+        .merge(keys, on="run_id", sort=False)
+    )

@@ -28,7 +28,7 @@ def draw(study: Study) -> Figure:
             data=shown, x="imperfections", y="accuracy", hue="structure", style="structure",
             hue_order=["non-circle", "circle"], style_order=["non-circle", "circle"],
             palette=[style.BLUE, style.ORANGE], s=14, alpha=0.6, linewidth=0, ax=axes,
-            legend=axes is grid[0],
+            legend=axes is grid[0], rasterized=True,
         )  # fmt: skip
         r = "no correlation" if row.correlation != row.correlation else (
             f"r = {row.correlation:.2f} [{row.correlation_low:.2f}, {row.correlation_high:.2f}]"

@@ -23,17 +23,30 @@ def best_step(vectors: np.ndarray) -> int:
 
 
 def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
-    """The numbers 0..p-1 at their embedding vectors (p, 2), joined in steps of ``best_step``."""
-    p, g = len(vectors), best_step(vectors)
-    for start, end in zip(vectors, np.roll(vectors, -g, axis=0), strict=True):
-        axes.plot(*zip(start, end, strict=True), color="0.85", linewidth=0.6, zorder=1)
+    """The numbers 0..p-1 at their embedding vectors (p, 2), joined in steps of ``best_step``.
+
+    Steps more than twice as long as the median lead from one row of a grid to another and are
+    left out.
+    """
+    p = len(vectors)
+    joined = np.stack([vectors, np.roll(vectors, -best_step(vectors), axis=0)])
+    lengths = np.linalg.norm(joined[1] - joined[0], axis=1)
+    x, y = joined[:, lengths <= 2 * np.median(lengths)].transpose(2, 0, 1)
+    axes.plot(x, y, color="0.8", linewidth=0.7, zorder=1)
     axes.axhline(0, color="0.93", linewidth=0.5, zorder=0)
     axes.axvline(0, color="0.93", linewidth=0.5, zorder=0)
     for number, (vector, colour) in enumerate(
         zip(vectors, style.classes(p, lightness=0.36), strict=True)
     ):
-        axes.text(*vector, str(number), color=colour, fontsize=fontsize, ha="center", va="center",
-                  zorder=2)
+        axes.text(
+            *vector,
+            str(number),
+            color=colour,
+            fontsize=fontsize,
+            ha="center",
+            va="center",
+            zorder=2,
+        )
     _square(axes, 1.15 * np.abs(vectors).max())
 
 
@@ -85,8 +98,17 @@ def _square(axes: Axes, reach: float) -> None:
 
 def missing(axes: Axes, text: str) -> None:
     """An empty panel that says what the study does not have."""
-    axes.text(0.5, 0.5, text, ha="center", va="center", color=style.GREY, fontsize=8,
-              transform=axes.transAxes, wrap=True)
+    axes.text(
+        0.5,
+        0.5,
+        text,
+        ha="center",
+        va="center",
+        color=style.GREY,
+        fontsize=8,
+        transform=axes.transAxes,
+        wrap=True,
+    )
     axes.set(xticks=[], yticks=[])
     axes.spines[["bottom", "left"]].set_visible(False)
 

@@ -33,6 +33,7 @@ def draw(study: Study) -> Figure:
             panels.embedding(axes, panels.vectors(embeddings, run)[:, [i, j]], fontsize=5.5)
             title = f"dimensions {i + 1}, {j + 1}"
             if (i, j) == projections[0]:
-                title = f"{run.rsplit('/', 1)[-1]}, {panels.structure_label(by_run.loc[run])}"
+                name = run.rsplit("/", 1)[-1]
+                title = f"{name}: {panels.structure_label(by_run.loc[run])}\n{title}"
             axes.set_title(title, fontsize=6.5, pad=3)
     return figure

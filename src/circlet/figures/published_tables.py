@@ -30,6 +30,18 @@ def _panel(axes: Axes, claims: pd.DataFrame) -> None:
     """One column of a table: a row per parameter value, ours above the paper's."""
     positions = np.arange(len(claims))[::-1]
     for y, claim in zip(positions, claims.itertuples(), strict=True):
+        if pd.isna(claim.published):
+            axes.text(
+                0.5,
+                y,
+                "no circles",
+                color=style.GREY,
+                fontsize=7.5,
+                ha="center",
+                va="center",
+                transform=axes.get_yaxis_transform(),
+            )
+            continue
         colour = style.ORANGE if claim.verdict == "deviates" else style.BLUE
         axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
         axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
@@ -61,8 +73,16 @@ def draw(study: Study) -> Figure:
         handles=[
             Line2D([], [], color=style.BLUE, label="here, 95 % interval", **line),
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
-            Line2D([], [], color="black", marker="D", fillstyle="none", linewidth=0, markersize=4,
-                   label="published"),
+            Line2D(
+                [],
+                [],
+                color="black",
+                marker="D",
+                fillstyle="none",
+                linewidth=0,
+                markersize=4,
+                label="published",
+            ),
         ],
         loc="center",
     )

@@ -10,7 +10,7 @@ from circlet.plan import Study
 ROLES = ("weight_magnitudes",)
 TABLES = ("weight_magnitudes",)
 
-LABELS = {"mean_abs_weight": "mean |W_h|", "mean_abs_bias": "mean |b_h|"}
+LABELS = {"mean_abs_weight": "mean $|W_h|$", "mean_abs_bias": "mean $|b_h|$"}
 
 
 def draw(study: Study) -> Figure:

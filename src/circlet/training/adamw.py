@@ -35,6 +35,4 @@ class AdamW:
         self.square.mul_(second).addcmul_(gradient, gradient, value=1 - second)
         scale = (self.square / (1 - second**self.steps)).sqrt_().add_(self.eps)
         self.values.mul_(1 - self.learning_rate * self.weight_decay)
-        self.values.addcdiv_(
-            self.mean, scale, value=-self.learning_rate / (1 - first**self.steps)
-        )
+        self.values.addcdiv_(self.mean, scale, value=-self.learning_rate / (1 - first**self.steps))

@@ -46,8 +46,7 @@ class Recorder:
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
         # np.array copies: the tensors are changed in place by the next step.
         self._kept[kind][step] = {
-            name: np.array(array.detach().cpu(), dtype=np.float32)
-            for name, array in arrays.items()
+            name: np.array(array.detach().cpu(), dtype=np.float32) for name, array in arrays.items()
         }
 
     def tables(
