@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
 
@@ -99,10 +100,15 @@ def figures(study: Study) -> list[Product]:
     return [_product("figures", name, study, made) for name in possible]
 
 
+def caption(figure: str) -> str:
+    """Caption of a figure, one line of plain text, as in the workflow's report."""
+    path = configuration.SCHEMA.parents[1] / "report" / f"{figure}.rst"
+    return " ".join(path.read_text(encoding="utf-8").split())
+
+
 def report(study: Study) -> Product:
     """The report page of the study."""
     shown = [output for figure in figures(study) for output in figure.outputs[:1]]
-    page = source.PACKAGE / "pages" / "report.html"
-    inputs = [study.table("scorecard"), study.table("runs"), *shown, page]
+    inputs = [study.table("scorecard"), study.table("runs"), *shown]
     outputs = [study.results / "report.html"]
     return Product("report", "circlet.pages.report", study, inputs, outputs)

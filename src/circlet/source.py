@@ -71,12 +71,15 @@ def _bare(module: str) -> str:
 def digest(module: str) -> str:
     """Fingerprint of the code of a module and of all that it imports from this package.
 
-    Comments, docstrings and layout do not count: editing them must not re-run anything.
+    Comments, docstrings and layout do not count: editing them must not re-run anything. Files
+    that a module declares in ``DATA``, as paths in the package, do.
     """
     seen, todo = set(), {module}
     while todo:
         name = todo.pop()
         seen.add(name)
         todo |= imports(name) - seen
-    text = "\n".join(f"{name} {_bare(name)}" for name in sorted(seen))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    parts = [f"{name} {_bare(name)}" for name in sorted(seen)]
+    data = {file for name in seen for file in literals(name).get("DATA", ())}
+    parts += [(PACKAGE / file).read_text(encoding="utf-8") for file in sorted(data)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,8 +1,11 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
+import json
+import math
 from collections.abc import Iterable
 
 from circlet import io, products
+from circlet.errors import LogError
 from circlet.plan import Block, Study
 
 # Operations per second that small networks reach on one CPU core, all overheads included;
@@ -61,7 +64,8 @@ def plan(study: Study) -> str:
 
 def _state(block: Block) -> str:
     if all(path.exists() for path in block.logs):
-        return "done"
+        current = io.footer(block.log("runs")).get("spec") == json.loads(block.point.spec)
+        return "done" if current else "outdated"
     try:
         last = block.job_log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
     except OSError:
@@ -70,37 +74,48 @@ def _state(block: Block) -> str:
 
 
 def status(study: Study) -> str:
-    """Runs planned, done, started, failed and waiting, by experiment; failures with their logs."""
+    """Runs by state for each experiment; then the logs of failures and the folders to delete.
+
+    Outdated runs were made with other settings or by another version of their system.
+    """
+    states = ("done", "started", "failed", "outdated", "waiting")
     rows, failures = [], []
     for name in study.config["experiments"]:
-        runs = dict.fromkeys(("done", "started", "failed", "waiting"), 0)
+        runs = dict.fromkeys(states, 0)
         for block in (b for point in study.experiment(name) for b in point.blocks):
             state = _state(block)
             runs[state] += block.count
             if state == "failed":
-                failures.append(f"failed: {block.job_log}")
+                failures.append(f"failed: see {block.job_log}")
+            if state == "outdated":
+                failures.append(f"outdated: {block.log('runs').parent}")
         rows.append((name, sum(runs.values()), *runs.values()))
-    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, 6))))
-    header = ("experiment", "planned", "done", "started", "failed", "waiting")
-    return "\n".join([_rows(header, rows, "<>>>>>"), *failures])
+    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, len(states) + 2))))
+    return "\n".join([_rows(("experiment", "planned", *states), rows, "<>>>>>>"), *failures])
 
 
-def _number(value: float | None) -> str:
-    if value is None or value != value:
-        return "-"
-    return f"{value:.2f}" if abs(value) < 2 and value != int(value) else f"{value:.4g}"
+def number(value: float | None) -> str:
+    """A number with three digits that count, or a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     frame = io.read_table(study, "scorecard")
+    product = next(p for p in products.tables(study) if p.name == "scorecard")
+    if io.footer(study.table("scorecard")).get("study") != product.study.config:
+        raise LogError(
+            f"{study.table('scorecard')}: was made from another config than this; run snakemake"
+        )
     rows = [
         (
             row.verdict,
             f"{row.source}: {row.statement}",
-            _number(row.published),
-            _number(row.measured),
-            f"{_number(row.low)} .. {_number(row.high)}",
+            number(row.published),
+            number(row.measured),
+            f"{number(row.low)} … {number(row.high)}",
             f"{row.n_runs}/{row.n_planned}",
         )
         for row in frame.itertuples()

@@ -20,5 +20,7 @@ except CircletError as error:
     sys.exit(f"error: {', '.join(map(str, workflow.configfiles))}: {error}")
 
 # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
-os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+os.environ.update(
+    PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
+)
 CONDA = "../envs/circlet.yaml"

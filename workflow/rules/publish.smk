@@ -49,5 +49,6 @@ rule report:
     params:
         study=REPORT.study.json,
         code=REPORT.code,
+        captions=[products.caption(figure.name) for figure in FIGURES],
     shell:
         "python -m circlet report --study {params.study:q} --log {log:q}"

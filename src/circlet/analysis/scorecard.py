@@ -35,7 +35,7 @@ OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
 TABLES = ()
 OPTIONAL_TABLES = ("table1", "table2", "musat_claims")
 
-PUBLISHED = source.PACKAGE / "data" / "published.csv"
+DATA = ("data/published.csv",)
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -147,7 +147,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per published claim, in the order of the papers."""
-    published = pd.read_csv(PUBLISHED, keep_default_na=True).fillna({"conditions": ""})
+    published = pd.read_csv(source.PACKAGE / DATA[0]).fillna({"conditions": ""})
     shown = ["claim", "paper", "source", "statement", "published", "table"]
     return pd.DataFrame(
         [{**claim[shown], **_answer(study, claim)} for _, claim in published.iterrows()]

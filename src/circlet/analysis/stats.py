@@ -34,14 +34,18 @@ def count(k: int, n: int) -> Estimate:
     """Number of successes among n trials, with Wilson's score interval scaled to a count."""
     if n == 0:
         return NONE
-    low, high = _wilson(k / n, n)
+    low, high = _wilson(k, n)
     return float(k), low * n, high * n
 
 
-def _wilson(share: float, n: int) -> tuple[float, float]:
+def _wilson(k: int, n: int) -> tuple[float, float]:
+    share = k / n
     center = share + Z**2 / (2 * n)
     half = Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return (center - half) / (1 + Z**2 / n), (center + half) / (1 + Z**2 / n)
+    # At the ends the formula gives 0 and 1 but for rounding.
+    low = 0.0 if k == 0 else (center - half) / (1 + Z**2 / n)
+    high = 1.0 if k == n else (center + half) / (1 + Z**2 / n)
+    return low, high
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
@@ -71,7 +75,7 @@ def mean_difference(x: np.ndarray, y: np.ndarray) -> Estimate:
 def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
     """Difference of two shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
     p1, p2 = k1 / n1, k2 / n2
-    (l1, u1), (l2, u2) = _wilson(p1, n1), _wilson(p2, n2)
+    (l1, u1), (l2, u2) = _wilson(k1, n1), _wilson(k2, n2)
     low = p1 - p2 - math.hypot(p1 - l1, u2 - p2)
     high = p1 - p2 + math.hypot(u1 - p1, p2 - l2)
     return p1 - p2, low, high

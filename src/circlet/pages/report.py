@@ -6,10 +6,10 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from circlet import config, io, products
+from circlet import io, products, view
 from circlet.plan import Study
 
-CAPTIONS = config.SCHEMA.parents[1] / "report"
+DATA = ("pages/report.html",)
 
 PAPERS = {
     "musat": (
@@ -35,10 +35,6 @@ ORDER = [
 ]
 
 
-def _number(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:.3g}".replace("-", "−")
-
-
 def _figures(study: Study) -> list[dict[str, str]]:
     shown = sorted(
         products.figures(study),
@@ -47,7 +43,7 @@ def _figures(study: Study) -> list[dict[str, str]]:
     return [
         {
             "name": figure.name,
-            "caption": " ".join((CAPTIONS / f"{figure.name}.rst").read_text("utf-8").split()),
+            "caption": products.caption(figure.name),
             "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
         }
         for figure in shown
@@ -83,7 +79,7 @@ def make(study: Study) -> None:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
     )
-    environment.filters["number"] = _number
+    environment.filters["number"] = view.number
     scorecard = io.read_table(study, "scorecard")
     verdicts = scorecard["verdict"].value_counts()
     page = environment.get_template("report.html").render(
