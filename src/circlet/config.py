@@ -56,8 +56,10 @@ def _explain(error, prefix: str) -> str:
             unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
             known = ", ".join(sorted(error.schema.get("properties", {})))
             text = f"unknown key {', '.join(map(repr, unknown))} (known: {known})"
-        case "pattern" if key.rsplit(".", 1)[-1] == "experiments":
+        case "pattern" if key == "experiments":
             text = f"{error.instance!r} is no name (lower-case letters, digits and underscores)"
+        case "pattern":
+            text = f"{error.instance!r} is no plain path (letters, digits and . _ - /)"
         case "minProperties" | "minItems":
             text = "is empty"
         case _:

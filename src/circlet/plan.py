@@ -6,6 +6,7 @@ rename what exists. Nothing here looks at the disk, and nobody else invents a pa
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -260,6 +261,9 @@ class Study:
                     name: float(full[name]) if parameters[name]["type"] == "number" else full[name]
                     for name in parameters
                 }
+                for name, value in typed.items():
+                    if isinstance(value, float) and not math.isfinite(value):
+                        raise ConfigError(f"{where}.parameters.{name}: {value} is no number")
                 varied = frozenset({*sweep, *case})
                 point = Point(experiment, system, typed, settings, self.results, varied)
                 if point.name in points:
@@ -295,10 +299,25 @@ class Study:
                         f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} "
                         "steps of a run"
                     )
-        for role, name in self.reproduce.items():
-            if name not in self.config["experiments"]:
-                raise ConfigError(f"reproduce.{role}: there is no experiment {name!r}")
         _ = self.points  # checks every point's parameters
+        roles = configuration.schema()["properties"]["reproduce"]["properties"]
+        for role, name in self.reproduce.items():
+            self._check_role(f"reproduce.{role}", name, **roles[role]["x-needs"])
+
+    def _check_role(self, where: str, name: str, system: str, varies: str, d: int = 0) -> None:
+        """Whether an experiment can be what a published table or figure is made from."""
+        if name not in self.config["experiments"]:
+            raise ConfigError(f"{where}: there is no experiment {name!r}")
+        for point in self.experiment(name):
+            if point.system != system:
+                raise ConfigError(f"{where}: needs an experiment with {system}, {name} is not")
+            if others := point.varied - {varies}:
+                raise ConfigError(
+                    f"{where}: needs an experiment that varies only {varies}, {name} varies "
+                    f"{', '.join(sorted(others))}"
+                )
+            if d and point.parameters["d"] != d:
+                raise ConfigError(f"{where}: needs an experiment with d = {d}, {name} is not")
 
 
 def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:

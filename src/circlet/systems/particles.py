@@ -110,15 +110,16 @@ def problem(
     p = parameters["p"]
     every = torch.tensor(list(itertools.combinations_with_replacement(range(p), 2)))
     classes = every.sum(1) % p
-    alike = classes[:, None] == classes
-    same = alike & ~torch.eye(len(every), dtype=torch.bool)
-    weight = same.sum() / (~alike).sum()
+    other = classes[:, None] != classes
+    same = ~other & ~torch.eye(len(every), dtype=torch.bool)
+    weight = int(same.sum()) / int(other.sum())
     move = {"dtype": dtype, "device": device}
+    same, other = same.to(**move), weight * other.to(**move)
     return Couplings(
         incidence=torch.nn.functional.one_hot(every, p).sum(1).to(**move),
-        attraction=(parameters["g_a"] * same).to(**move),
-        repulsion=(parameters["g_r"] * weight * ~alike).to(**move),
-        alignment=(parameters["f_a"] * (1.0 * same - weight * ~alike)).to(**move),
+        attraction=parameters["g_a"] * same,
+        repulsion=parameters["g_r"] * other,
+        alignment=parameters["f_a"] * (same - other),
         step_size=parameters["step_size"],
         std=parameters["std"],
         over=(1,) if parameters["scaling"] == "per_coordinate" else (1, 2),

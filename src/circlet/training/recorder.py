@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import torch
 from torch import Tensor
 
 from circlet import fourier, schema
@@ -44,9 +45,10 @@ class Recorder:
             self._keep("parameters", step, state)
 
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
-        # np.array copies: the tensors are changed in place by the next step.
+        # A copy, as the next step changes the tensors in place.
         self._kept[kind][step] = {
-            name: np.array(array.detach().cpu(), dtype=np.float32) for name, array in arrays.items()
+            name: array.to("cpu", torch.float32, copy=True).numpy()
+            for name, array in arrays.items()
         }
 
     def tables(

@@ -1,0 +1,121 @@
+"""Shared by all tests: small studies, and a copy of the project in which the smoke study ran."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+SYSTEMS = ("constant_attention", "particles")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def experiment(system="constant_attention", **changes):
+    """An experiment of a config, small unless changed."""
+    settings = {"system": system, "steps": 5, "block": 2, "seeds": {"count": 2}}
+    return settings | changes
+
+
+def config(results="results", **changes):
+    """A config with one small experiment, ``e``."""
+    return {"results": str(results), "experiments": {"e": experiment(**changes)}}
+
+
+class Project:
+    """A copy of the project in which commands can be run and files edited."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def run(self, *command, check=True, **options):
+        environment = os.environ | {"PYTHONPATH": str(self.folder / "src")}
+        done = subprocess.run(
+            [sys.executable, "-m", *map(str, command)],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            **options,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def snakemake(self, *arguments, config="config/smoke.yaml", **options):
+        command = ("snakemake", "--profile", "profiles/local", "--configfile", config)
+        return self.run(*command, *arguments, **options)
+
+    def would_run(self, config="config/smoke.yaml"):
+        """Jobs that a dry run announces: rule and count, without the targets."""
+        lines = self.snakemake("--dry-run", config=config).stdout.splitlines()
+        if "job" not in (line.split(" ")[0] for line in lines):
+            assert any("Nothing to be done" in line for line in lines), lines
+            return {}
+        first = next(i for i, line in enumerate(lines) if line.startswith("job ")) + 2
+        jobs = {}
+        for line in lines[first:]:
+            rule, count = line.split()
+            if rule == "total":
+                break
+            jobs[rule] = int(count)
+        return {rule: n for rule, n in jobs.items() if rule not in ("all", "tables", "figures")}
+
+    def edit(self, file, old, new):
+        path = self.folder / file
+        text = path.read_text()
+        assert old in text, f"{file} has no {old!r}"
+        path.write_text(text.replace(old, new, 1))
+
+    def copy(self, folder: Path) -> "Project":
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Project(folder)
+
+
+def project_copy(folder: Path) -> Project:
+    """The files of the project, as a clone would have them, without results."""
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split("\0")
+    for name in filter(None, listed):
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return Project(folder)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The project with a finished smoke study. Do not change it: take a ``project``."""
+    project = project_copy(tmp_path_factory.mktemp("finished"))
+    project.snakemake()
+    return project
+
+
+@pytest.fixture
+def project(finished, tmp_path):
+    """One's own copy of the project with its finished smoke study."""
+    return finished.copy(tmp_path / "project")
+
+
+@pytest.fixture
+def empty_project(tmp_path):
+    """One's own copy of the project with nothing run."""
+    return project_copy(tmp_path / "project")
+
+
+@pytest.fixture
+def golden():
+    """The stored golden values of a system."""
+    return lambda system: json.loads((ROOT / "tests/golden" / f"{system}.json").read_text())

@@ -1,0 +1,135 @@
+import json
+import re
+
+import pytest
+import yaml
+from conftest import ROOT, SYSTEMS, config, experiment
+
+from circlet import config as configuration
+from circlet import plan
+from circlet.errors import ConfigError
+from circlet.plan import Study
+
+
+def message(changes):
+    with pytest.raises(ConfigError) as caught:
+        Study(changes)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+BAD = {
+    "unknown key": (config(stepz=5), "experiments.e: unknown key 'stepz'"),
+    "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
+    "missing steps": ({"experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
+                      "experiments.e: 'steps' is a required property"),
+    "wrong type": (config(steps="many"), "experiments.e.steps: 'many' is not of type 'integer'"),
+    "float seeds": (config(seeds={"count": 1.5}), "experiments.e.seeds.count"),
+    "p is 1": (config(parameters={"p": 1}), "e.parameters.p: 1 is less than the minimum of 3"),
+    "negative decay": (config(parameters={"weight_decay": -0.1}), "e.parameters.weight_decay"),
+    "negative decay, swept": (config(sweep={"weight_decay": [0, -1]}), "weight_decay: -1 is less"),
+    "nan": (config(parameters={"learning_rate": float("nan")}), "learning_rate: nan is no number"),
+    "infinite": (config(sweep={"weight_decay": [float("inf")]}), "weight_decay: inf is no number"),
+    "unknown parameter": (config(sweep={"wd": [1]}), "e.parameters: unknown key 'wd'"),
+    "another system's": (config(parameters={"f_a": 1}), "e.parameters: unknown key 'f_a'"),
+    "no such system": (config(system="transformer"), "e.system: no system 'transformer'"),
+    "empty sweep": (config(sweep={"weight_decay": []}), "e.sweep.weight_decay: is empty"),
+    "twice the same point": (config(sweep={"weight_decay": [0.3, 0.30]}), "p17_d2_wd0.3 is listed"),
+    "both fixed and swept": (config(parameters={"p": 5}, sweep={"p": [5]}), "'p' is both"),
+    "both swept and listed": (config(sweep={"p": [5]}, cases=[{"p": 7}]), "in sweep and in cases"),
+    "no experiments": ({"experiments": {}}, "experiments: is empty"),
+    "slash in a name": ({"experiments": {"a/b": experiment()}}, "'a/b' is no name"),
+    "space in a name": ({"experiments": {"a b": experiment()}}, "'a b' is no name"),
+    "space in results": (config("my results"), "results: 'my results' is no"),
+    "ragged blocks": (config(block=50, seeds={"count": 120}), "120 is not a multiple of the block"),
+    "ragged start": (config(seeds={"count": 2, "first": 1}), "seeds.first: 1 is not a multiple"),
+    "late step": (config(log={"embeddings": {"at": [6]}}), "log.embeddings.at: step 6 is beyond"),
+    "role of nobody": (config() | {"reproduce": {"table1": "x"}}, "there is no experiment 'x'"),
+    "role of another system": (config(system="particles") | {"reproduce": {"table1": "e"}},
+                               "reproduce.table1: needs an experiment with constant_attention"),
+    "role that varies more": (
+        config(sweep={"weight_decay": [0], "hidden": [8]}) | {"reproduce": {"table1": "e"}},
+        "reproduce.table1: needs an experiment that varies only weight_decay, e varies hidden"),
+    "role in 3-D": (config(parameters={"d": 3}) | {"reproduce": {"table1": "e"}}, "with d = 2"),
+    "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
+    "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_config_is_one_line_that_names_the_key(case):
+    changes, expected = BAD[case]
+    assert expected in message(changes)
+
+
+def test_duplicate_experiment_is_refused(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("experiments:\n  e: {steps: 1}\n  e: {steps: 2}\n")
+    with pytest.raises(ConfigError, match=r"'e' is given twice"):
+        configuration.read(path)
+
+
+@pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", ""])
+def test_what_is_no_config_is_refused(tmp_path, text):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"c\.yaml") as caught:
+        configuration.read(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_config_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        Study.read(tmp_path / "none.yaml")
+
+
+def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
+    given = config()
+    before = json.dumps(given)
+    full = configuration.validate(given)
+    assert json.dumps(given) == before
+    assert full["experiments"]["e"]["dtype"] == "float32"
+    assert full["experiments"]["e"]["log"]["curves"] == {"every": 50}
+    assert full["experiments"]["e"]["seeds"] == {
+        "count": 2, "first": 0, "embedding": None, "network": None, "data": None,
+    }  # fmt: skip
+
+
+def described(schema, path=""):
+    """Every key of a JSON schema with its description."""
+    for key, sub in schema.get("properties", {}).items():
+        yield f"{path}{key}", sub.get("description", "")
+        yield from described(sub, f"{path}{key}.")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_parameter_is_described_and_has_a_valid_default(system):
+    parameters = plan.declared(system)["PARAMETERS"]
+    schema = {"properties": parameters}
+    configuration.check({k: v["default"] for k, v in parameters.items()}, schema)
+    assert all(len(v["description"]) > 10 for v in parameters.values())
+
+
+def test_every_key_is_described_in_schema_and_readme():
+    schema = configuration.schema()
+    keys = dict(described(schema))
+    for name, definition in schema["$defs"].items():
+        keys |= dict(described(definition, f"{name}."))
+    readme = (ROOT / "config/README.md").read_text()
+    for key, description in keys.items():
+        assert len(description) > 10, key
+        assert f"`{key.rsplit('.', 1)[-1]}`" in readme, f"config/README.md lacks {key}"
+    for system in SYSTEMS:
+        for name, parameter in plan.declared(system)["PARAMETERS"].items():
+            row = re.search(rf"^\| `{name}` .*$", readme, re.MULTILINE)
+            assert row, f"config/README.md lacks {system}'s {name}"
+            assert f"`{plan.canonical(parameter['default'])}`" in readme, name
+
+
+@pytest.mark.parametrize("name", ["config", "smoke", "paper"])
+def test_shipped_configs_are_valid_and_keep_apart(name):
+    study = Study.read(ROOT / f"config/{name}.yaml")
+    expected = "results" if name == "config" else f"results/{name}"
+    assert str(study.results) == expected
+    assert yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())["reproduce"]

@@ -1,0 +1,101 @@
+import json
+
+import pytest
+from conftest import config
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from circlet.plan import Study, canonical, schedule_steps
+
+
+def paths(**changes):
+    return [str(path) for block in Study(config(**changes)).blocks for path in block.logs]
+
+
+def test_paths_are_readable():
+    assert paths(sweep={"weight_decay": [0.5]}, parameters={"p": 59, "d": 128})[0] == (
+        "results/logs/e/p59_d128_wd0.5/seeds_00000-00001/runs.parquet"
+    )
+
+
+def test_unlabelled_parameters_show_where_they_vary():
+    study = Study(config(sweep={"learning_rate": [0.01, 0.001]}))
+    assert [p.name for p in study.points] == [
+        "p17_d2_learning_rate0.01_wd0", "p17_d2_learning_rate0.001_wd0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("same", ["0.3", "0.30", "3e-1", "0.299999999999999999"])
+def test_numbers_are_canonical(same):
+    assert canonical(float(same)) == "0.3"
+    assert paths(sweep={"weight_decay": [float(same)]}) == paths(sweep={"weight_decay": [0.3]})
+
+
+def test_integers_and_floats_are_the_same_number():
+    assert paths(sweep={"weight_decay": [1]}) == paths(sweep={"weight_decay": [1.0]})
+    one, other = (Study(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
+    assert one.spec == other.spec
+
+
+@settings(max_examples=30, derandomize=True)
+@given(
+    decays=st.lists(st.floats(0, 2), min_size=1, max_size=4, unique_by=canonical),
+    more=st.integers(0, 3),
+    blocks=st.integers(1, 3),
+)
+def test_what_exists_is_never_renamed(decays, more, blocks):
+    before = Study(config(sweep={"weight_decay": decays[:1]}, seeds={"count": 2 * blocks}))
+    after = Study(
+        config(sweep={"weight_decay": decays}, seeds={"count": 2 * (blocks + more)})
+        | {"results": "results"}
+    )
+    old = {str(b.log("runs")): b.study for b in before.blocks}
+    new = {str(b.log("runs")): b.study for b in after.blocks}
+    assert old.items() <= new.items()
+
+
+def test_grid_and_cases_combine():
+    study = Study(config(sweep={"weight_decay": [0, 1]}, cases=[{"p": 5, "d": 3}, {"p": 7}]))
+    assert [p.name for p in study.points] == [
+        "p5_d3_wd0", "p5_d3_wd1", "p7_d2_wd0", "p7_d2_wd1",
+    ]  # fmt: skip
+
+
+def test_blocks_cover_the_seeds_once():
+    study = Study(config(block=5, seeds={"first": 10, "count": 15}))
+    seeds = [seed for block in study.blocks for seed in block.seeds]
+    assert seeds == list(range(10, 25))
+    assert [block.name for block in study.blocks] == ["00010-00014", "00015-00019", "00020-00024"]
+
+
+def test_a_block_is_the_study_of_itself():
+    study = Study(
+        config(sweep={"learning_rate": [0.01, 0.1]}, cases=[{"p": 5}], seeds={"count": 6})
+    )
+    for block in study.blocks:
+        again = list(Study(json.loads(block.study)).blocks)
+        assert len(again) == 1
+        assert again[0].logs == block.logs
+        assert again[0].point.spec == block.point.spec
+
+
+def test_fixed_seeds():
+    point = Study(config(seeds={"count": 2, "embedding": 7})).points[0]
+    assert (point.seeds(1).embedding, point.seeds(1).network, point.seeds(1).data) == (7, 1, 1)
+
+
+def test_run_ids_are_unique():
+    study = Study(config(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}))
+    ids = [b.point.run_id(s) for b in study.blocks for s in b.seeds]
+    assert len(set(ids)) == len(ids) == 8
+
+
+def test_schedule_has_first_and_last():
+    assert schedule_steps({}, 7) == [0, 7]
+    assert schedule_steps({"every": 3}, 7) == [0, 3, 6, 7]
+    assert schedule_steps({"at": [5, 2]}, 7) == [0, 2, 5, 7]
+
+
+def test_cost_grows_with_the_study():
+    small, large = (next(Study(config(steps=s)).blocks).cost for s in (5, 10))
+    assert 0 < small * 2 == large

@@ -1,0 +1,87 @@
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from circlet import source
+
+LAYERS = {
+    # What a part of the package may import, besides the ground floor.
+    "systems": {"systems"},
+    "training": {"training", "systems"},
+    "analysis": {"analysis", "systems"},
+    "figures": {"figures"},
+    "pages": {"pages"},
+}
+GROUND = {"config", "errors", "fourier", "io", "plan", "products", "schema", "seeds", "source"}
+
+
+def part(module):
+    return module.split(".")[1] if "." in module else ""
+
+
+def every_module():
+    for path in source.PACKAGE.rglob("*.py"):
+        relative = path.relative_to(source.PACKAGE).with_suffix("")
+        yield ".".join(["circlet", *(p for p in relative.parts if p != "__init__")])
+
+
+@pytest.mark.parametrize("module", sorted(every_module()))
+def test_imports_point_to_the_ground(module):
+    imported = {part(name) for name in source.imports(module)} - {""}
+    here = part(module)
+    if here in GROUND or here == "":
+        allowed = GROUND | ({"cli"} if here == "__main__" or module == "circlet" else set())
+    elif here in ("cli", "__main__", "view"):
+        allowed = GROUND | set(LAYERS) | {"view", "cli"} - ({"cli"} if here == "view" else set())
+    else:
+        allowed = GROUND | LAYERS[here] | ({"view"} if here == "pages" else set())
+    assert imported <= allowed, f"{module} imports {imported - allowed}"
+
+
+def test_the_package_knows_no_snakemake():
+    for module in every_module():
+        for node in ast.walk(ast.parse(source._path(module).read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.startswith("snakemake") for name in names), module
+
+
+def test_planning_imports_nothing_heavy():
+    code = (
+        "import sys; from circlet import products; from circlet.plan import Study;"
+        "study = Study.read('config/config.yaml'); [p.code for p in products.figures(study)];"
+        "heavy = {'torch', 'pandas', 'pyarrow', 'matplotlib', 'numpy.linalg', 'sklearn'};"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=source.PACKAGE.parents[1], capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    assert set(done.stdout.split()) <= {"numpy.linalg"}
+
+
+def digest_of(monkeypatch, tmp_path, text):
+    (tmp_path / "__init__.py").touch()
+    (tmp_path / "module.py").write_text(text)
+    monkeypatch.setattr(source, "PACKAGE", tmp_path)
+    for function in (source._tree, source._bare, source.literals, source.digest):
+        function.cache_clear()
+    try:
+        return source.digest("circlet.module")
+    finally:
+        for function in (source._tree, source._bare, source.literals, source.digest):
+            function.cache_clear()
+
+
+def test_digest_sees_code_and_not_comments(monkeypatch, tmp_path):
+    plain = digest_of(monkeypatch, tmp_path, 'def f(x):\n    """Doc."""\n    return x + 1\n')
+    commented = 'def f(x):\n    """Other."""\n    # why\n    return (x +\n        1)\n'
+    assert digest_of(monkeypatch, tmp_path, commented) == plain
+    assert digest_of(monkeypatch, tmp_path, "def f(x):\n    return x + 2\n") != plain
+
+
+def test_digest_follows_imports_and_data():
+    assert "circlet.analysis.stats" in source.imports("circlet.analysis.table1")
+    assert source.literals("circlet.analysis.scorecard")["DATA"] == ("data/published.csv",)

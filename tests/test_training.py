@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet import fourier, io, schema
+from circlet.errors import CircletError
+from circlet.plan import Study
+from circlet.seeds import Seeds
+from circlet.training import loop
+from circlet.training.adamw import AdamW
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.5])
+def test_adamw_equals_torch(weight_decay):
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(4, 30, generator=generator, dtype=torch.float64)
+    ours, theirs = start.clone(), torch.nn.Parameter(start.clone())
+    optimizer = AdamW(ours, 0.01, weight_decay)
+    reference = torch.optim.AdamW([theirs], lr=0.01, weight_decay=weight_decay)
+    for _ in range(50):
+        gradient = torch.randn(4, 30, generator=generator, dtype=torch.float64)
+        optimizer.step(gradient)
+        theirs.grad = gradient.clone()
+        reference.step()
+    torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
+
+
+def test_streams_are_independent_of_each_other_and_of_order():
+    a = Seeds(1, 1, 1)
+    embedding, network = (a.stream(kind).normal(size=4) for kind in ("embedding", "network"))
+    assert (embedding != network).all()
+    assert (a.stream("embedding").normal(size=4) == embedding).all()
+    assert (Seeds(1, 5, 9).stream("embedding").normal(size=4) == embedding).all()
+    assert (Seeds(2, 1, 1).stream("embedding").normal(size=4) != embedding).all()
+
+
+def test_streams_never_change():
+    """The numbers that the first release drew; numpy keeps the bit generator, this the rest."""
+    drawn = Seeds(3, 4, 5).stream("network").uniform(size=3).round(6).tolist()
+    assert drawn == STREAM_OF_SEED_4
+
+
+STREAM_OF_SEED_4 = [0.977465, 0.982957, 0.417233]
+
+
+@pytest.mark.parametrize("p", [17, 16])
+def test_signal_of_a_planted_circle(p):
+    n = np.arange(p)
+    circle = np.stack([np.cos(2 * np.pi * 3 * n / p), np.sin(2 * np.pi * 3 * n / p)], axis=1)
+    signals = fourier.signals(torch.as_tensor(circle)[None])[0]
+    expected = np.zeros((p - 1) // 2)
+    expected[3 - 1] = p / np.sqrt(2)
+    np.testing.assert_allclose(signals, expected, atol=1e-12)
+
+
+def test_signal_at_initialisation_is_about_sqrt_of_p_d():
+    embedding = torch.as_tensor(Seeds(0, 0, 0).stream("embedding").normal(size=(59, 128)))
+    assert fourier.signals(embedding).mean() == pytest.approx(np.sqrt(59 * 128), rel=0.02)
+
+
+@pytest.mark.parametrize("system", ["constant_attention", "particles"])
+def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
+    study = Study(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    for kind in block.point.logs:
+        frame = io.read_log(block, kind)
+        assert list(frame.columns) == schema.LOGS[kind].names
+        assert set(frame["seed"]) == {0, 1}
+    embeddings = io.read_log(block, "embeddings")
+    assert sorted(set(embeddings["step"])) == [0, 2, 4]
+    assert len(embeddings) == 2 * 3 * 17
+    signals = io.read_log(block, "signals")
+    last = embeddings[(embeddings["seed"] == 1) & (embeddings["step"] == 4)]
+    expected = fourier.signals(torch.as_tensor(np.stack(last["vector"])))
+    found = signals[(signals["seed"] == 1) & (signals["step"] == 4)]["signal"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_logged_parameters_are_the_network(tmp_path):
+    study = Study(config(tmp_path, steps=3))
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    frame = io.read_log(block, "parameters")
+    first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
+    from circlet.systems import constant_attention
+
+    arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
+    assert set(first.index) == set(arrays)
+    for name, array in arrays.items():
+        found = np.reshape(first.loc[name, "values"], first.loc[name, "shape"])
+        np.testing.assert_allclose(found, array, rtol=1e-6)
+
+
+def test_footer_says_what_made_a_log(tmp_path):
+    block = next(Study(config(tmp_path)).blocks)
+    loop.run_block(block, "cpu")
+    footer = io.footer(block.log("runs"))
+    assert footer["spec"]["parameters"]["learning_rate"] == 0.01
+    assert footer["seeds"] == [0, 1]
+    assert footer["device"] == "cpu"
+    assert footer["versions"]["torch"] == torch.__version__
+    assert {"commit", "python", "machine", "code", "seconds"} <= set(footer)
+
+
+def test_fixed_seeds_fix_what_they_name(tmp_path):
+    settings = {"steps": 1, "seeds": {"count": 2, "embedding": 5}}
+    tables = loop.run(Study(config(tmp_path, **settings)).points[0], [0, 1], CPU)
+    start = tables["embeddings"].to_pandas().query("step == 0")
+    first, second = (np.stack(start[start["seed"] == s]["vector"]) for s in (0, 1))
+    np.testing.assert_array_equal(first, second)
+    runs = tables["runs"].to_pandas()
+    assert list(runs["embedding_seed"]) == [5, 5]
+    assert list(runs["network_seed"]) == [0, 1]
+
+
+def test_a_missing_gpu_is_said():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(CircletError, match="no GPU"):
+        loop.find_device("cuda")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("system", ["constant_attention", "particles"])
+def test_gpu_equals_cpu(system):
+    point = Study(config(system=system, dtype="float64", steps=50)).points[0]
+    ours, theirs = (
+        loop.run(point, [0, 1], torch.device(device))["embeddings"].to_pandas()
+        for device in ("cpu", "cuda")
+    )
+    np.testing.assert_allclose(np.stack(ours["vector"]), np.stack(theirs["vector"]), atol=1e-5)
