@@ -51,8 +51,9 @@ class Project:
         return done
 
     def snakemake(self, *arguments, config="config/smoke.yaml", **options):
-        command = ("snakemake", "--profile", "profiles/local", "--configfile", config)
-        return self.run(*command, *arguments, **options)
+        # Targets first: --configfile takes all that follows.
+        chosen = ("--profile", "profiles/local", "--configfile", config)
+        return self.run("snakemake", *arguments, *chosen, **options)
 
     def would_run(self, config="config/smoke.yaml"):
         """Jobs that a dry run announces: rule and count, without the targets."""

@@ -48,6 +48,14 @@ def schema() -> dict[str, Any]:
     return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
 
 
+def _looks_like_a_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _explain(error, prefix: str) -> str:
     """One line for one schema error: the key, what is wrong, and what would be right."""
     key = ".".join([prefix, *map(str, error.absolute_path)]).strip(".")
@@ -62,6 +70,8 @@ def _explain(error, prefix: str) -> str:
             text = f"{error.instance!r} is no plain path (letters, digits and . _ - /)"
         case "minProperties" | "minItems":
             text = "is empty"
+        case "type" if isinstance(error.instance, str) and _looks_like_a_number(error.instance):
+            text = f"{error.message}: YAML reads it as text, write a dot, as in 1.0e-4"
         case _:
             text = error.message
     return f"{key}: {text}" if key else text

@@ -105,7 +105,7 @@ class Point:
         """Folder name: labelled parameters always, others where they vary."""
         schemas = declared(self.system)["PARAMETERS"]
         return "_".join(
-            schemas[key].get("label", key) + canonical(value)
+            schemas[key].get("label", f"{key}-") + canonical(value)
             for key, value in self.parameters.items()
             if key in self.varied or "label" in schemas[key]
         )
@@ -168,6 +168,8 @@ class Study:
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
+        for settings in self.config["experiments"].values():
+            _canonicalise(settings)
         self.results = Path(self.config["results"])
         self.reproduce: dict[str, str] = self.config["reproduce"]
         self._check()
@@ -257,15 +259,12 @@ class Study:
             for values in itertools.product(*sweep.values()):
                 given = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
                 full = configuration.check(given, schema, f"{where}.parameters")
-                typed = {
-                    name: float(full[name]) if parameters[name]["type"] == "number" else full[name]
-                    for name in parameters
-                }
-                for name, value in typed.items():
+                for name, value in full.items():
                     if isinstance(value, float) and not math.isfinite(value):
                         raise ConfigError(f"{where}.parameters.{name}: {value} is no number")
+                ordered = {name: _typed(full[name], parameters[name]) for name in parameters}
                 varied = frozenset({*sweep, *case})
-                point = Point(experiment, system, typed, settings, self.results, varied)
+                point = Point(experiment, system, ordered, settings, self.results, varied)
                 if point.name in points:
                     raise ConfigError(f"{where}: the point {point.name} is listed twice")
                 points[point.name] = point
@@ -318,6 +317,24 @@ class Study:
                 )
             if d and point.parameters["d"] != d:
                 raise ConfigError(f"{where}: needs an experiment with d = {d}, {name} is not")
+
+
+def _typed(value: Any, schema: dict[str, Any]) -> Any:
+    """A parameter value in its declared type: 1 and 1.0 are the same number."""
+    wanted = {"number": float, "integer": int}.get(schema.get("type"))
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
+        return value  # as it is, for the schema to refuse
+    return wanted(value)
+
+
+def _canonicalise(settings: dict[str, Any]) -> None:
+    """Bring the parameters of an experiment to their types, wherever they stand, in place."""
+    known = declared(settings["system"])["PARAMETERS"] if settings["system"] in SYSTEMS else {}
+    for values in (settings["parameters"], *settings.get("cases", [])):
+        values.update({k: _typed(v, known.get(k, {})) for k, v in values.items()})
+    for name, values in settings["sweep"].items():
+        settings["sweep"][name] = [_typed(value, known.get(name, {})) for value in values]
 
 
 def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:

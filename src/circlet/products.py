@@ -8,7 +8,7 @@ name, from the inputs in these literals:
 ``LOGS``, ``SYSTEMS``
     (tables only) logs that it reads, of the experiments with one of these systems;
 ``ROLES``
-    entries of the config's ``reproduce`` that must be there; ``OPTIONAL_ROLES`` may.
+    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ from pathlib import Path
 from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
+
+SHOWN = ("scorecard", "runs")  # tables that the report page reads
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ def _declared(package: str) -> dict[str, dict]:
 
 def _possible(package: str, name: str, study: Study, made: set[str]) -> bool:
     """Whether the study has what a product needs, given the tables that it has."""
-    declared = _declared(package)[name]
+    declared, roles = _declared(package)[name], set(study.reproduce)
     return (
-        set(declared.get("ROLES", ())) <= set(study.reproduce)
+        set(declared.get("ROLES", ())) <= roles
+        and ("OPTIONAL_ROLES" not in declared or bool(roles & set(declared["OPTIONAL_ROLES"])))
         and set(declared["TABLES"]) <= made
         and (not declared.get("LOGS") or bool(study.of_systems(declared["SYSTEMS"])))
     )
@@ -108,7 +111,8 @@ def caption(figure: str) -> str:
 
 def report(study: Study) -> Product:
     """The report page of the study."""
+    read = [path for table in tables(study) if table.name in SHOWN for path in table.outputs]
     shown = [output for figure in figures(study) for output in figure.outputs[:1]]
-    inputs = [study.table("scorecard"), study.table("runs"), *shown]
+    inputs = read + shown
     outputs = [study.results / "report.html"]
     return Product("report", "circlet.pages.report", study, inputs, outputs)

@@ -103,8 +103,12 @@ def number(value: float | None) -> str:
 
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
+    product = next((p for p in products.tables(study) if p.name == "scorecard"), None)
+    if product is None:
+        return (
+            f"no scorecard: this study reproduces nothing\nreport: {study.results / 'report.html'}"
+        )
     frame = io.read_table(study, "scorecard")
-    product = next(p for p in products.tables(study) if p.name == "scorecard")
     if io.footer(study.table("scorecard")).get("study") != product.study.config:
         raise LogError(
             f"{study.table('scorecard')}: was made from another config than this; run snakemake"

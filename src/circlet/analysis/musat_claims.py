@@ -43,7 +43,9 @@ def weakest_anticorrelation(runs: pd.DataFrame) -> stats.Estimate:
         stats.correlation(here["imperfections"].to_numpy(), here["validation_accuracy"].to_numpy())
         for _, here in runs[~runs["is_circle"]].groupby("weight_decay")
     ]
-    r, low, high = max(by_decay, key=lambda e: e[0] if e[0] == e[0] else math.inf)
+    r, low, high = max(
+        by_decay, key=lambda e: math.inf if math.isnan(e[0]) else e[0], default=stats.NONE
+    )
     return -r, -high, -low
 
 

@@ -80,7 +80,12 @@ def make(study: Study) -> None:
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
     )
     environment.filters["number"] = view.number
-    scorecard = io.read_table(study, "scorecard")
+    has_scorecard = study.table("scorecard") in products.report(study).inputs
+    scorecard = (
+        io.read_table(study, "scorecard")
+        if has_scorecard
+        else pd.DataFrame(columns=["paper", "verdict"])
+    )
     verdicts = scorecard["verdict"].value_counts()
     page = environment.get_template("report.html").render(
         papers=[

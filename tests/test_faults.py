@@ -1,0 +1,191 @@
+"""What goes wrong around a run: one clear line, a non-zero exit, nothing half-written or lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_io import mounted
+from test_workflow import STUDY, edited
+
+
+def fails(project, *command, config="config/smoke.yaml"):
+    """Output of a command that must fail without a traceback."""
+    done = project.snakemake(*command, config=config, check=False)
+    text = done.stdout + done.stderr
+    assert done.returncode != 0, text
+    assert "Traceback" not in text
+    return text
+
+
+def half_written(project):
+    return [p for p in project.folder.glob("results/**/.*") if p.name != ".gitignore"]
+
+
+BAD_CONFIGS = {
+    "unknown key": ("steps: 200", "steps: 200\n    stepz: 3", "unknown key 'stepz'"),
+    "wrong type": ("steps: 200", "steps: many", "'many' is not of type 'integer'"),
+    "p is 1": ("steps: 200", "steps: 200\n    parameters: {p: 1}", "less than the minimum of 3"),
+    "negative": ("weight_decay: [0.6, 1]", "weight_decay: [-1]", "less than the minimum of 0"),
+    "duplicate": ("  alignment:\n    system", "  weight_decay:\n    system", "is given twice"),
+    "slash": ("  alignment:\n    system", "  a/b:\n    system", "'a/b' is no name"),
+    "space": ("  alignment:\n    system", "  a b:\n    system", "'a b' is no name"),
+    "empty sweep": ("weight_decay: [0.6, 1]", "weight_decay: []", "is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CONFIGS)
+def test_a_bad_config_is_one_line(empty_project, case):
+    old, new, expected = BAD_CONFIGS[case]
+    empty_project.edit("config/smoke.yaml", old, new)
+    for command in (("snakemake", "-n"), ("circlet", "plan")):
+        done = empty_project.run(*command, "--configfile", "config/smoke.yaml", check=False)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert len(lines) == 1, lines
+        assert expected in lines[0]
+        assert "config/smoke.yaml" in lines[0]
+
+
+def test_what_is_no_yaml_is_said(empty_project):
+    empty_project.edit("config/smoke.yaml", "steps: 200", "steps: [200")
+    assert "not valid JSON or YAML" in fails(empty_project, "-n")  # Snakemake reads it first
+    done = empty_project.run("circlet", "plan", "--configfile", "config/smoke.yaml", check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: config/smoke.yaml: not YAML")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_truncated_log_is_named_and_mended(project):
+    block = next(STUDY.blocks)
+    path = project.folder / block.log("embeddings")
+    path.write_bytes(path.read_bytes()[:1000])
+    text = fails(project)
+    assert f"{block.log('embeddings')}: is damaged" in text
+    assert "delete it and run again" in text
+    path.unlink()
+    project.snakemake()
+    assert project.would_run() == {}
+
+
+def test_a_read_only_results_folder(empty_project):
+    results = empty_project.folder / "results"
+    results.rename(empty_project.folder / "old")
+    mounted(results, "size=64k,ro")
+    try:
+        text = fails(empty_project)
+        assert "Read-only file system" in text
+    finally:
+        subprocess.run(["umount", results], check=True)
+
+
+def test_a_full_results_folder(empty_project):
+    """Blocks that fitted stay; the one that did not says why and leaves nothing."""
+    results = empty_project.folder / "results"
+    results.rename(empty_project.folder / "old")
+    mounted(results, "size=400k")
+    try:
+        text = fails(empty_project)
+        assert "No space left on device" in text
+        assert not half_written(empty_project)
+        done = list(results.glob("smoke/logs/**/runs.parquet"))
+        assert done
+        status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+        assert "failed: see results/smoke/job_logs" in status
+    finally:
+        subprocess.run(["umount", results], check=True)
+
+
+def test_a_failing_block_does_not_stop_the_others(empty_project):
+    """The folder of one point, with one block, is on a disk of its own, which is full."""
+    block = STUDY.experiment("decay_scan")[0].blocks[0]
+    folder = empty_project.folder / block.point.folder
+    folder.parent.mkdir(parents=True)
+    mounted(folder, "size=4k")
+    try:
+        text = fails(empty_project)
+        assert f"error: {block.log('runs').parent}" in text
+        done = list(empty_project.folder.glob("results/smoke/logs/**/runs.parquet"))
+        assert len(done) == sum(1 for _ in STUDY.blocks) - 1
+    finally:
+        subprocess.run(["umount", folder], check=True)
+    empty_project.snakemake()
+    assert empty_project.would_run() == {}
+
+
+def interrupted(project, kill):
+    """Start the workflow on a long study, interrupt it in the middle, and return its output.
+
+    Six jobs at once: the four long blocks leave room for the short ones.
+    """
+
+    def long(study):
+        study["experiments"]["weight_decay"].update(steps=400_000)
+        study["experiments"]["weight_decay"]["log"] = {
+            "curves": {"every": 100_000}, "signals": {"every": 100_000},
+        }  # fmt: skip
+
+    edited(project, long)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+         "--cores", "6", "--configfile", "config/smoke.yaml"],
+        cwd=project.folder, env=os.environ | {"PYTHONPATH": str(project.folder / "src")},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        logs = project.folder / "results/smoke"
+        short = sum(1 for b in STUDY.blocks if b.point.experiment != "weight_decay")
+        # Until the short blocks are done and only the long ones are left.
+        while len(list(logs.glob("logs/**/runs.parquet"))) < short:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.2)
+        time.sleep(1)
+        kill(process)
+        return process.communicate(timeout=60)[0], process.returncode
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def test_control_c_keeps_what_is_done(empty_project):
+    def press(process):
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+
+    text, code = interrupted(empty_project, press)
+    assert code != 0
+    assert "Traceback" not in text
+    assert not half_written(empty_project)
+    done = list(empty_project.folder.glob("results/smoke/logs/**/runs.parquet"))
+    assert len(done) >= 4
+    # It goes on where it was, without being unlocked.
+    edited(empty_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
+    jobs = empty_project.would_run()
+    assert jobs["constant_attention"] == 4
+    assert "particles" not in jobs
+
+
+def test_two_runs_at_once(empty_project):
+    first = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+         "--configfile", "config/smoke.yaml"],
+        cwd=empty_project.folder,
+        env=os.environ | {"PYTHONPATH": str(empty_project.folder / "src")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not list(empty_project.folder.glob("results/smoke/job_logs/**/*.log")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        text = fails(empty_project)
+        assert "cannot be locked" in text
+        assert first.wait(timeout=120) == 0
+    finally:
+        first.kill()
+    assert "table_structures" not in empty_project.would_run()

@@ -1,0 +1,144 @@
+import errno
+import os
+import shutil
+import subprocess
+
+import pyarrow as pa
+import pytest
+from conftest import config
+
+from circlet import io
+from circlet.errors import LogError
+from circlet.plan import Study
+from circlet.training import loop
+
+
+@pytest.fixture
+def block(tmp_path):
+    block = next(Study(config(tmp_path)).blocks)
+    loop.run_block(block, "cpu")
+    return block
+
+
+def one_line(caught, path):
+    text = str(caught.value)
+    assert "\n" not in text
+    assert str(path) in text
+    return text
+
+
+def test_round_trip(tmp_path):
+    table = pa.table({"a": [1, 2], "b": ["x", None]})
+    path = tmp_path / "deep/er/t.parquet"
+    io.write(table, path, {"made": "by a test"})
+    assert pa.parquet.read_table(path).to_pydict() == table.to_pydict()
+    assert io.footer(path) == {"made": "by a test"}
+    assert [p.name for p in path.parent.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 0.5, -1])
+def test_a_truncated_log_is_named(block, keep):
+    path = block.log("runs")
+    data = path.read_bytes()
+    path.write_bytes(data[: int(keep * len(data)) if isinstance(keep, float) else keep])
+    with pytest.raises(LogError, match="is damaged") as caught:
+        io.read_log(block, "runs")
+    one_line(caught, path)
+
+
+def test_a_missing_log_is_named(block):
+    block.log("runs").unlink()
+    with pytest.raises(LogError, match="is missing") as caught:
+        io.read_log(block, "runs")
+    one_line(caught, block.log("runs"))
+
+
+def test_a_foreign_parquet_is_named(block):
+    pa.parquet.write_table(pa.table({"a": [1]}), block.log("runs"))
+    with pytest.raises(LogError, match="is damaged") as caught:
+        io.read_log(block, "runs")
+    one_line(caught, block.log("runs"))
+
+
+def test_logs_of_other_settings_are_never_read(tmp_path, block):
+    changed = next(Study(config(tmp_path, parameters={"learning_rate": 0.02})).blocks)
+    assert changed.log("runs") == block.log("runs")
+    with pytest.raises(LogError, match="another parameters than the config") as caught:
+        io.read_log(changed, "runs")
+    one_line(caught, block.log("runs"))
+
+
+def test_logs_of_other_seeds_are_never_read(tmp_path, block):
+    other = next(Study(config(tmp_path, seeds={"count": 2, "first": 2})).blocks)
+    shutil.copytree(block.log("runs").parent, other.log("runs").parent)
+    with pytest.raises(LogError, match="does not hold the seeds"):
+        io.read_log(other, "runs")
+
+
+def test_an_error_while_writing_leaves_nothing(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), io.atomic(path) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
+    assert path.read_text() == "old"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    path = tmp_path / "file/t.parquet"
+    with pytest.raises(LogError, match="cannot be written") as caught:
+        io.write(pa.table({"a": [1]}), path, {})
+    one_line(caught, path)
+
+
+def mounted(folder, options):
+    """A small file system of its own; skips the test where that is not allowed."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("cannot mount a file system here")
+    return folder
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    folder = mounted(tmp_path / "full", "size=64k")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    folder = mounted(tmp_path / "read_only", "size=64k,ro")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_named_and_keeps_what_is_done(full_disk):
+    path = full_disk / "old.parquet"
+    io.write(pa.table({"a": [1]}), path, {})
+    large = pa.table({"a": list(range(100_000))})
+    with pytest.raises(LogError, match="No space left") as caught:
+        io.write(large, full_disk / "new.parquet", {})
+    one_line(caught, full_disk / "new.parquet")
+    assert [p.name for p in full_disk.iterdir()] == ["old.parquet"]
+    assert pa.parquet.read_table(path).num_rows == 1
+
+
+def test_a_read_only_folder_is_named(read_only):
+    with pytest.raises(LogError, match="Read-only file system") as caught:
+        io.write(pa.table({"a": [1]}), read_only / "t.parquet", {})
+    one_line(caught, read_only / "t.parquet")
+
+
+def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(io.pq, "write_table", refuse)
+    with pytest.raises(LogError, match="quota") as caught:
+        io.write(pa.table({"a": [1]}), tmp_path / "t.parquet", {})
+    one_line(caught, tmp_path / "t.parquet")
+    assert [p.name for p in tmp_path.iterdir()] == []

@@ -1,0 +1,99 @@
+import math
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+from circlet import plan, source
+from circlet.analysis import scorecard
+from circlet.plan import Study
+
+PUBLISHED = pd.read_csv(source.PACKAGE / "data/published.csv")
+
+
+def claim(kind, column="x", published=math.nan, low=math.nan, high=math.nan, n=math.nan):
+    return pd.Series(
+        {"kind": kind, "column": column, "published": published, "published_low": low,
+         "published_high": high, "published_n": n}
+    )  # fmt: skip
+
+
+def row(value, low=math.nan, high=math.nan, sd=math.nan, n=300):
+    return pd.Series(
+        {"x": value, "x_low": low, "x_high": high, "x_sd": sd, "n_runs": n, "n_planned": n}
+    )
+
+
+@pytest.mark.parametrize(
+    ("judged", "measured", "verdict"),
+    [
+        # 12 of 100 against 36 of 300 is the same share; against 15 of 300 it is not.
+        (claim("count", published=12, n=100), row(36), "reproduced"),
+        (claim("count", published=12, n=100), row(15), "deviates"),
+        # The published sample has noise too: 8 of 300 lies within that of 5 of 100.
+        (claim("count", published=5, n=100), row(8), "reproduced"),
+        (claim("absent", n=100), row(0), "reproduced"),
+        (claim("absent", n=100), row(40), "deviates"),
+        # Means with a published interval: the half-widths add in squares, 5 against 3 and 4.
+        (claim("mean", published=40, low=36, high=44, n=88), row(44.9, 41.9, 47.9), "reproduced"),
+        (claim("mean", published=40, low=36, high=44, n=88), row(45.1, 42.1, 48.1), "deviates"),
+        # Without one our spread stands for both: sd 10, n 100 and 25, half-width 1.98 * 2.24.
+        (claim("mean", published=60, n=25), row(64.3, 62.34, 66.26, 10), "reproduced"),
+        (claim("mean", published=60, n=25), row(64.6, 62.64, 66.56, 10), "deviates"),
+        (claim("mean", published=60, n=25), row(64.6), "not_run"),
+        (claim("correlation", published=-0.64, n=82), row(-0.65, -0.71, -0.57), "reproduced"),
+        (claim("correlation", published=-0.64, n=82), row(-0.85, -0.88, -0.81), "deviates"),
+        (claim("sign"), row(0.5, 0.1, 0.9), "reproduced"),
+        (claim("sign"), row(0.5, -0.1, 1.1), "deviates"),
+        (claim("sign"), row(-0.5, -0.9, -0.1), "deviates"),
+        (claim("sign"), row(0.5), "not_run"),
+        (claim("count", published=12, n=100), row(0, n=0), "not_run"),
+    ],
+)
+def test_verdicts(judged, measured, verdict):
+    found = scorecard.judge(judged, measured)
+    assert found["verdict"] == verdict
+    assert bool(found["note"]) == (verdict == "not_run")
+
+
+def test_counts_are_shown_per_published_runs():
+    found = scorecard.judge(claim("count", published=12, n=100), row(15))
+    assert found["measured"] == pytest.approx(5)
+    assert found["low"] < 5 < found["high"]
+    assert found["difference"] == pytest.approx(-7)
+
+
+def test_published_cells_are_complete():
+    cells = PUBLISHED[PUBLISHED["source"].isin(["Table 1", "Table 2"])]
+    assert len(cells) == 4 * 6 + 3 * 3
+    assert PUBLISHED["claim"].is_unique
+    assert set(PUBLISHED["kind"]) <= {"count", "absent", "mean", "correlation", "sign"}
+
+
+def test_circles_and_the_rest_add_up_in_the_paper():
+    cells = PUBLISHED[PUBLISHED["source"].isin(["Table 1", "Table 2"])].set_index("claim")
+    for name, rest in cells[cells["column"].isin(["non_circles", "grids"])].iterrows():
+        circles = cells.loc[name.replace("_non_circles", "_circles").replace("_grids", "_circles")]
+        assert rest["published"] + circles["published"] == 100
+
+
+@pytest.mark.parametrize("name", ["config", "paper"])
+def test_shipped_configs_meet_the_conditions_of_the_paper(name):
+    study = Study.read(ROOT / f"config/{name}.yaml")
+    for claim_ in PUBLISHED.itertuples():
+        assert scorecard.unmet(study, claim_.role, claim_.conditions) == ""
+
+
+def test_other_conditions_are_not_compared():
+    study = Study.read(ROOT / "config/smoke.yaml")
+    conditions = PUBLISHED.set_index("claim").loc["musat_table1_wd1_circles", "conditions"]
+    assert "steps 200" in scorecard.unmet(study, "table1", conditions)
+    assert "names no experiment" in scorecard.unmet(study, "table9", conditions)
+
+
+def test_conditions_name_real_parameters():
+    known = {"steps"} | {
+        name for system in plan.SYSTEMS for name in plan.declared(system)["PARAMETERS"]
+    }
+    for conditions in PUBLISHED["conditions"]:
+        assert set(scorecard._assignments(conditions)) <= known

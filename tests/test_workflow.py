@@ -1,0 +1,269 @@
+"""The workflow end to end: what Snakemake itself re-runs after each kind of edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+
+from circlet import products
+from circlet.plan import Study
+
+# What follows from new logs of both systems in the smoke study, and from those of one.
+STUDY = Study.read(ROOT / "config/smoke.yaml")
+TABLES = {f"table_{p.name}": 1 for p in products.tables(STUDY)}
+FIGURES = {f"figure_{p.name}": 1 for p in products.figures(STUDY)}
+PAGES = {"report": 1}
+
+
+def edited(project, change, config="config/smoke.yaml"):
+    """Apply a change to a config file of the project, as an editor would."""
+    path = project.folder / config
+    study = yaml.safe_load(path.read_text())
+    change(study)
+    path.write_text(yaml.safe_dump(study, sort_keys=False))
+
+
+def downstream(jobs):
+    return {rule: n for rule, n in jobs.items() if rule not in ("constant_attention", "particles")}
+
+
+def test_every_rule_ran(finished):
+    done = set(finished.folder.glob("results/smoke/**/*.*"))
+    names = {str(path.relative_to(finished.folder / "results/smoke")) for path in done}
+    for product in (*products.tables(STUDY), *products.figures(STUDY), products.report(STUDY)):
+        for path in product.outputs:
+            assert str(path.relative_to("results/smoke")) in names
+    assert not [name for name in names if name.rsplit("/", 1)[-1].startswith(".")]
+    assert len(pd.read_parquet(finished.folder / "results/smoke/tables/runs.parquet")) == sum(
+        block.count for block in STUDY.blocks
+    )
+
+
+def test_the_smoke_study_is_fast(finished, tmp_path):
+    """Under a minute on two cores; a generous limit, as machines are shared."""
+    log = next((finished.folder / ".snakemake/log").iterdir()).read_text()
+    hours, minutes, seconds = map(float, log.rsplit("Elapsed time: ", 1)[1].split()[0].split(":"))
+    assert 3600 * hours + 60 * minutes + seconds < 60
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    assert finished.would_run() == {}
+
+
+def test_more_seeds_add_blocks(project):
+    edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=30))
+    jobs = project.would_run()
+    assert jobs["constant_attention"] == 2  # one block at each of two weight decays
+    assert "particles" not in jobs
+    assert set(downstream(jobs)) <= set(TABLES | FIGURES | PAGES)
+
+
+def test_fewer_seeds_run_no_block(project):
+    edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=10))
+    jobs = project.would_run()
+    assert "constant_attention" not in jobs
+    assert "table_structures" in jobs
+
+
+def test_one_more_weight_decay(project):
+    edited(
+        project,
+        lambda c: c["experiments"]["weight_decay"]["sweep"].update(weight_decay=[0.6, 1, 0.3]),
+    )
+    jobs = project.would_run()
+    assert jobs["constant_attention"] == 2  # two blocks of the new weight decay
+    assert "particles" not in jobs
+
+
+def test_a_changed_learning_rate(project):
+    edited(
+        project, lambda c: c["experiments"]["decay_scan"].update(parameters={"learning_rate": 0.02})
+    )
+    assert project.would_run()["constant_attention"] == 2  # the blocks of that experiment
+
+
+def test_another_spelling_of_the_same_number(project):
+    project.edit("config/smoke.yaml", "weight_decay: [0.6, 1]", "weight_decay: [0.60, 1.0]")
+    assert project.would_run() == {}
+
+
+def test_another_experiment_leaves_the_others_alone(project):
+    new = {"system": "particles", "steps": 5, "block": 4, "seeds": {"count": 4}}
+    edited(project, lambda c: c["experiments"].update(extra=new))
+    jobs = project.would_run()
+    assert jobs["particles"] == 1
+    assert "constant_attention" not in jobs
+
+
+def test_a_changed_figure(project):
+    project.edit("src/circlet/figures/weight_magnitudes.py", "figsize=(5.6, 3.6)", "figsize=(6, 4)")
+    assert project.would_run() == {"figure_weight_magnitudes": 1, "report": 1}
+
+
+def test_a_changed_table(project):
+    project.edit("src/circlet/analysis/table2.py", "~circle", "circle")
+    jobs = project.would_run()
+    assert jobs == {
+        "table_table2": 1, "table_scorecard": 1, "figure_published_tables": 1, "report": 1,
+    }  # fmt: skip
+
+
+def test_a_changed_published_number(project):
+    project.edit("src/circlet/data/published.csv", "77.4", "77.3")
+    jobs = project.would_run()
+    assert jobs == {"table_scorecard": 1, "figure_published_tables": 1, "report": 1}
+
+
+def test_a_changed_caption(project):
+    project.edit("workflow/report/grid_and_circle.rst", "circles", "rings")
+    assert project.would_run() == {"report": 1}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "src/circlet/training/loop.py",
+        "src/circlet/systems/constant_attention.py",
+        "src/circlet/analysis/structures.py",
+        "src/circlet/figures/panels.py",
+        "workflow/rules/simulate.smk",
+    ],
+)
+def test_a_comment_re_runs_nothing(project, file):
+    path = project.folder / file
+    path.write_text(path.read_text() + "\n# A remark.\n")
+    assert project.would_run() == {}
+
+
+def test_changed_training_code_re_runs_nothing_without_a_new_version(project):
+    """The golden values decide whether numbers changed; then the version is raised."""
+    project.edit("src/circlet/training/recorder.py", "np.int32", "np.int64")
+    assert project.would_run() == {}
+
+
+def test_a_raised_version_re_runs_its_system(project):
+    project.edit("src/circlet/systems/particles.py", "VERSION = 1", "VERSION = 2")
+    jobs = project.would_run()
+    assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system == "particles")
+    assert "constant_attention" not in jobs
+
+
+def test_a_fresh_clone_with_the_results_copied_in(finished, empty_project):
+    for name in ("results", ".snakemake"):
+        shutil.copytree(
+            finished.folder / name, empty_project.folder / name, dirs_exist_ok=True, symlinks=True
+        )
+    assert empty_project.would_run() == {}
+
+
+def test_a_fresh_clone_with_the_results_alone(finished, empty_project):
+    """Without Snakemake's own records, time stamps decide; `cp -a` and `rsync -a` keep them."""
+    shutil.copytree(
+        finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
+    )
+    assert empty_project.would_run() == {}
+
+
+def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_project):
+    shutil.copytree(
+        finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
+    )
+    edited(
+        empty_project,
+        lambda c: c["experiments"]["weight_decay"].update(parameters={"learning_rate": 0.02}),
+    )
+    status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+    assert "outdated: results/smoke/logs/weight_decay/p17_d2_wd1/seeds_00000-00009" in status
+    shown = empty_project.run(
+        "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
+    )
+    assert shown.returncode == 1
+    assert "another config" in shown.stderr
+
+
+def test_configs_do_not_disturb_each_other(project):
+    other = project.folder / "config/other.yaml"
+    study = yaml.safe_load((project.folder / "config/smoke.yaml").read_text())
+    study["results"] = "results/other"
+    study["experiments"]["weight_decay"]["steps"] = 7
+    other.write_text(yaml.safe_dump(study))
+    project.snakemake("tables", config="config/other.yaml")
+    assert project.would_run() == {}
+    project.edit("config/smoke.yaml", "count: 20", "count: 10")
+    project.snakemake()
+    # The other study has its tables; its figures were never asked for.
+    jobs = project.would_run("config/other.yaml")
+    assert set(jobs) == set(FIGURES | PAGES)
+
+
+def test_the_same_study_gives_the_same_numbers(finished, empty_project):
+    """Apart from times and footers every table is equal, value for value."""
+    empty_project.snakemake("tables")
+    for table in products.tables(STUDY):
+        ours, theirs = (
+            pd.read_parquet(p.folder / table.outputs[0]).drop(columns="seconds", errors="ignore")
+            for p in (finished, empty_project)
+        )
+        pd.testing.assert_frame_equal(ours, theirs)
+
+
+def test_snakemakes_own_report_has_the_figures(project):
+    project.snakemake("--report", "report.html")
+    page = (project.folder / "report.html").read_text()
+    assert "Embedding vectors organise themselves" in page
+    assert page.count("data:image/svg+xml") >= len(FIGURES)
+
+
+def test_targets(empty_project):
+    for target, absent in (("tables", "figure_grid_and_circle"), ("figures", "report")):
+        done = empty_project.snakemake("--dry-run", target).stdout
+        assert absent not in done
+        assert "table_structures" in done
+
+
+def test_one_printed_command_runs_by_hand(empty_project):
+    done = empty_project.snakemake("--dry-run", "--printshellcmds", "--quiet", "host")
+    command = next(
+        line.split("Shell command: ")[-1].strip()
+        for line in done.stdout.splitlines() + done.stderr.splitlines()
+        if "circlet run" in line
+    )  # fmt: skip
+    environment = os.environ | {
+        "PYTHONPATH": str(empty_project.folder / "src"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    subprocess.run(
+        command, shell=True, check=True, cwd=empty_project.folder, env=environment,
+        capture_output=True,
+    )  # fmt: skip
+    assert list(empty_project.folder.glob("results/smoke/logs/*/*/*/runs.parquet"))
+
+
+def test_plan_and_status(finished):
+    plan = finished.run("circlet", "plan", "--configfile", "config/smoke.yaml").stdout
+    assert "weight_decay" in plan
+    assert "p17_d2_wd0.6" in plan
+    total = sum(block.count for block in STUDY.blocks)
+    assert f"{total}" in plan
+    status = finished.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+    last = status.strip().splitlines()[-1].split()
+    assert last == ["total", str(total), str(total), "0", "0", "0", "0"]
+
+
+def test_pages_read_well_without_a_paper(empty_project):
+    """A study that reproduces nothing still has tables and a report."""
+    study = {
+        "results": "results/mine",
+        "experiments": {
+            "mine": {"system": "particles", "steps": 5, "block": 2, "seeds": {"count": 2}}
+        },
+    }
+    (empty_project.folder / "config/mine.yaml").write_text(yaml.safe_dump(study))
+    empty_project.snakemake(config="config/mine.yaml")
+    assert "mine" in (empty_project.folder / "results/mine/report.html").read_text()
