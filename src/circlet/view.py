@@ -95,10 +95,10 @@ def status(study: Study) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number with three digits that count, or a dash."""
+    """A number with three significant digits, four from 100 on; a dash for none."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
 def scorecard(study: Study) -> str:

@@ -1,0 +1,40 @@
+import re
+
+import pytest
+from conftest import ROOT
+
+from circlet import schema
+
+TEXT = (ROOT / "README.md").read_text()
+RECIPES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
+def test_recipes_run(finished, recipe):
+    """As printed, but on the smoke study."""
+    (finished.folder / "recipe.py").write_text(recipe.replace("results/", "results/smoke/"))
+    assert finished.run("recipe").stdout.strip()
+
+
+def test_the_map_is_true():
+    block = TEXT.split("## Map")[1].split("Training and analysis never")[0]
+    for name in re.findall(r"[\w./]+(?:\.py|\.csv|/)(?=[\s,])", block):
+        found = [
+            ROOT / name,
+            ROOT / "src/circlet" / name,
+            *(ROOT / "src/circlet").glob(f"*/{name}"),
+        ]
+        assert any(path.exists() for path in found), name
+    for path in (ROOT / "src/circlet").iterdir():
+        known = path.name in block or f"{path.name}/" in block or path.name.startswith("__")
+        assert known or path.suffix == ".egg-info", path.name
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)", TEXT):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_table_is_listed():
+    for name in schema.TABLES:
+        assert f"`{name}`" in TEXT, name
