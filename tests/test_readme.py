@@ -21,6 +21,7 @@ def test_the_map_is_true():
     for name in re.findall(r"[\w./]+(?:\.py|\.csv|/)(?=[\s,])", block):
         found = [
             ROOT / name,
+            ROOT / "tests" / name,
             ROOT / "src/circlet" / name,
             *(ROOT / "src/circlet").glob(f"*/{name}"),
         ]

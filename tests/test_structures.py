@@ -26,10 +26,10 @@ def imperfections_as_printed(embed):
     return imperfections
 
 
-def grid(p, d=2):
-    """A perfect grid: n at n times two steps that no small multiple brings back together."""
+def grid(p, columns):
+    """A grid: n + 1 is one column further, n + columns one row further."""
     n = np.arange(p)
-    return np.stack([n % 5, n // 5], axis=1) * np.array([1.0, 1.3])
+    return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
 
 
 @pytest.mark.parametrize(("p", "d"), [(7, 2), (6, 3), (11, 2)])
@@ -45,6 +45,16 @@ def test_a_line_has_no_imperfections_but_at_its_ends():
     line = np.stack([np.arange(p), np.zeros(p)], axis=1).astype(float)
     # Sums 0 and 1, 2p - 3 and 2p - 2 belong to a single pair each.
     assert count_imperfections(line) == imperfections_as_printed(line) == 4
+
+
+@pytest.mark.parametrize("columns", [3, 4, 5, 6])
+def test_a_planted_grid_has_few_imperfections(columns):
+    """Equal sums coincide; only sums at the rim, which stand alone, are imperfect."""
+    planted = grid(17, columns)
+    assert count_imperfections(planted) == imperfections_as_printed(planted)
+    noise = np.random.default_rng(0).normal(size=(17, 2))
+    assert count_imperfections(planted + 0.01 * noise) < 40
+    assert count_imperfections(planted + 2 * noise) > 100
 
 
 def test_random_embeddings_are_nearly_all_imperfect():
@@ -69,7 +79,7 @@ def test_planted_circles_are_circles_and_grids_are_not():
         assert norm_ratio(circle(17, k)) == pytest.approx(1)
     assert norm_ratio(circle(17, 2) * np.array([1.15, 1.0])) < 1.2
     assert norm_ratio(circle(17, 2) * np.array([1.3, 1.0])) > 1.2
-    assert norm_ratio(grid(17) - grid(17).mean(0)) > 1.2
+    assert norm_ratio(grid(17, 4) - grid(17, 4).mean(0)) > 1.2
     # About the origin as it is: a circle elsewhere is none.
     assert norm_ratio(circle(17, 1) + 0.5) > 1.2
 
