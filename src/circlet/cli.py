@@ -4,6 +4,7 @@ import argparse
 import importlib
 import json
 import logging
+import signal
 import sys
 import time
 import traceback
@@ -48,6 +49,8 @@ def main(argv: list[str] | None = None) -> None:
     """Run a subcommand; what a user can mend is one line and exit status 1."""
     arguments = _parser().parse_args(argv)
     _start_logging(arguments.log)
+    # As ctrl-C: through every `finally`, so that no half-written file is left.
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         arguments.function(arguments)
     except CircletError as error:
@@ -64,7 +67,13 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(2)
 
 
+def _terminate(*_: object) -> None:
+    log.error("error: terminated")
+    sys.exit(143)
+
+
 def _start_logging(path: Path | None) -> None:
+    logging.raiseExceptions = False  # a full disk must not turn messages into tracebacks
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if path is not None:
         try:
@@ -101,8 +110,7 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
-    from circlet.training import loop
-
+    loop = importlib.import_module("circlet.training.loop")
     for block in _study(arguments).blocks:
         loop.run_block(block, arguments.device, _Progress(block))
 
@@ -127,28 +135,25 @@ class _Progress:
             log.info("%s: step %d of %d, about %.0f s left", self.name, done, steps, left)
 
 
-def _require(kind: str, name: str, study: Study) -> None:
-    known = [product.name for product in getattr(products, kind)(study)]
+def _product(kind: str, name: str, study: Study) -> products.Product:
+    known = {product.name: product for product in getattr(products, kind)(study)}
     if name not in known:
-        raise ConfigError(
-            f"the study yields no {kind[:-1]} {name!r} (it yields: {', '.join(known)})"
-        )
+        raise ConfigError(f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})")
+    return known[name]
 
 
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
-    from circlet import analysis
-
-    analysis.make(arguments.name, _study(arguments))
+    product = _product("tables", arguments.name, _study(arguments))
+    importlib.import_module("circlet.analysis").make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
-    from circlet import figures
-
-    figures.make(arguments.name, _study(arguments))
+    product = _product("figures", arguments.name, _study(arguments))
+    importlib.import_module("circlet.figures").make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    importlib.import_module("circlet.pages.report").make(_study(arguments))
+    importlib.import_module("circlet.pages.report").make(products.report(_study(arguments)))

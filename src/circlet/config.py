@@ -18,11 +18,11 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _unique_keys(loader: _StrictLoader, node: yaml.MappingNode) -> dict:
-    keys = [loader.construct_object(key) for key, _ in node.value]
+    keys = [key.value for key, _ in node.value]
     for key in keys:
         if keys.count(key) > 1:
             line = node.start_mark.line + 1
-            raise ConfigError(f"{loader.name}: {key!r} is given twice in the block at line {line}")
+            raise ConfigError(f"{key!r} is given twice in the block at line {line}")
     return loader.construct_mapping(node, deep=True)
 
 
@@ -32,14 +32,13 @@ _StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _u
 def read(path: str | Path) -> dict[str, Any]:
     """Read one config file; raises ConfigError if it is missing, no YAML, or repeats a key."""
     try:
-        with Path(path).open(encoding="utf-8") as stream:
-            config = yaml.load(stream, Loader=_StrictLoader)
+        config = yaml.load(Path(path).read_bytes(), Loader=_StrictLoader)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        raise ConfigError(f"cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(config, dict):
-        raise ConfigError(f"{path}: a config is a mapping of keys, see config/README.md")
+        raise ConfigError("a config is a mapping of keys, see config/README.md")
     return config
 
 
@@ -61,10 +60,10 @@ def _explain(error, prefix: str) -> str:
     key = ".".join([prefix, *map(str, error.absolute_path)]).strip(".")
     match error.validator:
         case "additionalProperties":
-            unknown = sorted(set(error.instance) - set(error.schema.get("properties", {})))
-            known = ", ".join(sorted(error.schema.get("properties", {})))
+            unknown = sorted(map(str, error.instance.keys() - error.schema["properties"].keys()))
+            known = ", ".join(sorted(error.schema["properties"]))
             text = f"unknown key {', '.join(map(repr, unknown))} (known: {known})"
-        case "pattern" if key == "experiments":
+        case "pattern" | "type" if key == "experiments" and error.parent is None:
             text = f"{error.instance!r} is no name (lower-case letters, digits and underscores)"
         case "pattern":
             text = f"{error.instance!r} is no plain path (letters, digits and . _ - /)"
@@ -78,7 +77,7 @@ def _explain(error, prefix: str) -> str:
 
 
 def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
-    """A copy of an instance with the schema's defaults filled in.
+    """A copy of an instance with the schema's defaults filled in and integers as such.
 
     Raises ConfigError with the most relevant violation, as one line that names the key.
     """
@@ -92,6 +91,8 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
 def _fill(instance: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[-1]] | schema
+    if isinstance(instance, float) and "integer" in schema.get("type", ()):
+        return int(instance)  # 300.0 is an integer to the schema, but not to Python
     if isinstance(instance, dict):
         for key, sub in schema.get("properties", {}).items():
             if "default" in sub:

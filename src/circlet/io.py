@@ -54,7 +54,7 @@ def provenance() -> dict[str, Any]:
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         described = None  # no git, or not a checkout
-    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow", "scikit-learn")
+    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow")
     return {
         "commit": described,
         "versions": {name: version(name) for name in packages},
@@ -79,14 +79,16 @@ def footer(path: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn a missing or damaged file into a LogError that names it and the remedy."""
+    """Turn a missing, unreadable or damaged file into a LogError that names it and the remedy."""
     try:
         yield
     except FileNotFoundError:
         raise LogError(f"{path}: is missing; run snakemake to make it") from None
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from None
+    except (pa.ArrowInvalid, OSError, KeyError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise LogError(f"{path}: cannot be read: {error.strerror}") from error
+        reason = " ".join(str(error).split())[:100]
+        raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from error
 
 
 def read_table(study: Study, name: str) -> pd.DataFrame:
@@ -96,23 +98,29 @@ def read_table(study: Study, name: str) -> pd.DataFrame:
         return pq.read_table(path).to_pandas()
 
 
-def read_log(block: Block, kind: str) -> pd.DataFrame:
-    """One log of one block, as its schema says.
+def is_current(block: Block) -> bool:
+    """Whether the logs of a finished block were made with the settings that the plan has."""
+    return footer(block.log("runs")).get("spec") == block.point.spec
+
+
+def read_log(block: Block, kind: str, final: bool = False) -> pd.DataFrame:
+    """One log of one block, as its schema says; ``final`` reads the last step alone.
 
     Raises LogError if the file is missing or damaged, if it was made with other settings than
-    the plan's, or by another version of the system: such numbers are never averaged in.
+    the plan's, of other seeds, or by another version of the system: such numbers are never
+    averaged in.
     """
     path = block.log(kind)
-    made_with = footer(path).get("spec")
-    planned = json.loads(block.point.spec)
-    if made_with != planned:
-        differing = [k for k in planned if (made_with or {}).get(k) != planned[k]]
+    made = footer(path)
+    planned = block.point.spec
+    if made.get("spec") != planned:
+        differing = [k for k in planned if (made.get("spec") or {}).get(k) != planned[k]]
         raise LogError(
             f"{path}: was made with another {', '.join(differing)} than the config has now; "
-            "delete its folder and run again"
+            f"delete {path.parent} and run again"
         )
+    if made.get("seeds") != [block.seeds.start, block.seeds.stop - 1]:
+        raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
+    filters = [("step", "==", block.point.steps)] if final else None
     with reading(path):
-        frame = pq.read_table(path, schema=schema.LOGS[kind]).to_pandas()
-    if kind == "runs" and sorted(frame["seed"]) != list(block.seeds):
-        raise LogError(f"{path}: does not hold the seeds {block.name}; delete it and run again")
-    return frame
+        return pq.read_table(path, schema=schema.LOGS[kind], filters=filters).to_pandas()

@@ -1,7 +1,8 @@
 """The plan of a study: every run, block and path, as a pure function of the config.
 
-Paths are readable, canonical (0.30 is 0.3) and stable: more seeds, values or experiments never
-rename what exists. Nothing here looks at the disk, and nobody else invents a path.
+Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends on its own
+parameters alone, so more seeds, values or experiments never rename what exists. Nothing here looks
+at results, and nobody else invents the path of a log.
 """
 
 import itertools
@@ -19,6 +20,10 @@ from circlet.errors import ConfigError
 from circlet.seeds import Seeds
 
 SYSTEMS = tuple(source.modules("systems"))
+
+# Where logs are, below the folder of the results.
+LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
+JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
 
 def declared(system: str) -> dict[str, Any]:
@@ -51,7 +56,7 @@ class Block:
 
     def log(self, kind: str) -> Path:
         """Path of one of its logs."""
-        return self.point.folder / f"seeds_{self.name}" / f"{kind}.parquet"
+        return self._path(LOG, kind=kind)
 
     @property
     def logs(self) -> list[Path]:
@@ -61,22 +66,27 @@ class Block:
     @property
     def job_log(self) -> Path:
         """Text log of the job that makes it."""
+        return self._path(JOB_LOG)
+
+    def _path(self, template: str, **fields: str) -> Path:
         point = self.point
-        return point.results / "job_logs" / point.experiment / point.name / f"seeds_{self.name}.log"
+        names = {"experiment": point.experiment, "point": point.name, "seeds": self.name}
+        return point.results / template.format(**names, **fields)
 
     @property
     def study(self) -> str:
         """Config of the study that is just this block, as canonical JSON: what its job runs.
 
-        It names nothing of the other blocks, so that adding some changes no job that is done.
+        It names nothing of the other blocks, and no default that another release may add, so
+        that neither changes a job that is done.
         """
-        point = self.point
-        settings = {k: v for k, v in point.settings.items() if k != "cases"} | {
-            "parameters": {k: v for k, v in point.parameters.items() if k not in point.varied},
-            "sweep": {k: [v] for k, v in point.parameters.items() if k in point.varied},
-            "seeds": point.settings["seeds"] | {"first": self.first, "count": self.count},
+        settings = self.point.identity
+        seeds = settings["seeds"] | {"first": self.first, "count": self.count}
+        experiment = settings | {"seeds": seeds, "block": self.count}
+        config = {
+            "results": str(self.point.results),
+            "experiments": {self.point.experiment: experiment},
         }
-        config = {"results": str(point.results), "experiments": {point.experiment: settings}}
         return json.dumps(config, sort_keys=True)
 
     @property
@@ -98,27 +108,21 @@ class Point:
     parameters: dict[str, Any]
     settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
     results: Path
-    varied: frozenset[str]  # parameters that the experiment varies
 
     @property
     def name(self) -> str:
-        """Folder name: labelled parameters always, others where they vary."""
+        """Folder name: labelled parameters always, others where they are not at their default."""
         schemas = declared(self.system)["PARAMETERS"]
         return "_".join(
             schemas[key].get("label", f"{key}-") + canonical(value)
             for key, value in self.parameters.items()
-            if key in self.varied or "label" in schemas[key]
+            if "label" in schemas[key] or value != schemas[key]["default"]
         )
 
     @property
     def logs(self) -> tuple[str, ...]:
         """Kinds of logs that a block of this point has."""
         return declared(self.system)["LOGS"]
-
-    @property
-    def folder(self) -> Path:
-        """Folder of its blocks."""
-        return self.results / "logs" / self.experiment / self.name
 
     @property
     def steps(self) -> int:
@@ -146,21 +150,33 @@ class Point:
         return f"{self.experiment}/{self.name}/s{seed:05d}"
 
     @property
-    def spec(self) -> str:
-        """All that determines the numbers of a run, as canonical JSON: the identity of its log."""
-        fixed = {k: v for k, v in self.settings["seeds"].items() if k not in ("first", "count")}
-        return json.dumps(
-            {
-                "system": self.system,
-                "version": declared(self.system)["VERSION"],
-                "parameters": self.parameters,
-                "steps": self.steps,
-                "dtype": self.settings["dtype"],
-                "seeds": fixed,
-                "log": self.settings["log"],
+    def identity(self) -> dict[str, Any]:
+        """All that determines the numbers of its runs, but for the version of the system.
+
+        What is at its default is left out: an option that a later release adds must not make
+        finished runs again. Should a default itself change, VERSION is raised.
+        """
+        schemas = declared(self.system)["PARAMETERS"]
+        seeds = self.settings["seeds"]
+        return {
+            "system": self.system,
+            "parameters": {
+                name: value
+                for name, value in self.parameters.items()
+                if value != schemas[name]["default"]
             },
-            sort_keys=True,
-        )
+            "steps": self.steps,
+            "dtype": self.settings["dtype"],
+            "seeds": {
+                k: seeds[k] for k in ("embedding", "network", "data") if seeds[k] is not None
+            },
+            "log": {k: v for k, v in self.settings["log"].items() if k in self.logs and v},
+        }
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Identity and version: what a log must have been made with to be this point's."""
+        return self.identity | {"version": declared(self.system)["VERSION"]}
 
 
 class Study:
@@ -180,8 +196,7 @@ class Study:
         try:
             return cls(configuration.read(path))
         except ConfigError as error:
-            text = str(error)
-            raise ConfigError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+            raise ConfigError(f"{path}: {error}") from None
 
     @property
     def systems(self) -> list[str]:
@@ -205,14 +220,6 @@ class Study:
     def experiment(self, name: str) -> list[Point]:
         """Points of one experiment."""
         return [point for point in self.points if point.experiment == name]
-
-    def point(self, experiment: str, name: str) -> Point:
-        """One point by its experiment and name; KeyError if there is none."""
-        return self._by_name[experiment, name]
-
-    @cached_property
-    def _by_name(self) -> dict[tuple[str, str], Point]:
-        return {(point.experiment, point.name): point for point in self.points}
 
     def table(self, name: str) -> Path:
         """Path of a table."""
@@ -263,8 +270,7 @@ class Study:
                     if isinstance(value, float) and not math.isfinite(value):
                         raise ConfigError(f"{where}.parameters.{name}: {value} is no number")
                 ordered = {name: _typed(full[name], parameters[name]) for name in parameters}
-                varied = frozenset({*sweep, *case})
-                point = Point(experiment, system, ordered, settings, self.results, varied)
+                point = Point(experiment, system, ordered, settings, self.results)
                 if point.name in points:
                     raise ConfigError(f"{where}: the point {point.name} is listed twice")
                 points[point.name] = point
@@ -310,7 +316,8 @@ class Study:
         for point in self.experiment(name):
             if point.system != system:
                 raise ConfigError(f"{where}: needs an experiment with {system}, {name} is not")
-            if others := point.varied - {varies}:
+            varied = set(point.settings["sweep"]).union(*point.settings.get("cases", []))
+            if others := varied - {varies}:
                 raise ConfigError(
                     f"{where}: needs an experiment that varies only {varies}, {name} varies "
                     f"{', '.join(sorted(others))}"

@@ -5,10 +5,12 @@ name, from the inputs in these literals:
 
 ``TABLES``
     tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
-``LOGS``, ``SYSTEMS``
-    (tables only) logs that it reads, of the experiments with one of these systems;
 ``ROLES``
-    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one.
+    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one;
+``SYSTEMS``
+    without roles: the systems whose experiments it is about; all, if it does not say;
+``LOGS``
+    logs that it reads, of the experiments with these roles or systems.
 """
 
 from dataclasses import dataclass
@@ -33,6 +35,11 @@ class Product:
     outputs: list[Path]
 
     @property
+    def footer(self) -> dict:
+        """What the footer of its file says of its config and code."""
+        return {"study": self.study.config, "code": self.code}
+
+    @property
     def code(self) -> str:
         """Fingerprint of the code that makes it."""
         return source.digest(self.module)
@@ -50,15 +57,24 @@ def _declared(package: str) -> dict[str, dict]:
     return {name: literals for name, literals in found.items() if "TABLES" in literals}
 
 
+def _roles(declared: dict, study: Study) -> list[str]:
+    wanted = (*declared.get("ROLES", ()), *declared.get("OPTIONAL_ROLES", ()))
+    return [role for role in wanted if role in study.reproduce]
+
+
+def _experiments(declared: dict, study: Study) -> list[str]:
+    """Names of the experiments that a product is about; none if the study lacks what it needs."""
+    if "ROLES" in declared or "OPTIONAL_ROLES" in declared:
+        roles = _roles(declared, study)
+        complete = set(declared.get("ROLES", ())) <= set(roles)
+        return [study.reproduce[role] for role in roles] if complete else []
+    return study.of_systems(declared.get("SYSTEMS", study.systems))
+
+
 def _possible(package: str, name: str, study: Study, made: set[str]) -> bool:
     """Whether the study has what a product needs, given the tables that it has."""
-    declared, roles = _declared(package)[name], set(study.reproduce)
-    return (
-        set(declared.get("ROLES", ())) <= roles
-        and ("OPTIONAL_ROLES" not in declared or bool(roles & set(declared["OPTIONAL_ROLES"])))
-        and set(declared["TABLES"]) <= made
-        and (not declared.get("LOGS") or bool(study.of_systems(declared["SYSTEMS"])))
-    )
+    declared = _declared(package)[name]
+    return set(declared["TABLES"]) <= made and bool(_experiments(declared, study))
 
 
 def _made(study: Study) -> set[str]:
@@ -71,13 +87,10 @@ def _made(study: Study) -> set[str]:
 
 def _product(package: str, name: str, study: Study, made: set[str]) -> Product:
     declared = _declared(package)[name]
-    wanted = (*declared.get("ROLES", ()), *declared.get("OPTIONAL_ROLES", ()))
-    roles = [role for role in wanted if role in study.reproduce]
-    experiments = {study.reproduce[role] for role in roles}
-    part = study.part(experiments.union(study.of_systems(declared.get("SYSTEMS", ()))), roles)
+    part = study.part(_experiments(declared, study), _roles(declared, study))
     logs = [
         block.log(kind)
-        for block in (part.blocks if declared.get("LOGS") else ())
+        for block in (part.blocks if "LOGS" in declared else ())
         for kind in declared["LOGS"]
         if kind in block.point.logs
     ]

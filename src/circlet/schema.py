@@ -86,13 +86,24 @@ def _estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
         column(name, pa.float64(), meaning, unit),
         column(f"{name}_low", pa.float64(), f"{name}: lower end of the 95 % interval", unit),
         column(f"{name}_high", pa.float64(), f"{name}: upper end of the 95 % interval", unit),
+        column(f"{name}_n", pa.int32(), f"{name}: runs behind it"),
     ]
 
 
 _SAMPLE = column("sample", pa.string(), "first_100 (as many as the paper has) or all seeds")
 
+_STRUCTURE = [
+    *_estimate("circles", "runs that end as circles"),
+    *_estimate("circle_accuracy", "mean validation accuracy of circles", "%"),
+    *_estimate("non_circles", "runs that do not"),
+    *_estimate("non_circle_accuracy", "mean validation accuracy of non-circles", "%"),
+    *_estimate("imperfections", "mean imperfections of non-circles"),
+    *_estimate("correlation", "Pearson r of imperfections and accuracy of non-circles"),
+    *_COUNTS,
+]
+
 TABLES: dict[str, list[pa.Field]] = {
-    "runs": _OUTCOME,
+    "runs": [*_OUTCOME, column("commit", pa.string(), "version of the code that made it")],
     "structures": [
         column("seed", pa.int32(), "seed of the run"),
         column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
@@ -100,24 +111,21 @@ TABLES: dict[str, list[pa.Field]] = {
         column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
         column("validation_accuracy", pa.float64(), "null for particles", "0..1"),
     ],
+    "structure_summary": [
+        column("dtype", pa.string(), "float32 or float64"),
+        _SAMPLE,
+        *_STRUCTURE,
+    ],
     "table1": [
         column("weight_decay", pa.float64(), "decoupled weight decay"),
         _SAMPLE,
-        *_estimate("circles", "runs that end as circles"),
-        *_estimate("circle_accuracy", "mean validation accuracy of circles", "%"),
-        column("circle_accuracy_sd", pa.float64(), "its standard deviation over runs", "%"),
-        column("non_circles", pa.int32(), "runs that do not"),
-        *_estimate("non_circle_accuracy", "mean validation accuracy of the others", "%"),
-        column("non_circle_accuracy_sd", pa.float64(), "its standard deviation over runs", "%"),
-        *_estimate("imperfections", "mean imperfections of non-circles"),
-        *_estimate("correlation", "Pearson r of imperfections and accuracy of non-circles"),
-        *_COUNTS,
+        *_STRUCTURE,
     ],
     "table2": [
         column("f_a", pa.float64(), "strength of the alignment force"),
         _SAMPLE,
         *_estimate("circles", "runs that end as circles"),
-        column("grids", pa.int32(), "runs that do not"),
+        *_estimate("grids", "runs that do not"),
         *_estimate("imperfections", "mean imperfections of grids"),
         *_COUNTS,
     ],
@@ -132,6 +140,13 @@ TABLES: dict[str, list[pa.Field]] = {
         column("mean_abs_weight", pa.float64(), "mean absolute weight of the layer"),
         column("mean_abs_bias", pa.float64(), "mean absolute bias of the layer"),
     ],
+    "weight_magnitude_means": [
+        column("weight_decay", pa.float64(), "decoupled weight decay"),
+        column("layer", pa.string(), "hidden or output"),
+        *_estimate("mean_abs_weight", "mean over runs"),
+        *_estimate("mean_abs_bias", "mean over runs"),
+        *_COUNTS,
+    ],
     "exemplars": [
         column("role", pa.string(), "table1 or table2: which experiment it was chosen from"),
         column("structure", pa.string(), "circle, grid or imperfect_grid"),
@@ -143,6 +158,7 @@ TABLES: dict[str, list[pa.Field]] = {
         column("x", pa.float32(), "first coordinate in the plane of pair sums"),
         column("y", pa.float32(), "second coordinate"),
         column("predicted", pa.int16(), "class with the largest score there"),
+        column("in_gallery", pa.bool_(), "whether the run is one of the gallery's"),
     ],
     "pair_sums": [
         column("a", pa.int16(), "smaller number of the pair"),
@@ -157,7 +173,7 @@ TABLES: dict[str, list[pa.Field]] = {
         *_estimate(
             "effect", "positive if the claim holds; its unit is in analysis/musat_claims.py"
         ),
-        *_COUNTS,
+        column("n_planned", pa.int32(), "runs planned at these points"),
     ],
     "scorecard": [
         column("claim", pa.string(), "identifier of the claim"),
@@ -165,24 +181,28 @@ TABLES: dict[str, list[pa.Field]] = {
         column("source", pa.string(), "table, figure or section"),
         column("statement", pa.string(), "what is claimed"),
         column("published", pa.float64(), "published value; null if the claim is in words"),
-        *_estimate("measured", "our value")[:1],
+        column("measured", pa.float64(), "our value"),
         column("low", pa.float64(), "lower end of its 95 % interval"),
         column("high", pa.float64(), "upper end of its 95 % interval"),
-        *_COUNTS,
+        column("n_runs", pa.int32(), "runs behind the value, as the circles behind their accuracy"),
+        column("n_planned", pa.int32(), "runs planned at these points"),
         column("verdict", pa.string(), "reproduced, deviates or not_run"),
-        *_estimate("difference", "measured - published, with the noise of both samples"),
+        *_estimate("difference", "measured - published, with the noise of both samples")[:3],
         column("note", pa.string(), "why a claim was not run"),
         column("table", pa.string(), "table that the measured value is in"),
+        column("where", pa.string(), "its row"),
+        column("column", pa.string(), "its column"),
     ],
 }
 
 
-def keys(parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:
-    """Key columns of a table of runs: experiment, system, run_id and the parameters."""
+def keys(parameters: dict[str, dict[str, Any]], unit: str) -> list[pa.Field]:
+    """Key columns of a table: experiment, system, run_id or point, and the parameters."""
+    names = {"run_id": "experiment/point/seed, unique in the study", "point": "folder of the point"}
     return [
         column("experiment", pa.string(), "name in the config"),
         column("system", pa.string(), "what was trained or simulated"),
-        column("run_id", pa.string(), "experiment/point/seed, unique in the study"),
+        column(unit, pa.string(), names[unit]),
         *(
             column(name, PARAMETER_TYPES[p["type"]], p["description"])
             for name, p in parameters.items()

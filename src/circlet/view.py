@@ -1,6 +1,5 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
-import json
 import math
 from collections.abc import Iterable
 
@@ -64,8 +63,10 @@ def plan(study: Study) -> str:
 
 def _state(block: Block) -> str:
     if all(path.exists() for path in block.logs):
-        current = io.footer(block.log("runs")).get("spec") == json.loads(block.point.spec)
-        return "done" if current else "outdated"
+        try:
+            return "done" if io.is_current(block) else "outdated"
+        except LogError:
+            return "damaged"
     try:
         last = block.job_log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
     except OSError:
@@ -78,20 +79,20 @@ def status(study: Study) -> str:
 
     Outdated runs were made with other settings or by another version of their system.
     """
-    states = ("done", "started", "failed", "outdated", "waiting")
-    rows, failures = [], []
+    states = ("done", "started", "failed", "outdated", "damaged", "waiting")
+    rows, notes = [], []
     for name in study.config["experiments"]:
         runs = dict.fromkeys(states, 0)
         for block in (b for point in study.experiment(name) for b in point.blocks):
             state = _state(block)
             runs[state] += block.count
             if state == "failed":
-                failures.append(f"failed: see {block.job_log}")
-            if state == "outdated":
-                failures.append(f"outdated: {block.log('runs').parent}")
+                notes.append(f"failed, see {block.job_log}")
+            if state in ("outdated", "damaged"):
+                notes.append(f"{state}, delete {block.log('runs').parent}")
         rows.append((name, sum(runs.values()), *runs.values()))
     rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, len(states) + 2))))
-    return "\n".join([_rows(("experiment", "planned", *states), rows, "<>>>>>>"), *failures])
+    return "\n".join([_rows(("experiment", "planned", *states), rows, "<>>>>>>>"), *notes])
 
 
 def number(value: float | None) -> str:
@@ -109,9 +110,11 @@ def scorecard(study: Study) -> str:
             f"no scorecard: this study reproduces nothing\nreport: {study.results / 'report.html'}"
         )
     frame = io.read_table(study, "scorecard")
-    if io.footer(study.table("scorecard")).get("study") != product.study.config:
+    made = io.footer(product.outputs[0])
+    if {key: made.get(key) for key in product.footer} != product.footer:
         raise LogError(
-            f"{study.table('scorecard')}: was made from another config than this; run snakemake"
+            f"{product.outputs[0]}: was made from another config or code than this; run snakemake, "
+            "and if it finds nothing to do, delete what `python -m circlet status` lists"
         )
     rows = [
         (

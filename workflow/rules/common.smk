@@ -5,7 +5,7 @@ import sys
 from circlet import config as configuration
 from circlet import products
 from circlet.errors import CircletError
-from circlet.plan import Study, declared
+from circlet.plan import JOB_LOG, LOG, Study, declared
 
 if not workflow.configfiles:
 
@@ -17,7 +17,7 @@ try:
         configuration.read(path)  # stricter than Snakemake: refuses a key given twice
     study = Study(config)
 except CircletError as error:
-    sys.exit(f"error: {', '.join(map(str, workflow.configfiles))}: {error}")
+    sys.exit(f"error: {path}: {error}")
 
 # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
 os.environ.update(

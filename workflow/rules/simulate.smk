@@ -12,12 +12,13 @@ for system in study.systems:
         name:
             system
         output:
-            [
-                f"{study.results}/logs/{{experiment}}/{{point}}/seeds_{{seeds}}/{kind}.parquet"
-                for kind in declared(system)["LOGS"]
-            ],
+            expand(
+                f"{study.results}/{LOG}",
+                kind=declared(system)["LOGS"],
+                allow_missing=True,
+            ),
         log:
-            f"{study.results}/job_logs/{{experiment}}/{{point}}/seeds_{{seeds}}.log",
+            f"{study.results}/{JOB_LOG}",
         wildcard_constraints:
             experiment="|".join(study.of_systems([system])),
             seeds=r"\d+-\d+",

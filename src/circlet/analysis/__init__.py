@@ -6,16 +6,16 @@ returns a frame with the columns that ``circlet.schema`` declares for it.
 
 import importlib
 
-from circlet import io, schema, source
-from circlet.plan import Study
+from circlet import io, schema
+from circlet.products import Product
 
 
-def make(name: str, study: Study) -> None:
-    """Compute a table of the study and write it."""
-    module = importlib.import_module(f"circlet.analysis.{name}")
-    frame = module.table(study)
-    fields = schema.TABLES[name]
-    if "run_id" in frame.columns:
-        fields = schema.keys(study.parameters) + fields
-    footer = io.provenance() | {"code": source.digest(module.__name__), "study": study.config}
-    io.write(schema.conform(frame, fields, f"table {name}"), study.table(name), footer)
+def make(product: Product) -> None:
+    """Compute a table and write it."""
+    frame = importlib.import_module(product.module).table(product.study)
+    fields = schema.TABLES[product.name]
+    for unit in ("run_id", "point"):
+        if unit in frame.columns:
+            fields = schema.keys(product.study.parameters, unit) + fields
+    table = schema.conform(frame, fields, f"table {product.name}")
+    io.write(table, product.outputs[0], io.provenance() | product.footer)

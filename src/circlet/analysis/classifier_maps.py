@@ -1,21 +1,20 @@
 """Table ``classifier_maps``: the class that a trained network gives to every point of the plane.
 
 For two-dimensional embeddings (Mușat, figures 3 and 4 and the classifier gallery): the exemplars,
-and the first runs at the weight decay nearest to 0.6.
+and fourteen runs at the weight decay nearest to 0.6.
 """
 
 import numpy as np
 import pandas as pd
 import torch
 
-from circlet import io
-from circlet.analysis import gather
+from circlet import io, schema
+from circlet.analysis import exemplars, gather
 from circlet.plan import Study
 from circlet.systems import constant_attention
 
 ROLES = ("table1",)
-SYSTEMS = ("constant_attention",)
-LOGS = ("parameters",)
+LOGS = ("runs", "parameters")
 TABLES = ("exemplars", "structures")
 
 GALLERY_RUNS = 14
@@ -24,39 +23,37 @@ SIDE = 160
 MARGIN = 1.15  # the map reaches beyond the outermost pair sum by this factor
 
 
-def gallery_runs(structures: pd.DataFrame, experiment: str) -> list[str]:
-    """The first finished runs at the weight decay nearest to 0.6, by seed."""
-    runs = structures[(structures["experiment"] == experiment) & (structures["d"] == 2)]
-    near = (runs["weight_decay"] - GALLERY_WEIGHT_DECAY).abs()
-    return runs[near == near.min()].sort_values("seed")["run_id"].head(GALLERY_RUNS).tolist()
+def gallery(structures: pd.DataFrame) -> list[str]:
+    """The first runs by seed at the weight decay nearest to 0.6."""
+    near = exemplars.nearest(structures, "weight_decay", GALLERY_WEIGHT_DECAY)
+    return near.sort_values("seed")["run_id"].head(GALLERY_RUNS).tolist()
 
 
-def predicted(weights: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Class at SIDE x SIDE points of a square around all pair sums; columns x, y, predicted."""
+def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Class at SIDE x SIDE points of a square around all pair sums; keys x, y, predicted."""
     reach = MARGIN * 2 * np.abs(weights["embedding"]).max()
     axis = np.linspace(-reach, reach, SIDE, dtype=np.float32)
-    x, y = np.meshgrid(axis, axis)
+    x, y = (grid.ravel() for grid in np.meshgrid(axis, axis))
     tensors = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
-    points = torch.as_tensor(np.stack([x.ravel(), y.ravel()]))[None]
-    scores = constant_attention.logits(tensors, points)[0]
-    return pd.DataFrame({"x": x.ravel(), "y": y.ravel(), "predicted": scores.argmax(0).numpy()})
+    scores = constant_attention.logits(tensors, torch.as_tensor(np.stack([x, y]))[None])[0]
+    return {"x": x, "y": y, "predicted": scores.argmax(0).numpy()}
 
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and point of its map."""
-    exemplars = io.read_table(study, "exemplars")
-    chosen = exemplars[(exemplars["role"] == "table1") & (exemplars["d"] == 2)]["run_id"].tolist()
-    experiment = study.reproduce["table1"]
-    gallery = gallery_runs(io.read_table(study, "structures"), experiment)
-    frame = gather.logs(study.part([experiment]), "parameters", final=True)
-    frames = []
-    for run_id in dict.fromkeys(chosen + gallery):
+    structures = gather.of_role(io.read_table(study, "structures"), study, "table1")
+    shown = gallery(structures)
+    chosen = gather.of_role(io.read_table(study, "exemplars"), study, "table1")["run_id"]
+    frame = gather.final(study, "parameters")
+    frames = [gather.rows_per_run([], study, [f.name for f in schema.TABLES["classifier_maps"]])]
+    for run_id in dict.fromkeys([*chosen, *shown]):
         of_run = frame[frame["run_id"] == run_id]
         weights = {
-            row.name_: np.reshape(row.values_, row.shape).astype(np.float32)
-            for row in of_run.rename(columns={"name": "name_", "values": "values_"}).itertuples()
+            name: np.reshape(values, shape).astype(np.float32)
+            for name, values, shape in zip(
+                of_run["name"], of_run["values"], of_run["shape"], strict=True
+            )
         }
-        grid = predicted(weights)
-        keys = gather.per_run(of_run.iloc[[0] * len(grid)], study.part([experiment]), [])
-        frames.append(pd.concat([keys.reset_index(drop=True), grid], axis=1))
-    return pd.concat(frames, ignore_index=True)
+        keys = gather.per_run(of_run, study, []).iloc[[0] * SIDE**2].reset_index(drop=True)
+        frames.append(keys.assign(**predicted(weights), in_gallery=run_id in shown))
+    return pd.concat(frames[1:] or frames, ignore_index=True)

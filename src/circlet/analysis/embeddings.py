@@ -1,4 +1,4 @@
-"""Table ``embeddings``: the embedding vectors of every run at its last step."""
+"""Table ``embeddings``: the embedding vectors of every finished run at its last step."""
 
 import pandas as pd
 
@@ -6,11 +6,10 @@ from circlet.analysis import gather
 from circlet.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
-LOGS = ("embeddings",)
+LOGS = ("runs", "embeddings")
 TABLES = ()
 
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and token."""
-    frame = gather.logs(study, "embeddings", final=True)
-    return gather.per_run(frame, study, ["seed", "token", "vector"])
+    return gather.per_run(gather.final(study, "embeddings"), study, ["seed", "token", "vector"])

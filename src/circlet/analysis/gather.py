@@ -1,73 +1,77 @@
 """Logs of many blocks as one frame, with the keys of the runs."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
 from circlet import io
-from circlet.plan import Point, Study
-
-PUBLISHED_SEEDS = 100
+from circlet.plan import Block, Study
 
 
-def _keys(point: Point, seed: int) -> dict:
-    return {
-        "experiment": point.experiment,
-        "system": point.system,
-        "run_id": point.run_id(seed),
-        **point.parameters,
-    }
-
-
-def logs(study: Study, kind: str, final: bool = False) -> pd.DataFrame:
-    """One kind of log of all blocks that have it, with the keys of each run.
-
-    Parameters are null where a run's system does not have them. ``final`` keeps the last step.
-    """
-    frames = []
-    for block in study.blocks:
-        if kind not in block.point.logs:
-            continue
-        frame = io.read_log(block, kind)
-        if final:
-            frame = frame[frame["step"] == block.point.steps]
-        keys = pd.DataFrame([_keys(block.point, s) for s in block.seeds], index=block.seeds)
-        frames.append(frame.join(keys.reindex(columns=_key_columns(study)), on="seed"))
-    return pd.concat([f.astype(_nullable(study)) for f in frames], ignore_index=True)
-
-
-def _key_columns(study: Study) -> list[str]:
+def key_columns(study: Study) -> list[str]:
+    """Names of the key columns of a table of runs."""
     return ["experiment", "system", "run_id", *study.parameters]
 
 
-def _nullable(study: Study) -> dict[str, str]:
-    """Column types that hold nulls, so that blocks of different systems can be put together."""
+def _keys(block: Block, study: Study) -> pd.DataFrame:
+    """Keys of the runs of a block, by seed; null where its system lacks a parameter."""
+    point = block.point
+    rows = [
+        {
+            "experiment": point.experiment,
+            "system": point.system,
+            "run_id": point.run_id(seed),
+            **point.parameters,
+        }
+        for seed in block.seeds
+    ]
+    # Types that hold nulls, so that blocks of different systems can be put together.
     types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
-    return {name: types[schema["type"]] for name, schema in study.parameters.items()}
+    frame = pd.DataFrame(rows, index=block.seeds, columns=key_columns(study))
+    return frame.astype({name: types[p["type"]] for name, p in study.parameters.items()})
 
 
-def rows_per_run(rows: list[dict], study: Study, columns: list[str]) -> pd.DataFrame:
-    """Rows with the key columns and some others as a frame; there may be no rows."""
-    return pd.DataFrame(rows, columns=_key_columns(study) + columns)
+def outcomes(study: Study) -> pd.DataFrame:
+    """The logs of outcomes of all blocks, with the commit of each block's footer."""
+    return _together(
+        study,
+        [
+            io.read_log(block, "runs")
+            .assign(commit=io.footer(block.log("runs")).get("commit"))
+            .join(_keys(block, study), on="seed")
+            for block in study.blocks
+        ],
+    )
+
+
+def final(study: Study, kind: str) -> pd.DataFrame:
+    """The last step of one kind of log, of all finished runs of blocks that have it."""
+    frames = []
+    for block in study.blocks:
+        if kind in block.point.logs:
+            runs = io.read_log(block, "runs").set_index("seed")
+            frame = io.read_log(block, kind, final=True)
+            frame = frame[frame["seed"].map(runs["status"]) == "finished"]
+            frames.append(frame.join(_keys(block, study), on="seed"))
+    return _together(study, frames)
+
+
+def _together(study: Study, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    # Blocks without finished runs are left out: their empty columns have no type to agree on.
+    full = [frame for frame in frames if len(frame)] or frames[:1]
+    return pd.concat(full, ignore_index=True)
 
 
 def per_run(frame: pd.DataFrame, study: Study, columns: list[str]) -> pd.DataFrame:
     """The key columns and some others of a frame of runs."""
-    return frame[_key_columns(study) + columns]
+    return frame[key_columns(study) + columns]
 
 
-def samples(
-    study: Study, role: str, frame: pd.DataFrame
-) -> Iterator[tuple[Point, str, int, pd.DataFrame]]:
-    """Points of the experiment with a role, each as (point, sample, runs planned, rows of runs).
+def rows_per_run(rows: list[dict[str, Any]], study: Study, columns: list[str]) -> pd.DataFrame:
+    """Rows with the key columns and some others as a frame; there may be no rows."""
+    return pd.DataFrame(rows, columns=key_columns(study) + columns)
 
-    The samples are all seeds and, where there are more, the first as many as the paper has.
-    """
-    for point in study.experiment(study.reproduce[role]):
-        first, n = point.settings["seeds"]["first"], point.settings["seeds"]["count"]
-        here = frame[(frame["experiment"] == point.experiment)]
-        here = here[here["run_id"].isin(point.run_id(seed) for seed in range(first, first + n))]
-        if n > PUBLISHED_SEEDS:
-            few = here[here["seed"] < first + PUBLISHED_SEEDS]
-            yield point, f"first_{PUBLISHED_SEEDS}", PUBLISHED_SEEDS, few
-        yield point, "all", n, here
+
+def of_role(frame: pd.DataFrame, study: Study, role: str) -> pd.DataFrame:
+    """The rows of a frame that belong to the experiment with a role."""
+    return frame[frame["experiment"] == study.reproduce[role]]

@@ -6,7 +6,7 @@ The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the class
 import numpy as np
 import pandas as pd
 
-from circlet import io
+from circlet import io, schema
 from circlet.analysis import gather
 from circlet.plan import Study
 from circlet.systems import constant_attention
@@ -19,20 +19,16 @@ def table(study: Study) -> pd.DataFrame:
     """A row per run and pair a <= b."""
     drawn = set(io.read_table(study, "classifier_maps")["run_id"])
     embeddings = io.read_table(study, "embeddings")
-    points = {
-        point.run_id(seed): (point, seed)
-        for point in study.points
-        for block in point.blocks
-        for seed in block.seeds
-    }
-    frames = []
+    runs = {b.point.run_id(seed): (b.point, seed) for b in study.blocks for seed in b.seeds}
+    frames = [gather.rows_per_run([], study, [f.name for f in schema.TABLES["pair_sums"]])]
     for run_id, frame in embeddings[embeddings["run_id"].isin(drawn)].groupby("run_id"):
-        point, seed = points[run_id]
+        point, seed = runs[run_id]
         vectors = np.stack(frame.sort_values("token")["vector"])
         pairs = constant_attention.pairs(len(vectors))
         x, y = vectors[pairs].sum(1).T
+        keys = gather.per_run(frame, study, []).iloc[[0] * len(pairs)]
         frames.append(
-            gather.per_run(frame.iloc[[0] * len(pairs)], study, []).assign(
+            keys.assign(
                 a=pairs[:, 0],
                 b=pairs[:, 1],
                 x=x,
@@ -41,4 +37,4 @@ def table(study: Study) -> pd.DataFrame:
                 train=constant_attention.train_mask(point.parameters, point.seeds(seed)),
             )
         )
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames[1:] or frames, ignore_index=True)

@@ -6,12 +6,11 @@ from circlet import schema
 from circlet.analysis import gather
 from circlet.plan import Study
 
-SYSTEMS = ("constant_attention", "particles")
 LOGS = ("runs",)
 TABLES = ()
 
 
 def table(study: Study) -> pd.DataFrame:
-    """Seeds, outcome and cost of every run."""
+    """Seeds, outcome, cost and code of every run."""
     columns = [field.name for field in schema.TABLES["runs"]]
-    return gather.per_run(gather.logs(study, "runs"), study, columns)
+    return gather.per_run(gather.outcomes(study), study, columns)

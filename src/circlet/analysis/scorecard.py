@@ -17,7 +17,8 @@ reproduced
 deviates
     it does not;
 not_run
-    the study does not run it, not under the paper's conditions, or has too few runs to tell.
+    the study does not run it, not under the paper's conditions, or has too few runs to tell: fewer
+    than five behind a mean, whose interval would be so wide that it agrees with anything.
 
 At 95 %, one cell in twenty deviates by chance alone even if everything is the same.
 """
@@ -25,10 +26,10 @@ At 95 %, one cell in twenty deviates by chance alone even if everything is the s
 import math
 
 import pandas as pd
-from scipy.special import stdtrit
 
 from circlet import io, source
 from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
 from circlet.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
@@ -36,6 +37,7 @@ TABLES = ()
 OPTIONAL_TABLES = ("table1", "table2", "musat_claims")
 
 DATA = ("data/published.csv",)
+FEWEST = 5  # runs behind a mean or correlation that is compared
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -61,94 +63,78 @@ def unmet(study: Study, role: str, conditions: str) -> str:
     return ""
 
 
-def difference(claim: pd.Series, row: pd.Series) -> stats.Estimate:
+def difference(claim: pd.Series, measured: Estimate) -> Estimate:
     """Measured - published with its 95 % interval; NaN where it cannot be told.
 
     Parameters
     ----------
     claim
         A row of published.csv.
-    row
-        The row of the table that answers it.
+    measured
+        Our estimate; of a count, the count itself among its ``n`` runs.
     """
-    column, published = claim["column"], claim["published"]
+    value, low, high, n = measured
+    published, their_n = claim["published"], claim["published_n"]
     if claim["kind"] in ("count", "absent"):
-        if row["n_runs"] == 0:
-            return stats.NONE
+        if n == 0:
+            return Estimate()
         known = 0 if claim["kind"] == "absent" else int(published)
-        n = int(claim["published_n"])
-        shares = stats.share_difference(int(row[column]), int(row["n_runs"]), known, n)
-        return tuple(n * share for share in shares)
-    value, low, high = (row[name] for name in (column, f"{column}_low", f"{column}_high"))
-    if math.isnan(high - low):
-        return stats.NONE
+        shares = stats.share_difference(int(value), n, known, int(their_n))
+        return Estimate(*(their_n * share for share in shares[:3]), n)
+    if n < FEWEST or math.isnan(high):
+        return Estimate(n=n)
     if claim["kind"] == "correlation":
-        ours = (math.atanh(high) - math.atanh(low)) / (2 * stats.Z)
-        spread = stats.Z * math.hypot(ours, 1 / math.sqrt(claim["published_n"] - 3))
-        center = math.atanh(value) - math.atanh(published)
-        # Back on the scale of r, seen from the published value.
-        ends = (math.atanh(published) + center + side * spread for side in (-1, 1))
-        return (value - published, *(math.tanh(end) - published for end in ends))
-    ours = (high - low) / (2 * stats.Z)
+        spread = stats.Z * math.hypot(1 / math.sqrt(n - 3), 1 / math.sqrt(their_n - 3))
+        ends = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
+        return Estimate(value - published, *(end - published for end in ends), n)
     if not math.isnan(claim["published_low"]):
-        theirs = (claim["published_high"] - claim["published_low"]) / (2 * stats.Z)
-        half = stats.Z * math.hypot(ours, theirs)
+        theirs = (claim["published_high"] - claim["published_low"]) / 2
+        half = math.hypot((high - low) / 2, theirs)
     else:
-        sd = row[f"{column}_sd"]
-        n = round((sd / ours) ** 2)
-        half = float(stdtrit(n - 1, 0.975)) * sd * math.sqrt(1 / n + 1 / claim["published_n"])
-    return value - published, value - published - half, value - published + half
+        half = (high - low) / 2 * math.sqrt(1 + n / their_n)
+    return Estimate(value - published, value - published - half, value - published + half, n)
 
 
-def judge(claim: pd.Series, row: pd.Series) -> dict:
+def judge(claim: pd.Series, measured: Estimate) -> dict:
     """Measured value, interval, difference and verdict of one claim."""
-    column, kind = claim["column"], claim["kind"]
-    measured = tuple(
-        float(row.get(name, math.nan)) for name in (column, f"{column}_low", f"{column}_high")
-    )
-    if kind in ("count", "absent") and row["n_runs"]:
-        # Counts are compared per as many runs as the paper has.
-        low_high = stats.count(int(row[column]), int(row["n_runs"]))
-        measured = tuple(claim["published_n"] / row["n_runs"] * value for value in low_high)
-    if kind == "sign":
-        gap, decided, holds = stats.NONE, not math.isnan(measured[1]), measured[1] > 0
+    if claim["kind"] == "sign":
+        gap, decided, holds = Estimate(), not math.isnan(measured.low), measured.low > 0
     else:
-        gap = difference(claim, row)
-        decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
-    verdict = ("reproduced" if holds else "deviates") if decided else "not_run"
+        gap = difference(claim, measured)
+        decided, holds = not math.isnan(gap.low), gap.low <= 0 <= gap.high
+    shown = measured[:3]
+    if claim["kind"] in ("count", "absent") and measured.n:
+        # Counts are compared per as many runs as the paper has.
+        shown = [claim["published_n"] / measured.n * value for value in shown]
+    few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
     return {
-        **dict(zip(("measured", "low", "high"), measured, strict=True)),
-        **stats.columns("difference", gap),
-        "n_runs": int(row["n_runs"]),
-        "n_planned": int(row["n_planned"]),
-        "verdict": verdict,
-        "note": "" if decided else "too few runs to tell",
+        **dict(zip(("measured", "low", "high"), shown, strict=True)),
+        **dict(zip(("difference", "difference_low", "difference_high"), gap[:3], strict=True)),
+        "n_runs": measured.n,
+        "verdict": ("reproduced" if holds else "deviates") if decided else "not_run",
+        "note": "" if decided else f"{few}: too few to tell",
     }
 
 
 def _answer(study: Study, claim: pd.Series) -> dict:
-    nothing = {
-        **dict.fromkeys(("measured", "low", "high"), math.nan),
-        **stats.columns("difference", stats.NONE),
-        "n_runs": 0,
-        "n_planned": 0,
-        "verdict": "not_run",
-    }
     reason = unmet(study, claim["role"], claim["conditions"])
-    if reason:
-        return nothing | {"note": reason}
-    frame = io.read_table(study, claim["table"])
-    for name, value in _assignments(claim["where"]).items():
-        frame = frame[[_same(cell, value) for cell in frame[name]]]
-    if frame.empty:
-        return nothing | {"note": f"{claim['table']} has no row with {claim['where']}"}
-    return judge(claim, frame.iloc[0])
+    if not reason:
+        frame = io.read_table(study, claim["table"])
+        for name, value in _assignments(claim["where"]).items():
+            frame = frame[[_same(cell, value) for cell in frame[name]]]
+        if len(frame):
+            row, column = frame.iloc[0], claim["column"]
+            ends = [row[name] for name in (column, f"{column}_low", f"{column}_high")]
+            measured = Estimate(*map(float, ends), int(row[f"{column}_n"]))
+            return judge(claim, measured) | {"n_planned": row["n_planned"]}
+        reason = f"{claim['table']} has no row with {claim['where']}"
+    return judge(claim, Estimate()) | {"n_planned": 0, "verdict": "not_run", "note": reason}
 
 
 def table(study: Study) -> pd.DataFrame:
     """A row per published claim, in the order of the papers."""
     published = pd.read_csv(source.PACKAGE / DATA[0]).fillna({"conditions": ""})
-    shown = ["claim", "paper", "source", "statement", "published", "table"]
+    shown = ["claim", "paper", "source", "statement", "published", "table", "where", "column"]
     return pd.DataFrame(
         [{**claim[shown], **_answer(study, claim)} for _, claim in published.iterrows()]
     )

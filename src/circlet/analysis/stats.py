@@ -1,41 +1,51 @@
-"""Estimates over runs with their 95 % intervals, and intervals of differences.
-
-An estimate is a triple (value, low, high); what cannot be estimated is NaN.
-"""
+"""Estimates over runs with their 95 % intervals. What cannot be estimated is NaN."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 Z = 1.959963984540054  # 97.5 % point of the standard normal
 
-Estimate = tuple[float, float, float]
-NONE: Estimate = (math.nan, math.nan, math.nan)
+
+class Estimate(NamedTuple):
+    """A value, the ends of its 95 % interval, and the number of runs behind it."""
+
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+
+    def columns(self, name: str) -> dict[str, float]:
+        """The columns ``name``, ``name_low``, ``name_high`` and ``name_n`` of a table."""
+        ends = (name, f"{name}_low", f"{name}_high", f"{name}_n")
+        return dict(zip(ends, self, strict=True))
 
 
-def columns(name: str, estimate: Estimate) -> dict[str, float]:
-    """An estimate as the three columns ``name``, ``name_low`` and ``name_high``."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), estimate, strict=True))
+def student(n: int) -> float:
+    """97.5 % point of Student's t for the mean of n values."""
+    return float(stdtrit(n - 1, 0.975))
 
 
-def mean(values: np.ndarray) -> Estimate:
-    """Mean and its normal interval, +- 1.96 sd / sqrt(n); the ends need two values."""
-    if len(values) == 0:
-        return NONE
+def mean(values: np.ndarray, normal: bool = False) -> Estimate:
+    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n), as Mușat has it."""
+    n = len(values)
+    if n == 0:
+        return Estimate()
     center = float(np.mean(values))
-    if len(values) == 1:
-        return center, math.nan, math.nan
-    half = Z * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return center, center - half, center + half
+    if n == 1:
+        return Estimate(center, n=1)
+    half = (Z if normal else student(n)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Estimate(center, center - half, center + half, n)
 
 
 def count(k: int, n: int) -> Estimate:
     """Number of successes among n trials, with Wilson's score interval scaled to a count."""
     if n == 0:
-        return NONE
+        return Estimate()
     low, high = _wilson(k, n)
-    return float(k), low * n, high * n
+    return Estimate(float(k), low * n, high * n, n)
 
 
 def _wilson(k: int, n: int) -> tuple[float, float]:
@@ -50,32 +60,74 @@ def _wilson(k: int, n: int) -> tuple[float, float]:
 
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
-    if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return NONE
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if abs(r) == 1:
-        return r, r, r
-    half = Z / math.sqrt(len(x) - 3)
-    return r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+    n = len(x)
+    if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate(n=n)
+    r = float(np.corrcoef(x, y)[0, 1])
+    if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z has no end
+        return Estimate(math.copysign(1, r), n=n)
+    half = Z / math.sqrt(n - 3)
+    return Estimate(r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half), n)
 
 
 def mean_difference(x: np.ndarray, y: np.ndarray) -> Estimate:
     """Difference of two means, with Welch's t interval."""
+    n = len(x) + len(y)
     if min(len(x), len(y)) < 2:
-        return NONE
+        return Estimate(n=n)
     vx, vy = np.var(x, ddof=1) / len(x), np.var(y, ddof=1) / len(y)
     center = float(np.mean(x) - np.mean(y))
     if vx + vy == 0:
-        return center, center, center
+        return Estimate(center, n=n)
     freedom = (vx + vy) ** 2 / (vx**2 / (len(x) - 1) + vy**2 / (len(y) - 1))
     half = float(stdtrit(freedom, 0.975)) * math.sqrt(vx + vy)
-    return center, center - half, center + half
+    return Estimate(center, center - half, center + half, n)
 
 
 def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
     """Difference of two shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
+    if n1 == 0 or n2 == 0:
+        return Estimate(n=n1 + n2)
     p1, p2 = k1 / n1, k2 / n2
     (l1, u1), (l2, u2) = _wilson(k1, n1), _wilson(k2, n2)
     low = p1 - p2 - math.hypot(p1 - l1, u2 - p2)
     high = p1 - p2 + math.hypot(u1 - p1, p2 - l2)
-    return p1 - p2, low, high
+    return Estimate(p1 - p2, low, high, n1 + n2)
+
+
+def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:
+    """Difference of two kinds of runs at equal conditions, averaged over the conditions.
+
+    Strata weigh n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata, as a
+    stratum may have too few runs for its own; the interval is Student's, with the degrees of
+    freedom of the rarer kind.
+
+    Parameters
+    ----------
+    strata
+        For each condition the values of the first and of the second kind, 1-D arrays.
+    """
+    strata = [(x, y) for x, y in strata if len(x) and len(y)]
+    n = sum(len(x) + len(y) for x, y in strata)
+    freedom = [sum(len(pair[kind]) - 1 for pair in strata) for kind in (0, 1)]
+    if not strata or min(freedom) < 1:
+        return Estimate(n=n)
+    variance = [
+        sum(((pair[kind] - pair[kind].mean()) ** 2).sum() for pair in strata) / freedom[kind]
+        for kind in (0, 1)
+    ]
+    weights = np.array([len(x) * len(y) / (len(x) + len(y)) for x, y in strata])
+    weights = weights / weights.sum()
+    center = float(
+        sum(w * (x.mean() - y.mean()) for w, (x, y) in zip(weights, strata, strict=True))
+    )
+    error = math.sqrt(
+        sum(
+            w**2 * (variance[0] / len(x) + variance[1] / len(y))
+            for w, (x, y) in zip(weights, strata, strict=True)
+        )
+    )
+    if error == 0:
+        return Estimate(center, n=n)
+    half = float(stdtrit(min(freedom), 0.975)) * error
+    return Estimate(center, center - half, center + half, n)

@@ -4,14 +4,15 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
 
-from circlet import io, schema
+from circlet import schema
 from circlet.analysis import gather
 from circlet.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
-LOGS = ("embeddings",)
-TABLES = ("runs",)
+LOGS = ("runs", "embeddings")
+TABLES = ()
 
 CIRCLE_THRESHOLD = 1.2
 
@@ -41,19 +42,16 @@ def count_imperfections(embedding: np.ndarray) -> int:
     pairs = np.array(list(itertools.combinations_with_replacement(range(p), 2)))
     classes = pairs.sum(1) % p
     sums = embedding[pairs].sum(1)
-    distances = ((sums[:, None] - sums[None]) ** 2).sum(2)
+    distances = cdist(sums, sums, "sqeuclidean")
     np.fill_diagonal(distances, np.inf)
     return int((classes[distances.argmin(1)] != classes).sum())
 
 
 def table(study: Study) -> pd.DataFrame:
     """Structure of every finished run at its last step."""
-    runs = io.read_table(study, "runs").set_index("run_id")
-    finished = set(runs.index[runs["status"] == "finished"])
+    accuracy = gather.outcomes(study).set_index("run_id")["test_accuracy"]
     rows = []
-    for run_id, frame in gather.logs(study, "embeddings", final=True).groupby("run_id", sort=False):
-        if run_id not in finished:
-            continue
+    for run_id, frame in gather.final(study, "embeddings").groupby("run_id", sort=False):
         embedding = np.stack(frame["vector"]).astype(np.float64)
         ratio = norm_ratio(embedding)
         rows.append(
@@ -62,7 +60,7 @@ def table(study: Study) -> pd.DataFrame:
                 "norm_ratio": ratio,
                 "is_circle": ratio < CIRCLE_THRESHOLD,
                 "imperfections": count_imperfections(embedding),
-                "validation_accuracy": runs.loc[run_id, "test_accuracy"],
+                "validation_accuracy": accuracy[run_id],
             }
         )
     columns = [field.name for field in schema.TABLES["structures"]]

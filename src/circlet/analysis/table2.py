@@ -2,30 +2,16 @@
 
 import pandas as pd
 
-from circlet import io
-from circlet.analysis import gather, stats
+from circlet import io, schema
+from circlet.analysis import gather
 from circlet.plan import Study
 
 ROLES = ("table2",)
-TABLES = ("structures",)
+TABLES = ("structure_summary",)
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per f_a and sample of seeds."""
-    rows = []
-    structures = io.read_table(study, "structures")
-    for point, sample, n_planned, runs in gather.samples(study, "table2", structures):
-        circle = runs["is_circle"].to_numpy(dtype=bool)
-        imperfections = runs["imperfections"].to_numpy(dtype=float)
-        rows.append(
-            {
-                "f_a": point.parameters["f_a"],
-                "sample": sample,
-                **stats.columns("circles", stats.count(int(circle.sum()), len(circle))),
-                "grids": int((~circle).sum()),
-                **stats.columns("imperfections", stats.mean(imperfections[~circle])),
-                "n_runs": len(runs),
-                "n_planned": n_planned,
-            }
-        )
-    return pd.DataFrame(rows)
+    """A row per f_a and sample of seeds; what is no circle is called a grid."""
+    rows = gather.of_role(io.read_table(study, "structure_summary"), study, "table2")
+    rows = rows.rename(columns=lambda name: name.replace("non_circles", "grids"))
+    return rows[[field.name for field in schema.TABLES["table2"]]]

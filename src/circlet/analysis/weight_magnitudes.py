@@ -1,26 +1,28 @@
-"""Table ``weight_magnitudes``: mean absolute weights and biases (Mușat, figure 6)."""
+"""Table ``weight_magnitudes``: mean absolute weights and biases of every finished run."""
 
 import numpy as np
 import pandas as pd
 
+from circlet import schema
 from circlet.analysis import gather
 from circlet.plan import Study
 
 SYSTEMS = ("constant_attention",)
-LOGS = ("parameters",)
+LOGS = ("runs", "parameters")
 TABLES = ()
 
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and layer, ``hidden`` and ``output``."""
-    frame = gather.logs(study, "parameters", final=True)
-    frame = frame[frame["name"] != "embedding"]
-    frame[["layer", "part"]] = frame["name"].str.split(".", expand=True)
-    frame["magnitude"] = [float(np.abs(values).mean()) for values in frame["values"]]
-    wide = frame.pivot(index=["run_id", "layer"], columns="part", values="magnitude")
-    keys = gather.per_run(frame, study, ["seed"]).drop_duplicates("run_id")
-    return (
-        wide.reset_index()
-        .rename(columns={"weight": "mean_abs_weight", "bias": "mean_abs_bias"})
-        .merge(keys, on="run_id", sort=False)
-    )
+    frame = gather.final(study, "parameters")
+    rows = []
+    for (_, layer), parts in frame[frame["name"] != "embedding"].groupby(
+        ["run_id", frame["name"].str.split(".").str[0]], sort=False
+    ):
+        row = parts.iloc[0].to_dict() | {"layer": layer}
+        for part in parts.itertuples():
+            magnitude = float(np.abs(parts.loc[part.Index, "values"]).mean())
+            row[f"mean_abs_{part.name.split('.')[1]}"] = magnitude
+        rows.append(row)
+    columns = [field.name for field in schema.TABLES["weight_magnitudes"]]
+    return gather.rows_per_run(rows, study, columns)

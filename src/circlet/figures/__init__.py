@@ -10,14 +10,15 @@ import matplotlib as mpl
 
 from circlet import io
 from circlet.figures import style
-from circlet.plan import Study
+from circlet.products import Product
 
 
-def make(name: str, study: Study) -> None:
-    """Draw a figure of the study and write it as SVG and PNG; the same tables, the same bytes."""
+def make(product: Product) -> None:
+    """Draw a figure and write it as SVG and PNG; the same tables give the same bytes."""
     with mpl.rc_context(style.RC):
-        figure = importlib.import_module(f"circlet.figures.{name}").draw(study)
-        for end, metadata in (("svg", {"Date": None}), ("png", {})):
-            path = study.results / "figures" / f"{name}.{end}"
+        figure = importlib.import_module(product.module).draw(product.study)
+        for path in product.outputs:
+            # An SVG would hold the time at which it was made.
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
             with io.atomic(path) as temporary:
                 figure.savefig(temporary, metadata=metadata)

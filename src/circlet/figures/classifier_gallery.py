@@ -9,7 +9,6 @@ from circlet.plan import Study
 ROLES = ("table1",)
 TABLES = ("structures", "embeddings", "classifier_maps", "pair_sums")
 
-RUNS = 14  # as many as the paper shows
 PAIRS_PER_ROW = 3
 
 
@@ -18,8 +17,9 @@ def draw(study: Study) -> Figure:
     maps, sums = (io.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
     embeddings = io.read_table(study, "embeddings")
     structures = io.read_table(study, "structures").set_index("run_id")
-    near = (maps["weight_decay"] - 0.6).abs()
-    runs = maps[near == near.min()].sort_values("run_id", kind="stable")["run_id"].unique()[:RUNS]
+    runs = maps.loc[maps["in_gallery"], "run_id"].unique()
+    if len(runs) == 0:
+        return panels.nothing("no finished run with a classifier to draw")
     rows = -(-len(runs) // PAIRS_PER_ROW)
     figure = Figure(figsize=(2 * PAIRS_PER_ROW * 1.75, rows * 1.95))
     axes = figure.subplots(rows, 2 * PAIRS_PER_ROW, squeeze=False).ravel()
@@ -27,7 +27,7 @@ def draw(study: Study) -> Figure:
         empty.axis("off")
     for run, left, right in zip(runs, axes[::2], axes[1::2], strict=False):
         panels.embedding(left, panels.vectors(embeddings, run), fontsize=5.5)
-        left.set_title(f"{panels.structure_label(structures.loc[run])}", fontsize=7, pad=3)
+        left.set_title(panels.structure_label(structures.loc[run]), fontsize=7, pad=3)
         panels.classifier(right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5)
         right.set_title(run.rsplit("/", 1)[-1], fontsize=7, pad=3)
     return figure

@@ -58,5 +58,4 @@ def _title(row) -> str:
         text += f", {row['imperfections']} imperfections"
     if row["validation_accuracy"] == row["validation_accuracy"]:
         text += f", {100 * row['validation_accuracy']:.0f} % accuracy"
-    where = "" if "seed" not in row else f"\nseed {row['seed']}"
-    return f"{text}{where}\n{row['run_id']}"
+    return f"{text}\n{row['run_id']}"

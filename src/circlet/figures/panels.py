@@ -113,6 +113,13 @@ def missing(axes: Axes, text: str) -> None:
     axes.spines[["bottom", "left"]].set_visible(False)
 
 
+def nothing(text: str) -> Figure:
+    """A figure that says why there is nothing to draw."""
+    figure = Figure(figsize=(5, 1.5))
+    missing(figure.subplots(), text)
+    return figure
+
+
 def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
     """Embedding (p, d) of one run, from the table ``embeddings``."""
     frame = embeddings[embeddings["run_id"] == run_id].sort_values("token")
@@ -135,6 +142,9 @@ def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     -------
     Figure and, for each section, its run_ids with their axes.
     """
+    sections = [(title, runs) for title, runs in sections if runs]
+    if not sections:
+        return nothing("no finished run to draw"), []
     rows = [-(-len(runs) // columns) for _, runs in sections]
     figure = Figure(figsize=(columns * width, (sum(rows) + 0.35 * len(rows)) * width))
     parts = figure.subfigures(len(sections), 1, height_ratios=rows, squeeze=False)[:, 0]

@@ -13,41 +13,38 @@ from circlet.plan import Study
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
 TABLES = ("scorecard",)
 
-# Title of a panel and the end of the claims in it.
+# For each table: the parameter of its rows, and the title and column of each panel.
 PANELS = {
-    "Table 1": {
-        "circles per 100 runs": "_circles",
-        "accuracy of circles (%)": "_circle_accuracy",
-        "accuracy of non-circles (%)": "_non_circle_accuracy",
-        "imperfections": "_imperfections",
-        "correlation": "_correlation",
-    },
-    "Table 2": {"circles per 100 simulations": "_circles", "imperfections": "_imperfections"},
+    "table1": (
+        "Table 1",
+        "weight decay",
+        {
+            "circles": "circles per 100 runs",
+            "circle_accuracy": "accuracy of circles (%)",
+            "non_circle_accuracy": "accuracy of non-circles (%)",
+            "imperfections": "imperfections",
+            "correlation": "correlation",
+        },
+    ),
+    "table2": (
+        "Table 2",
+        "$f_a$",
+        {"circles": "circles per 100 simulations", "imperfections": "imperfections"},
+    ),
 }
 
 
-def _panel(axes: Axes, claims: pd.DataFrame) -> None:
+def _panel(axes: Axes, claims: pd.DataFrame, parameter: str) -> None:
     """One column of a table: a row per parameter value, ours above the paper's."""
     positions = np.arange(len(claims))[::-1]
     for y, claim in zip(positions, claims.itertuples(), strict=True):
-        if pd.isna(claim.published):
-            axes.text(
-                0.5,
-                y,
-                "no circles",
-                color=style.GREY,
-                fontsize=7.5,
-                ha="center",
-                va="center",
-                transform=axes.get_yaxis_transform(),
-            )
-            continue
-        colour = style.ORANGE if claim.verdict == "deviates" else style.BLUE
+        colour = {"deviates": style.ORANGE, "reproduced": style.BLUE}.get(claim.verdict, style.GREY)
         axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
         axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
         axes.plot(claim.published, y - 0.14, "D", color="black", markersize=4, fillstyle="none")
-    at = claims["statement"].str.extract(r"at (.*)$")[0]
-    axes.set(yticks=positions, yticklabels=at, ylim=(-0.6, len(claims) - 0.4))
+    values = claims["where"].str.extract(r"=([^;]*)")[0]
+    labels = [f"{parameter} {value}" for value in values]
+    axes.set(yticks=positions, yticklabels=labels, ylim=(-0.6, len(claims) - 0.4))
     axes.grid(axis="x", color="0.92")
 
 
@@ -56,18 +53,15 @@ def draw(study: Study) -> Figure:
     scorecard = io.read_table(study, "scorecard")
     figure = Figure(figsize=(11, 4.6))
     rows = figure.subfigures(len(PANELS), 1, height_ratios=(4.6, 4.0))
-    for part, (source, columns) in zip(rows, PANELS.items(), strict=True):
-        of_table = scorecard[scorecard["source"] == source]
-        grid = part.subplots(1, 5)
+    for part, (table, (name, parameter, columns)) in zip(rows, PANELS.items(), strict=True):
+        claims = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
+        grid = part.subplots(1, 5, sharey=True)
         for empty in grid[len(columns) :]:
             empty.axis("off")
-        for axes, (title, end) in zip(grid, columns.items(), strict=False):
-            name = of_table["claim"].str.replace(r"^musat_table\d_[a-z]+[\d.]+", "", regex=True)
-            _panel(axes, of_table[name == end])
+        for axes, (column, title) in zip(grid, columns.items(), strict=False):
+            _panel(axes, claims[claims["column"] == column], parameter)
             axes.set_title(title, fontsize=8.5)
-            if axes is not grid[0]:
-                axes.set_yticklabels([])
-        part.suptitle(f"{source}", fontsize=10, x=0.01, ha="left")
+        part.suptitle(name, fontsize=10, x=0.01, ha="left")
     line = {"linewidth": 2, "marker": "o", "markersize": 4}
     grid[-1].legend(
         handles=[

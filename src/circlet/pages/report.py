@@ -6,17 +6,11 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
-from circlet import io, products, view
+from circlet import io, products, source, view
 from circlet.plan import Study
+from circlet.products import Product
 
-DATA = ("pages/report.html",)
-
-PAPERS = {
-    "musat": (
-        "Clustering and Alignment: Understanding the Training Dynamics in Modular Addition",
-        "T. Mușat",
-    ),
-}
+DATA = ("pages/report.html", "data/papers.csv")
 
 # The order of the paper; other figures follow by name.
 ORDER = [
@@ -74,34 +68,31 @@ def _experiments(study: Study, runs: pd.DataFrame) -> list[dict]:
     return rows
 
 
-def make(study: Study) -> None:
+def make(product: Product) -> None:
     """Write the report of a study."""
+    study = product.study
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
     )
     environment.filters["number"] = view.number
-    has_scorecard = study.table("scorecard") in products.report(study).inputs
-    scorecard = (
-        io.read_table(study, "scorecard")
-        if has_scorecard
-        else pd.DataFrame(columns=["paper", "verdict"])
-    )
-    verdicts = scorecard["verdict"].value_counts()
+    runs = io.read_table(study, "runs")
+    scorecard = pd.DataFrame(columns=["paper", "verdict"])
+    if study.table("scorecard") in product.inputs:
+        scorecard = io.read_table(study, "scorecard")
+    papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
+    counts = scorecard["verdict"].value_counts()
     page = environment.get_template("report.html").render(
         papers=[
-            {"title": PAPERS[paper][0], "author": PAPERS[paper][1], "claims": claims}
-            for paper, claims in (
-                (name, frame.to_dict("records")) for name, frame in scorecard.groupby("paper")
-            )
+            paper | {"claims": claims.to_dict("records")}
+            for paper in papers
+            if len(claims := scorecard[scorecard["paper"] == paper["paper"]])
         ],
-        verdicts=[
-            (name, int(verdicts.get(name, 0))) for name in ("reproduced", "deviates", "not_run")
-        ],
+        verdicts=[(v, int(counts.get(v, 0))) for v in ("reproduced", "deviates", "not_run")],
         figures=_figures(study),
-        experiments=_experiments(study, io.read_table(study, "runs")),
+        experiments=_experiments(study, runs),
+        commits=sorted(runs["commit"].dropna().unique()),
         made=io.footer(study.table("runs")),
         results=study.results,
     )
-    path = study.results / "report.html"
-    with io.atomic(path) as temporary:
+    with io.atomic(product.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

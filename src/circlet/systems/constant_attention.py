@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from circlet.errors import CircletError
 from circlet.seeds import Seeds
 
 VERSION = 1
@@ -25,7 +26,7 @@ PARAMETERS = {
         "description": "Modulus; N in the paper.",
         "type": "integer",
         "minimum": 3,
-        "maximum": 1000,
+        "maximum": 256,
         "default": 17,
         "label": "p",
     },
@@ -150,6 +151,10 @@ def problem(
     every = torch.as_tensor(pairs(p))
     counts = torch.nn.functional.one_hot(every, p).sum(1).to(dtype)  # (pairs, p)
     masks = [torch.as_tensor(train_mask(parameters, s)) for s in seeds]
+    if not masks[0].any():
+        raise CircletError(
+            f"train_fraction {parameters['train_fraction']:g} leaves nothing to train on"
+        )
 
     def select(masks: list[Tensor]) -> Pairs:
         return Pairs(

@@ -33,7 +33,7 @@ PARAMETERS = {
         "description": "Number of particles, the modulus; N in the paper.",
         "type": "integer",
         "minimum": 3,
-        "maximum": 200,
+        "maximum": 64,
         "default": 17,
         "label": "p",
     },

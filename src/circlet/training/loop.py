@@ -1,6 +1,5 @@
 """One loop for all systems: the runs of a block advance together, in one tensor program."""
 
-import json
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -106,21 +105,33 @@ def run(
 
 
 def run_block(block: Block, device: str = "auto", progress: Progress | None = None) -> None:
-    """Run a block and write its logs; raises CircletError on a missing GPU or a full disk.
+    """Run a block and write its logs.
 
-    The log of outcomes is written last, so that a block with it is complete.
+    The log of outcomes is written last, so that a block with it is complete. Raises CircletError
+    on a missing GPU, too little memory or a full disk.
     """
     # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
     torch.set_num_threads(1)
     chosen = find_device(device)
+    point = block.point
     started = time.perf_counter()
-    tables = run(block.point, list(block.seeds), chosen, progress)
+    try:
+        tables = run(point, list(block.seeds), chosen, progress)
+    except (MemoryError, RuntimeError) as error:
+        # torch says so in words only: "can't allocate memory", "CUDA out of memory".
+        if isinstance(error, MemoryError) or "memory" in str(error):
+            raise CircletError(
+                f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; set a "
+                "smaller `block`"
+            ) from error
+        raise
     footer = io.provenance() | {
-        "spec": json.loads(block.point.spec),
+        "spec": point.spec,
+        "parameters": point.parameters,
         "seeds": [block.seeds.start, block.seeds.stop - 1],
-        "code": source.digest(__name__),
+        "code": source.digest(__name__, f"circlet.systems.{point.system}"),
         "device": str(chosen),
         "seconds": round(time.perf_counter() - started, 3),
     }
-    for kind in reversed(block.point.logs):
+    for kind in reversed(point.logs):
         io.write(tables[kind], block.log(kind), footer)
