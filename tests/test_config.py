@@ -3,12 +3,12 @@ import re
 
 import pytest
 import yaml
-from conftest import ROOT, SYSTEMS, config, experiment
+from conftest import ROOT, config, experiment
 
 from circlet import config as configuration
 from circlet import plan
 from circlet.errors import ConfigError
-from circlet.plan import Study
+from circlet.plan import SYSTEMS, Study
 
 
 def message(changes):
@@ -53,6 +53,8 @@ BAD = {
         config(sweep={"weight_decay": [0], "hidden": [8]}) | {"reproduce": {"table1": "e"}},
         "reproduce.table1: needs an experiment that varies only weight_decay, e varies hidden"),
     "role in 3-D": (config(parameters={"d": 3}) | {"reproduce": {"table1": "e"}}, "with d = 2"),
+    "number as a name": ({"experiments": {2024: experiment()}}, "2024 is no name"),
+    "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
     "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
     "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
 }  # fmt: skip
@@ -76,7 +78,7 @@ def test_what_is_no_config_is_refused(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"c\.yaml") as caught:
-        configuration.read(path)
+        Study.read(path)
     assert "\n" not in str(caught.value)
 
 
@@ -95,6 +97,24 @@ def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     assert full["experiments"]["e"]["seeds"] == {
         "count": 2, "first": 0, "embedding": None, "network": None, "data": None,
     }  # fmt: skip
+
+
+def test_integers_may_be_written_with_a_point():
+    given = config(block=2.0, steps=5.0, seeds={"count": 4.0}, parameters={"p": 17.0})
+    study = Study(given)
+    assert [block.name for block in study.blocks] == ["00000-00001", "00002-00003"]
+    assert study.points[0].name == "p17_d2_wd0"
+    assert study.points[0].spec == Study(config(seeds={"count": 4})).points[0].spec
+
+
+def test_yaml_anchors_and_merges(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "experiments:\n"
+        "  a: &a {system: particles, steps: 5, block: 2, seeds: {count: 2}}\n"
+        "  b:\n    <<: *a\n    steps: 6\n"
+    )
+    assert [point.steps for point in Study.read(path).points] == [5, 6]
 
 
 def described(schema, path=""):

@@ -94,7 +94,7 @@ def test_a_full_results_folder(empty_project):
         done = list(results.glob("smoke/logs/**/runs.parquet"))
         assert done
         status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-        assert "failed: see results/smoke/job_logs" in status
+        assert "failed, see results/smoke/job_logs" in status
     finally:
         subprocess.run(["umount", results], check=True)
 
@@ -102,7 +102,7 @@ def test_a_full_results_folder(empty_project):
 def test_a_failing_block_does_not_stop_the_others(empty_project):
     """The folder of one point, with one block, is on a disk of its own, which is full."""
     block = STUDY.experiment("decay_scan")[0].blocks[0]
-    folder = empty_project.folder / block.point.folder
+    folder = empty_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
     mounted(folder, "size=4k")
     try:

@@ -53,6 +53,16 @@ def test_a_missing_log_is_named(block):
     one_line(caught, block.log("runs"))
 
 
+def test_a_file_that_may_not_be_read_is_not_called_damaged(block, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(io.pq, "read_schema", refuse)
+    with pytest.raises(LogError, match="cannot be read: Permission denied") as caught:
+        io.read_log(block, "runs")
+    assert "delete" not in one_line(caught, block.log("runs"))
+
+
 def test_a_foreign_parquet_is_named(block):
     pa.parquet.write_table(pa.table({"a": [1]}), block.log("runs"))
     with pytest.raises(LogError, match="is damaged") as caught:
@@ -61,9 +71,9 @@ def test_a_foreign_parquet_is_named(block):
 
 
 def test_logs_of_other_settings_are_never_read(tmp_path, block):
-    changed = next(Study(config(tmp_path, parameters={"learning_rate": 0.02})).blocks)
+    changed = next(Study(config(tmp_path, steps=6)).blocks)
     assert changed.log("runs") == block.log("runs")
-    with pytest.raises(LogError, match="another parameters than the config") as caught:
+    with pytest.raises(LogError, match="another steps than the config") as caught:
         io.read_log(changed, "runs")
     one_line(caught, block.log("runs"))
 
@@ -71,7 +81,7 @@ def test_logs_of_other_settings_are_never_read(tmp_path, block):
 def test_logs_of_other_seeds_are_never_read(tmp_path, block):
     other = next(Study(config(tmp_path, seeds={"count": 2, "first": 2})).blocks)
     shutil.copytree(block.log("runs").parent, other.log("runs").parent)
-    with pytest.raises(LogError, match="does not hold the seeds"):
+    with pytest.raises(LogError, match="holds other seeds"):
         io.read_log(other, "runs")
 
 

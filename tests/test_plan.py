@@ -5,6 +5,7 @@ from conftest import config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from circlet import plan
 from circlet.plan import Study, canonical, schedule_steps
 
 
@@ -18,10 +19,10 @@ def test_paths_are_readable():
     )
 
 
-def test_unlabelled_parameters_show_where_they_vary():
+def test_unlabelled_parameters_show_where_they_are_not_at_their_default():
     study = Study(config(sweep={"learning_rate": [0.01, 0.001]}))
     assert [p.name for p in study.points] == [
-        "p17_d2_learning_rate-0.01_wd0", "p17_d2_learning_rate-0.001_wd0",
+        "p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0",
     ]  # fmt: skip
 
 
@@ -77,6 +78,26 @@ def test_a_block_is_the_study_of_itself():
         assert len(again) == 1
         assert again[0].logs == block.logs
         assert again[0].point.spec == block.point.spec
+
+
+def test_new_options_change_no_job_that_is_done(monkeypatch):
+    """A parameter or a kind of log that a later release adds, at its default."""
+    before = [(block.study, block.point.spec) for block in Study(config()).blocks]
+    known = plan.declared("constant_attention")
+    more = known["PARAMETERS"] | {
+        "dropout": {"type": "number", "default": 0.0, "description": "Share of units left out."}
+    }
+    monkeypatch.setattr(plan, "declared", lambda _: known | {"PARAMETERS": more})
+    after = [(block.study, block.point.spec) for block in Study(config()).blocks]
+    assert after == before
+
+
+def test_logs_that_a_system_lacks_are_none_of_its_business():
+    one, other = (
+        Study(config(system="particles", log=log)).points[0].spec
+        for log in ({}, {"curves": {"every": 7}})
+    )
+    assert one == other
 
 
 def test_fixed_seeds():

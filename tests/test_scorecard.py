@@ -5,7 +5,8 @@ import pytest
 from conftest import ROOT
 
 from circlet import plan, source
-from circlet.analysis import scorecard
+from circlet.analysis import scorecard, stats
+from circlet.analysis.stats import Estimate
 from circlet.plan import Study
 
 PUBLISHED = pd.read_csv(source.PACKAGE / "data/published.csv")
@@ -18,46 +19,54 @@ def claim(kind, column="x", published=math.nan, low=math.nan, high=math.nan, n=m
     )  # fmt: skip
 
 
-def row(value, low=math.nan, high=math.nan, sd=math.nan, n=300):
-    return pd.Series(
-        {"x": value, "x_low": low, "x_high": high, "x_sd": sd, "n_runs": n, "n_planned": n}
-    )
+def ours(value, low=math.nan, high=math.nan, n=300):
+    return Estimate(value, low, high, n)
 
 
 @pytest.mark.parametrize(
     ("judged", "measured", "verdict"),
     [
         # 12 of 100 against 36 of 300 is the same share; against 15 of 300 it is not.
-        (claim("count", published=12, n=100), row(36), "reproduced"),
-        (claim("count", published=12, n=100), row(15), "deviates"),
+        (claim("count", published=12, n=100), ours(36), "reproduced"),
+        (claim("count", published=12, n=100), ours(15), "deviates"),
         # The published sample has noise too: 8 of 300 lies within that of 5 of 100.
-        (claim("count", published=5, n=100), row(8), "reproduced"),
-        (claim("absent", n=100), row(0), "reproduced"),
-        (claim("absent", n=100), row(40), "deviates"),
-        # Means with a published interval: the half-widths add in squares, 5 against 3 and 4.
-        (claim("mean", published=40, low=36, high=44, n=88), row(44.9, 41.9, 47.9), "reproduced"),
-        (claim("mean", published=40, low=36, high=44, n=88), row(45.1, 42.1, 48.1), "deviates"),
-        # Without one our spread stands for both: sd 10, n 100 and 25, half-width 1.98 * 2.24.
-        (claim("mean", published=60, n=25), row(64.3, 62.34, 66.26, 10), "reproduced"),
-        (claim("mean", published=60, n=25), row(64.6, 62.64, 66.56, 10), "deviates"),
-        (claim("mean", published=60, n=25), row(64.6), "not_run"),
-        (claim("correlation", published=-0.64, n=82), row(-0.65, -0.71, -0.57), "reproduced"),
-        (claim("correlation", published=-0.64, n=82), row(-0.85, -0.88, -0.81), "deviates"),
-        (claim("sign"), row(0.5, 0.1, 0.9), "reproduced"),
-        (claim("sign"), row(0.5, -0.1, 1.1), "deviates"),
-        (claim("sign"), row(-0.5, -0.9, -0.1), "deviates"),
-        (claim("sign"), row(0.5), "not_run"),
-        (claim("count", published=12, n=100), row(0, n=0), "not_run"),
+        (claim("count", published=5, n=100), ours(8), "reproduced"),
+        (claim("count", published=12, n=100), ours(math.nan, n=0), "not_run"),
+        (claim("absent", n=100), ours(0), "reproduced"),
+        (claim("absent", n=100), ours(40), "deviates"),
+        # Means with a published interval: the half-widths add in squares, 5 from 3 and 4.
+        (claim("mean", published=40, low=36, high=44, n=88), ours(44.9, 41.9, 47.9), "reproduced"),
+        (claim("mean", published=40, low=36, high=44, n=88), ours(45.1, 42.1, 48.1), "deviates"),
+        # Without one our spread stands for both: half-width 2 of 100 runs is 4.47 of their 25.
+        (claim("mean", published=60, n=25), ours(64.4, 62.4, 66.4, 100), "reproduced"),
+        (claim("mean", published=60, n=25), ours(64.6, 62.6, 66.6, 100), "deviates"),
+        (claim("mean", published=10, n=1), ours(68, 27, 109, 2), "not_run"),
+        (claim("mean", published=60, n=25), ours(60, n=1), "not_run"),
+        (claim("correlation", published=-0.64, n=82), ours(-0.65, -0.71, -0.57), "reproduced"),
+        (claim("correlation", published=-0.64, n=82), ours(-0.85, -0.88, -0.81), "deviates"),
+        (claim("correlation", published=-0.64, n=82), ours(-1.0), "not_run"),
+        (claim("sign"), ours(0.5, 0.1, 0.9), "reproduced"),
+        (claim("sign"), ours(0.5, -0.1, 1.1), "deviates"),
+        (claim("sign"), ours(-0.5, -0.9, -0.1), "deviates"),
+        (claim("sign"), ours(0.5), "not_run"),
     ],
 )
 def test_verdicts(judged, measured, verdict):
     found = scorecard.judge(judged, measured)
     assert found["verdict"] == verdict
     assert bool(found["note"]) == (verdict == "not_run")
+    assert found["n_runs"] == measured.n
+
+
+def test_correlations_are_compared_on_fishers_scale():
+    found = scorecard.difference(claim("correlation", published=-0.9, n=99), ours(-0.8, -1, -0.5))
+    spread = 1.959964 * math.hypot(1 / math.sqrt(297), 1 / math.sqrt(96))
+    assert found.low == pytest.approx(math.tanh(math.atanh(-0.8) - spread) + 0.9)
+    assert found.high == pytest.approx(math.tanh(math.atanh(-0.8) + spread) + 0.9)
 
 
 def test_counts_are_shown_per_published_runs():
-    found = scorecard.judge(claim("count", published=12, n=100), row(15))
+    found = scorecard.judge(claim("count", published=12, n=100), stats.count(15, 300))
     assert found["measured"] == pytest.approx(5)
     assert found["low"] < 5 < found["high"]
     assert found["difference"] == pytest.approx(-7)

@@ -8,9 +8,9 @@ from circlet.analysis import stats
 
 def test_mean_interval_is_that_of_the_paper():
     values = np.array([1.0, 2.0, 3.0, 6.0])
-    center, low, high = stats.mean(values)
     half = 1.959964 * values.std(ddof=1) / 2
-    assert (center, low, high) == pytest.approx((3, 3 - half, 3 + half))
+    assert stats.mean(values, normal=True) == pytest.approx((3, 3 - half, 3 + half, 4))
+    assert stats.mean(values).high - 3 == pytest.approx(3.182446 / 1.959964 * half)  # Student, 3
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,21 @@ def test_correlation_interval_gives_the_printed_digits(r, n, low, high):
 
 def test_what_cannot_be_estimated_is_nan():
     none = np.array([])
-    assert all(math.isnan(v) for v in stats.mean(none))
-    assert all(math.isnan(v) for v in stats.count(0, 0))
-    assert all(math.isnan(v) for v in stats.correlation(np.ones(9), np.arange(9)))
-    assert all(math.isnan(v) for v in stats.mean_difference(np.ones(1), np.ones(5)))
-    center, low, _ = stats.mean(np.array([4.0]))
-    assert center == 4
-    assert math.isnan(low)
+    line = np.arange(9.0)
+    for estimate in (
+        stats.mean(none),
+        stats.mean(np.array([4.0])),
+        stats.count(0, 0),
+        stats.correlation(np.ones(9), line),
+        stats.correlation(line, 2 * line),
+        stats.mean_difference(np.ones(1), np.ones(5)),
+        stats.share_difference(0, 0, 1, 5),
+        stats.stratified_difference([(none, line)]),
+        stats.stratified_difference([]),
+    ):
+        assert math.isnan(estimate.low)
+        assert math.isnan(estimate.high)
+    assert stats.mean(np.array([4.0])).value == 4
 
 
 def test_counts_at_the_ends():
@@ -46,7 +54,7 @@ def test_counts_at_the_ends():
 
 
 def coverage(interval, truth, draws):
-    return np.mean([low <= truth <= high for _, low, high in map(interval, draws)])
+    return np.mean([e.low <= truth <= e.high for e in map(interval, draws)])
 
 
 def test_intervals_cover_what_they_say():
@@ -60,3 +68,17 @@ def test_intervals_cover_what_they_say():
     assert 0.93 < found < 0.975
     samples = [(stream.normal(1, 1, 5), stream.normal(0, 3, 12)) for _ in range(2000)]
     assert 0.93 < coverage(lambda s: stats.mean_difference(*s), 1, samples) < 0.97
+
+
+def test_stratified_difference_covers_with_few_of_one_kind():
+    """As circles are: two, fifteen and forty among three hundred, of another spread."""
+    stream = np.random.default_rng(0)
+    found = []
+    for _ in range(1500):
+        strata = [
+            (stream.normal(level + 5, 10, k), stream.normal(level, 20, 300 - k))
+            for level, k in ((35, 2), (50, 15), (47, 40))
+        ]
+        estimate = stats.stratified_difference(strata)
+        found.append(estimate.low <= 5 <= estimate.high)
+    assert 0.93 < np.mean(found) < 0.97

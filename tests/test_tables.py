@@ -7,9 +7,10 @@ import pytest
 from conftest import config, experiment
 from test_structures import circle
 
-from circlet import analysis, io, products, schema
-from circlet.analysis import exemplars, gather, musat_claims
+from circlet import analysis, figures, io, products, schema
+from circlet.analysis import exemplars, musat_claims, structure_summary
 from circlet.errors import LogError
+from circlet.pages import report
 from circlet.plan import Study
 from circlet.training import loop
 
@@ -28,8 +29,7 @@ def study(tmp_path):
 
 def make(study, *names):
     for name in names:
-        product = next(p for p in products.tables(study) if p.name == name)
-        analysis.make(name, product.study)
+        analysis.make(next(p for p in products.tables(study) if p.name == name))
     return io.read_table(study, names[-1])
 
 
@@ -59,16 +59,18 @@ def test_table1_of_planted_runs(study):
     for block in study.experiment("e")[1].blocks:
         rewrite(block, "runs", plant_runs)
         rewrite(block, "embeddings", plant_circle)
-    row = make(study, "runs", "structures", "table1").set_index("weight_decay").loc[0.5]
+    row = (
+        make(study, "structures", "structure_summary", "table1").set_index("weight_decay").loc[0.5]
+    )
     assert (row["circles"], row["non_circles"], row["n_runs"], row["n_planned"]) == (1, 2, 3, 4)
     assert row["circle_accuracy"] == pytest.approx(75)
     assert row["non_circle_accuracy"] == pytest.approx(37.5)
-    assert row["non_circle_accuracy_sd"] == pytest.approx(np.std([25, 50], ddof=1))
+    assert (row["circle_accuracy_n"], row["non_circle_accuracy_n"]) == (1, 2)
     assert row["sample"] == "all"
 
 
 def test_structures_keep_their_keys(study):
-    frame = make(study, "runs", "structures")
+    frame = make(study, "structures")
     assert list(frame["run_id"]) == [
         f"e/p17_d2_wd{wd}/s{seed:05d}" for wd in ("0", "0.5") for seed in range(4)
     ]
@@ -88,33 +90,66 @@ def test_two_systems_share_a_table(tmp_path):
     assert frame["test_loss"].isna().tolist() == [False, False, True, True]
 
 
-def test_a_study_whose_runs_all_diverged_has_tables(tmp_path):
+@pytest.mark.parametrize("system", ["constant_attention", "particles"])
+def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp_path, system):
+    """Diverged runs are rows, and what needs finished ones says that there are none."""
+    if system == "constant_attention":
+        roles = ("table1", "weight_magnitudes", "projection_gallery")
+        change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
+    else:
+        roles, change = ("table2",), {"parameters": {"step_size": 1e300}, "steps": 20}
     study = Study(
-        config(tmp_path, parameters={"learning_rate": 1e30}, steps=20)
-        | {"reproduce": {"table1": "e"}}
+        config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
     for block in study.blocks:
         loop.run_block(block, "cpu")
-    row = make(study, "runs", "structures", "table1").iloc[0]
-    assert (row["n_runs"], row["n_planned"], row["circles"] == row["circles"]) == (0, 2, False)
-    cards = make(study, "musat_claims", "scorecard")
-    assert set(cards["verdict"]) == {"not_run"}
+    made = set()
+    waiting = products.tables(study)
+    while waiting:
+        for product in [
+            p for p in waiting if {i.stem for i in p.inputs if "tables" in i.parts} <= made
+        ]:
+            analysis.make(product)
+            made.add(product.name)
+            waiting.remove(product)
+    for product in products.figures(study):
+        figures.make(product)
+    report.make(products.report(study))
+    assert set(io.read_table(study, "runs")["status"]) == {"diverged"}
+    summary = io.read_table(study, "structure_summary").iloc[0]
+    assert (summary["n_runs"], summary["n_planned"]) == (0, 2)
+    assert set(io.read_table(study, "scorecard")["verdict"]) == {"not_run"}
+    assert "diverged" in (tmp_path / "report.html").read_text()
+
+
+def test_diverged_runs_are_in_no_table_but_runs(study):
+    def plant(frame):
+        return frame.assign(status=frame["status"].where(frame["seed"] != 1, "diverged"))
+
+    for block in study.blocks:
+        rewrite(block, "runs", plant)
+    for name in ("structures", "embeddings", "weight_magnitudes"):
+        assert set(make(study, name)["seed"]) == {0, 2, 3}
+    assert set(make(study, "runs")["run_id"].str[-1]) == {"0", "1", "2", "3"}
 
 
 def test_small_samples_are_the_first_seeds():
     settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    study = Study({"experiments": {"e": settings}, "reproduce": {"table1": "e"}})
-    point = study.points[0]
-    seeds = range(100, 400)
-    frame = pd.DataFrame(
-        {"experiment": "e", "run_id": [point.run_id(s) for s in seeds], "seed": seeds}
-    )
-    samples = list(gather.samples(study, "table1", frame))
-    assert [(name, n, len(rows)) for _, name, n, rows in samples] == [
+    point = Study({"experiments": {"e": settings}}).points[0]
+    samples = list(structure_summary.samples(point, pd.DataFrame({"seed": range(100, 400)})))
+    assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
         ("all", 300, 300),
     ]
-    assert samples[0][3]["seed"].max() == 199
+    assert samples[0][2]["seed"].max() == 199
+
+
+def test_products_of_one_experiment_depend_on_it_alone():
+    both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
+    study = Study({"experiments": both, "reproduce": {"table1": "a"}})
+    maps = next(p for p in products.tables(study) if p.name == "classifier_maps")
+    assert list(maps.study.config["experiments"]) == ["a"]
+    assert not [path for path in maps.inputs if "/b/" in str(path) or "/c/" in str(path)]
 
 
 def test_exemplars_are_chosen_by_rule():
@@ -134,28 +169,45 @@ def test_exemplars_are_chosen_by_rule():
     assert exemplars.choose(runs.iloc[:0]) == {}
 
 
-def test_claims_have_the_sign_of_what_is_planted():
+@pytest.fixture
+def planted():
+    """Runs whose accuracy falls with imperfections, at equal levels over weight decay."""
     stream = np.random.default_rng(0)
-    n = 200
+    n = 400
     imperfections = stream.integers(20, 120, n)
     runs = pd.DataFrame(
         {
-            "weight_decay": stream.choice([0.0, 1.0], n),
+            "weight_decay": stream.choice([0.0, 0.3, 0.6, 1.0], n),
             "imperfections": imperfections,
             "is_circle": stream.random(n) < 0.2,
             "validation_accuracy": 0.9 - imperfections / 200 + stream.normal(0, 0.05, n),
         }
     )
-    runs.loc[runs["is_circle"], "validation_accuracy"] = 0.9
-    runs.loc[runs["is_circle"], "validation_accuracy"] += stream.normal(
-        0, 0.02, runs["is_circle"].sum()
-    )
-    assert musat_claims.circles_beat_others(runs)[1] > 0
-    assert musat_claims.weakest_anticorrelation(runs)[1] > 0
-    swapped = runs.assign(is_circle=~runs["is_circle"])
-    assert musat_claims.circles_beat_others(swapped)[2] < 0
-    reversed_ = runs.assign(validation_accuracy=-runs["validation_accuracy"])
-    assert musat_claims.weakest_anticorrelation(reversed_)[2] < 0
+    circles = runs["is_circle"]
+    runs.loc[circles, "validation_accuracy"] = 0.9 + stream.normal(0, 0.02, circles.sum())
+    return runs
+
+
+def test_claims_have_the_sign_of_what_is_planted(planted):
+    assert musat_claims.circles_beat_others(planted).low > 0
+    assert musat_claims.weakest_anticorrelation(planted).low > 0
+    swapped = planted.assign(is_circle=~planted["is_circle"])
+    assert musat_claims.circles_beat_others(swapped).high < 0
+    one = planted["weight_decay"] == 0.6
+    mixed = planted["validation_accuracy"].where(~one, -planted["validation_accuracy"])
+    weakest = musat_claims.weakest_anticorrelation(planted.assign(validation_accuracy=mixed))
+    assert weakest.high < 0  # the one weight decay that contradicts decides
+
+
+def test_claims_about_the_ends_need_both_ends(planted):
+    decays = musat_claims.DECAYS
+    more = planted.assign(is_circle=planted["weight_decay"] == 1.0)
+    assert musat_claims.more_circles(more, "weight_decay", decays).low > 90
+    without = planted[planted["weight_decay"] < 1]
+    assert np.isnan(musat_claims.more_circles(without, "weight_decay", decays).low)
+    assert np.isnan(musat_claims.fewer_imperfections(without).low)
+    beyond = pd.concat([more, more.assign(weight_decay=2.0, is_circle=False)])
+    assert musat_claims.more_circles(beyond, "weight_decay", decays).low > 90
 
 
 def test_shrinkage_is_per_cent():
@@ -168,7 +220,7 @@ def test_shrinkage_is_per_cent():
             "mean_abs_bias": [8.0, 8.0, 1.0, 1.0],
         }
     )
-    assert musat_claims.shrinkage(frame, "mean_abs_weight") == pytest.approx((50, 50, 50))
+    assert musat_claims.shrinkage(frame, "mean_abs_weight") == pytest.approx((50, 50, 50, 2))
     assert musat_claims.biases_shrink_more(frame)[0] == pytest.approx(100 * (1 - 2 / 8))
 
 

@@ -99,7 +99,7 @@ def test_footer_says_what_made_a_log(tmp_path):
     block = next(Study(config(tmp_path)).blocks)
     loop.run_block(block, "cpu")
     footer = io.footer(block.log("runs"))
-    assert footer["spec"]["parameters"]["learning_rate"] == 0.01
+    assert footer["parameters"]["learning_rate"] == 0.01
     assert footer["seeds"] == [0, 1]
     assert footer["device"] == "cpu"
     assert footer["versions"]["torch"] == torch.__version__
@@ -115,6 +115,23 @@ def test_fixed_seeds_fix_what_they_name(tmp_path):
     runs = tables["runs"].to_pandas()
     assert list(runs["embedding_seed"]) == [5, 5]
     assert list(runs["network_seed"]) == [0, 1]
+
+
+def test_nothing_to_train_on_is_said(tmp_path):
+    block = next(Study(config(tmp_path, parameters={"p": 3, "train_fraction": 0.1})).blocks)
+    with pytest.raises(CircletError, match="nothing to train on"):
+        loop.run_block(block, "cpu")
+
+
+def test_too_little_memory_is_said(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
+        )
+
+    monkeypatch.setattr(loop, "run", refuse)
+    with pytest.raises(CircletError, match="no memory for 2 runs at once; set a smaller `block`"):
+        loop.run_block(next(Study(config(tmp_path)).blocks), "cpu")
 
 
 def test_a_missing_gpu_is_said():

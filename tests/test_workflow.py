@@ -107,7 +107,7 @@ def test_a_changed_figure(project):
 
 
 def test_a_changed_table(project):
-    project.edit("src/circlet/analysis/table2.py", "~circle", "circle")
+    project.edit("src/circlet/analysis/table2.py", '"grids")', '"grids", 1)')
     jobs = project.would_run()
     assert jobs == {
         "table_table2": 1, "table_scorecard": 1, "figure_published_tables": 1, "report": 1,
@@ -176,10 +176,10 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
     )
     edited(
         empty_project,
-        lambda c: c["experiments"]["weight_decay"].update(parameters={"learning_rate": 0.02}),
+        lambda c: c["experiments"]["weight_decay"].update(steps=201),
     )
     status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    assert "outdated: results/smoke/logs/weight_decay/p17_d2_wd1/seeds_00000-00009" in status
+    assert "outdated, delete results/smoke/logs/weight_decay/p17_d2_wd1/seeds_00000-00009" in status
     shown = empty_project.run(
         "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
     )
@@ -253,7 +253,7 @@ def test_plan_and_status(finished):
     assert f"{total}" in plan
     status = finished.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
     last = status.strip().splitlines()[-1].split()
-    assert last == ["total", str(total), str(total), "0", "0", "0", "0"]
+    assert last == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
 
 
 def test_pages_read_well_without_a_paper(empty_project):

@@ -4,7 +4,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from circlet import io
-from circlet.figures import style
+from circlet.figures import panels, style
 from circlet.plan import Study
 
 ROLES = ("table1",)
@@ -20,6 +20,9 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
     for axes, row in zip(grid, rows.itertuples(), strict=True):
         runs = structures[structures["weight_decay"] == row.weight_decay]
+        if runs.empty:
+            panels.missing(axes, f"weight decay {row.weight_decay:g}:\nno finished run")
+            continue
         shown = runs.assign(
             accuracy=100 * runs["validation_accuracy"],
             structure=runs["is_circle"].map({True: "circle", False: "non-circle"}),
