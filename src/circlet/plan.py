@@ -279,31 +279,7 @@ class Study:
     def _check(self) -> None:
         """Rules across keys, which a schema cannot say; raises ConfigError."""
         for name, settings in self.config["experiments"].items():
-            where = f"experiments.{name}"
-            if settings["system"] not in SYSTEMS:
-                raise ConfigError(
-                    f"{where}.system: no system {settings['system']!r} (there are: "
-                    f"{', '.join(SYSTEMS)})"
-                )
-            varied = [set(settings["sweep"])] + [set(case) for case in settings.get("cases", [])]
-            for key in set().union(*varied):
-                if key in settings["parameters"]:
-                    raise ConfigError(f"{where}: {key!r} is both a parameter and swept")
-                if key in settings["sweep"] and any(key in case for case in varied[1:]):
-                    raise ConfigError(f"{where}: {key!r} is both in sweep and in cases")
-            for key in ("count", "first"):
-                if settings["seeds"][key] % settings["block"]:
-                    raise ConfigError(
-                        f"{where}.seeds.{key}: {settings['seeds'][key]} is not a multiple of the "
-                        f"block of {settings['block']} seeds; set `block` to a divisor"
-                    )
-            for kind, schedule in settings["log"].items():
-                late = [step for step in schedule.get("at", []) if step > settings["steps"]]
-                if late:
-                    raise ConfigError(
-                        f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} "
-                        "steps of a run"
-                    )
+            _check_experiment(f"experiments.{name}", settings)
         _ = self.points  # checks every point's parameters
         roles = configuration.schema()["properties"]["reproduce"]["properties"]
         for role, name in self.reproduce.items():
@@ -316,14 +292,43 @@ class Study:
         for point in self.experiment(name):
             if point.system != system:
                 raise ConfigError(f"{where}: needs an experiment with {system}, {name} is not")
-            varied = set(point.settings["sweep"]).union(*point.settings.get("cases", []))
-            if others := varied - {varies}:
+            if others := _varied(point.settings) - {varies}:
                 raise ConfigError(
                     f"{where}: needs an experiment that varies only {varies}, {name} varies "
                     f"{', '.join(sorted(others))}"
                 )
             if d and point.parameters["d"] != d:
                 raise ConfigError(f"{where}: needs an experiment with d = {d}, {name} is not")
+
+
+def _varied(settings: dict[str, Any]) -> set[str]:
+    """Parameters that an experiment varies."""
+    return set(settings["sweep"]).union(*settings.get("cases", []))
+
+
+def _check_experiment(where: str, settings: dict[str, Any]) -> None:
+    if settings["system"] not in SYSTEMS:
+        known = ", ".join(SYSTEMS)
+        raise ConfigError(f"{where}.system: no system {settings['system']!r} (there are: {known})")
+    if both := _varied(settings) & set(settings["parameters"]):
+        raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
+    for case in settings.get("cases", []):
+        if both := set(case) & set(settings["sweep"]):
+            raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
+    seeds, block = settings["seeds"], settings["block"]
+    for key in ("count", "first"):
+        if seeds[key] % block:
+            raise ConfigError(
+                f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
+                "seeds; set `block` to a divisor"
+            )
+    for kind, schedule in settings["log"].items():
+        late = [step for step in schedule.get("at", []) if step > settings["steps"]]
+        if late:
+            raise ConfigError(
+                f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} steps "
+                "of a run"
+            )
 
 
 def _typed(value: Any, schema: dict[str, Any]) -> Any:
