@@ -1,6 +1,7 @@
 """Tables 1 and 2 of Mușat beside ours: every cell, published against measured."""
 
-import numpy as np
+import re
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,6 +13,8 @@ from circlet.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
 TABLES = ("scorecard",)
+
+COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE, "not_run": style.GREY}
 
 # For each table: the parameter of its rows, and the title and column of each panel.
 PANELS = {
@@ -34,17 +37,14 @@ PANELS = {
 }
 
 
-def _panel(axes: Axes, claims: pd.DataFrame, parameter: str) -> None:
-    """One column of a table: a row per parameter value, ours above the paper's."""
-    positions = np.arange(len(claims))[::-1]
-    for y, claim in zip(positions, claims.itertuples(), strict=True):
-        colour = {"deviates": style.ORANGE, "reproduced": style.BLUE}.get(claim.verdict, style.GREY)
+def _panel(axes: Axes, claims: pd.DataFrame, rows: dict[str, int]) -> None:
+    """One column of a table, ours above the paper's; ``rows``: height of each row."""
+    for claim in claims.itertuples():
+        y = rows[claim.where]
+        colour = COLOURS[claim.verdict]
         axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
         axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
         axes.plot(claim.published, y - 0.14, "D", color="black", markersize=4, fillstyle="none")
-    values = claims["where"].str.extract(r"=([^;]*)")[0]
-    labels = [f"{parameter} {value}" for value in values]
-    axes.set(yticks=positions, yticklabels=labels, ylim=(-0.6, len(claims) - 0.4))
     axes.grid(axis="x", color="0.92")
 
 
@@ -52,14 +52,19 @@ def draw(study: Study) -> Figure:
     """A panel per column of the tables."""
     scorecard = io.read_table(study, "scorecard")
     figure = Figure(figsize=(11, 4.6))
-    rows = figure.subfigures(len(PANELS), 1, height_ratios=(4.6, 4.0))
-    for part, (table, (name, parameter, columns)) in zip(rows, PANELS.items(), strict=True):
+    parts = figure.subfigures(len(PANELS), 1, height_ratios=(4.6, 4.0))
+    for part, (table, (name, parameter, columns)) in zip(parts, PANELS.items(), strict=True):
         claims = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
+        rows = {where: -i for i, where in enumerate(claims["where"].unique())}
+        values = [re.search("=([^;]*)", where)[1] for where in rows]
         grid = part.subplots(1, 5, sharey=True)
+        grid[0].set(
+            yticks=list(rows.values()), yticklabels=[f"{parameter} {value}" for value in values]
+        )
         for empty in grid[len(columns) :]:
             empty.axis("off")
         for axes, (column, title) in zip(grid, columns.items(), strict=False):
-            _panel(axes, claims[claims["column"] == column], parameter)
+            _panel(axes, claims[claims["column"] == column], rows)
             axes.set_title(title, fontsize=8.5)
         part.suptitle(name, fontsize=10, x=0.01, ha="left")
     line = {"linewidth": 2, "marker": "o", "markersize": 4}
@@ -67,6 +72,7 @@ def draw(study: Study) -> Figure:
         handles=[
             Line2D([], [], color=style.BLUE, label="here, 95 % interval", **line),
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
+            Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
             Line2D(
                 [],
                 [],
