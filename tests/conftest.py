@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -100,7 +101,10 @@ def project_copy(folder: Path) -> Project:
 def finished(tmp_path_factory):
     """The project with a finished smoke study. Do not change it: take a ``project``."""
     project = project_copy(tmp_path_factory.mktemp("finished"))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     project.snakemake()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    project.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return project
 
 

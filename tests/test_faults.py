@@ -136,7 +136,7 @@ def interrupted(project, kill):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         logs = project.folder / "results/smoke"
         short = sum(1 for b in STUDY.blocks if b.point.experiment != "weight_decay")
         # Until the short blocks are done and only the long ones are left.
@@ -179,7 +179,7 @@ def test_two_runs_at_once(empty_project):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not list(empty_project.folder.glob("results/smoke/job_logs/**/*.log")):
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -45,11 +45,9 @@ def test_every_rule_ran(finished):
     )
 
 
-def test_the_smoke_study_is_fast(finished, tmp_path):
-    """Under a minute on two cores; a generous limit, as machines are shared."""
-    log = next((finished.folder / ".snakemake/log").iterdir()).read_text()
-    hours, minutes, seconds = map(float, log.rsplit("Elapsed time: ", 1)[1].split()[0].split(":"))
-    assert 3600 * hours + 60 * minutes + seconds < 60
+def test_the_smoke_study_is_fast(finished):
+    """Less work than two cores do in a minute; wall time says little on a shared machine."""
+    assert finished.cpu_seconds < 100
 
 
 def test_a_second_run_has_nothing_to_do(finished):

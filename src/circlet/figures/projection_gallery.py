@@ -19,7 +19,8 @@ def draw(study: Study) -> Figure:
     """Three projections onto pairs of dimensions for each run, by dimension."""
     experiment = study.reproduce["projection_gallery"]
     structures = io.read_table(study, "structures")
-    structures = structures[structures["experiment"] == experiment].sort_values("seed")
+    structures = structures[(structures["experiment"] == experiment) & (structures["d"] > 1)]
+    structures = structures.sort_values("seed")
     embeddings = io.read_table(study, "embeddings")
     by_run = structures.set_index("run_id")
     sections, planes = [], []
