@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 .PHONY: run test clean
 
 run: $(VENV)/installed
+	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
+	@echo
 	$(BIN)/snakemake --profile profiles/local --configfile $(CONFIG)
 	@echo
 	@$(BIN)/python -m circlet scorecard --configfile $(CONFIG)
@@ -20,8 +22,9 @@ test: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@echo "Installing into $(VENV): a minute or more ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 clean:

@@ -22,8 +22,15 @@ def message(changes):
 BAD = {
     "unknown key": (config(stepz=5), "experiments.e: unknown key 'stepz'"),
     "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
-    "missing steps": ({"experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
-                      "experiments.e: 'steps' is a required property"),
+    "missing steps": (
+        {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
+        "experiments.e: 'steps' is a required property"),
+    "misspelt key": ({"results": "r", "experiments": {"e": {"system": "particles", "step": 5}}},
+                     "experiments.e: unknown key 'step'"),
+    "no results": ({"experiments": {"e": experiment()}}, "'results' is a required property"),
+    "no list": (config(sweep={"p": 11}), "e.sweep.p: 11 is no list: write [11]"),
+    "no mapping": (config(seeds=40), "e.seeds: 40 is no mapping"),
+    "text": (config(sweep={"p": [11, "13"]}), "e.sweep.p: '13' is not of type 'integer'"),
     "wrong type": (config(steps="many"), "experiments.e.steps: 'many' is not of type 'integer'"),
     "YAML's 1e-4": (config(parameters={"learning_rate": "1e-4"}), "write a dot, as in 1.0e-4"),
     "float seeds": (config(seeds={"count": 1.5}), "experiments.e.seeds.count"),
@@ -32,16 +39,16 @@ BAD = {
     "negative, swept": (config(sweep={"weight_decay": [0, -1]}), "weight_decay: -1.0 is less"),
     "nan": (config(parameters={"learning_rate": float("nan")}), "learning_rate: nan is no number"),
     "infinite": (config(sweep={"weight_decay": [float("inf")]}), "weight_decay: inf is no number"),
-    "unknown parameter": (config(sweep={"wd": [1]}), "e.parameters: unknown key 'wd'"),
+    "unknown parameter": (config(sweep={"wd": [1]}), "e.sweep: unknown key 'wd'"),
     "another system's": (config(parameters={"f_a": 1}), "e.parameters: unknown key 'f_a'"),
     "no such system": (config(system="transformer"), "e.system: no system 'transformer'"),
     "empty sweep": (config(sweep={"weight_decay": []}), "e.sweep.weight_decay: is empty"),
     "twice the same point": (config(sweep={"weight_decay": [0.3, 0.30]}), "p17_d2_wd0.3 is listed"),
     "both fixed and swept": (config(parameters={"p": 5}, sweep={"p": [5]}), "'p' is both"),
     "both swept and listed": (config(sweep={"p": [5]}, cases=[{"p": 7}]), "in sweep and in cases"),
-    "no experiments": ({"experiments": {}}, "experiments: is empty"),
-    "slash in a name": ({"experiments": {"a/b": experiment()}}, "'a/b' is no name"),
-    "space in a name": ({"experiments": {"a b": experiment()}}, "'a b' is no name"),
+    "no experiments": ({"results": "r", "experiments": {}}, "experiments: is empty"),
+    "slash in a name": ({"results": "r", "experiments": {"a/b": experiment()}}, "'a/b' is no name"),
+    "space in a name": ({"results": "r", "experiments": {"a b": experiment()}}, "'a b' is no name"),
     "space in results": (config("my results"), "results: 'my results' is no"),
     "ragged blocks": (config(block=50, seeds={"count": 120}), "120 is not a multiple of the block"),
     "ragged start": (config(seeds={"count": 2, "first": 1}), "seeds.first: 1 is not a multiple"),
@@ -53,7 +60,7 @@ BAD = {
         config(sweep={"weight_decay": [0], "hidden": [8]}) | {"reproduce": {"table1": "e"}},
         "reproduce.table1: needs an experiment that varies only weight_decay, e varies hidden"),
     "role in 3-D": (config(parameters={"d": 3}) | {"reproduce": {"table1": "e"}}, "with d = 2"),
-    "number as a name": ({"experiments": {2024: experiment()}}, "2024 is no name"),
+    "number as a name": ({"results": "r", "experiments": {2024: experiment()}}, "2024 is no name"),
     "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
     "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
     "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
@@ -110,6 +117,7 @@ def test_integers_may_be_written_with_a_point():
 def test_yaml_anchors_and_merges(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text(
+        "results: r\n"
         "experiments:\n"
         "  a: &a {system: particles, steps: 5, block: 2, seeds: {count: 2}}\n"
         "  b:\n    <<: *a\n    steps: 6\n"

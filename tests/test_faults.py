@@ -94,7 +94,7 @@ def test_a_full_results_folder(empty_project):
         done = list(results.glob("smoke/logs/**/runs.parquet"))
         assert done
         status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-        assert "failed, see results/smoke/job_logs" in status
+        assert "failed: see results/smoke/job_logs" in status
     finally:
         subprocess.run(["umount", results], check=True)
 

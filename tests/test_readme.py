@@ -12,7 +12,9 @@ RECIPES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
 def test_recipes_run(finished, recipe):
     """As printed, but on the smoke study."""
-    (finished.folder / "recipe.py").write_text(recipe.replace("results/", "results/smoke/"))
+    (finished.folder / "recipe.py").write_text(
+        re.sub("results/(paper/)?", "results/smoke/", recipe)
+    )
     assert finished.run("recipe").stdout.strip()
 
 

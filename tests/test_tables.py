@@ -135,7 +135,7 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
 
 def test_small_samples_are_the_first_seeds():
     settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    point = Study({"experiments": {"e": settings}}).points[0]
+    point = Study({"results": "results", "experiments": {"e": settings}}).points[0]
     samples = list(structure_summary.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
@@ -146,7 +146,7 @@ def test_small_samples_are_the_first_seeds():
 
 def test_products_of_one_experiment_depend_on_it_alone():
     both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
-    study = Study({"experiments": both, "reproduce": {"table1": "a"}})
+    study = Study({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
     maps = next(p for p in products.tables(study) if p.name == "classifier_maps")
     assert list(maps.study.config["experiments"]) == ["a"]
     assert not [path for path in maps.inputs if "/b/" in str(path) or "/c/" in str(path)]

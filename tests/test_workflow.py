@@ -177,12 +177,12 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
         lambda c: c["experiments"]["weight_decay"].update(steps=201),
     )
     status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    assert "outdated, delete results/smoke/logs/weight_decay/p17_d2_wd1/seeds_00000-00009" in status
+    assert "outdated: results/smoke/logs/weight_decay/p17_d2_wd1;" in status
     shown = empty_project.run(
         "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
     )
     assert shown.returncode == 1
-    assert "another config" in shown.stderr
+    assert "is older than the config" in shown.stderr
 
 
 def test_configs_do_not_disturb_each_other(project):

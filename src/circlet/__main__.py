@@ -1,6 +1,10 @@
 """``python -m circlet``: the command line."""
 
-from circlet.cli import main
+import sys
 
-if __name__ == "__main__":
+try:
+    from circlet.cli import main
+
     main()
+except KeyboardInterrupt:  # before `main` could see to it
+    sys.exit("error: interrupted")

@@ -36,7 +36,12 @@ def _parser() -> argparse.ArgumentParser:
     command("status", "count planned, done and failed runs of each experiment", show_status)
     command("scorecard", "print the scorecard against the papers", show_scorecard)
     sub = command("run", "run every block of the study here, and write the logs", run_blocks)
-    sub.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    sub.add_argument(
+        "--device",
+        choices=["auto", "cpu", "cuda"],
+        default="auto",
+        help="auto: a GPU if there is one",
+    )
     sub = command("table", "make one table", make_table)
     sub.add_argument("name")
     sub = command("figure", "draw one figure, as SVG and PNG", make_figure)

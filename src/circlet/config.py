@@ -47,12 +47,12 @@ def schema() -> dict[str, Any]:
     return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
 
 
-def _looks_like_a_number(text: str) -> bool:
+def _looks_like_a_number(text: object) -> bool:
     try:
-        float(text)
+        float(str(text))
     except ValueError:
         return False
-    return True
+    return isinstance(text, str)
 
 
 def _explain(error, prefix: str) -> str:
@@ -69,8 +69,12 @@ def _explain(error, prefix: str) -> str:
             text = f"{error.instance!r} is no plain path (letters, digits and . _ - /)"
         case "minProperties" | "minItems":
             text = "is empty"
-        case "type" if isinstance(error.instance, str) and _looks_like_a_number(error.instance):
+        case "type" if "e" in str(error.instance) and _looks_like_a_number(error.instance):
             text = f"{error.message}: YAML reads it as text, write a dot, as in 1.0e-4"
+        case "type" if error.validator_value == "array":
+            text = f"{error.instance!r} is no list: write [{error.instance}]"
+        case "type" if error.validator_value == "object":
+            text = f"{error.instance!r} is no mapping of keys to values"
         case _:
             text = error.message
     return f"{key}: {text}" if key else text
@@ -83,8 +87,10 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
     """
     validator = Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(instance), key=relevance)
+    # A misspelt key is also a missing one; the misspelling is what to mend.
+    unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
-        raise ConfigError(_explain(errors[-1], prefix))
+        raise ConfigError(_explain((unknown or errors)[-1], prefix))
     return _fill(copy.deepcopy(instance), schema, schema)
 
 

@@ -43,20 +43,28 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _git(*command: str) -> str:
+    here = ["git", "-C", str(source.PACKAGE), *command]
+    return subprocess.run(here, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit() -> str | None:
+    """Commit of the package's code, with ``-dirty`` if it was edited since; None if unknown.
+
+    Edits elsewhere, as of a config, do not count: the config is in the footer itself.
+    """
+    try:
+        edited = "-dirty" if _git("status", "--porcelain", "--", ".") else ""
+        return _git("rev-parse", "--short=12", "HEAD") + edited
+    except (OSError, subprocess.CalledProcessError):
+        return None  # no git, or not a checkout
+
+
 def provenance() -> dict[str, Any]:
     """What a footer says of the code and the machine: commit, versions, interpreter."""
-    try:
-        described = subprocess.run(
-            ["git", "-C", str(source.PACKAGE), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        described = None  # no git, or not a checkout
     packages = ("circlet", "torch", "numpy", "pandas", "pyarrow")
     return {
-        "commit": described,
+        "commit": commit(),
         "versions": {name: version(name) for name in packages},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
@@ -99,8 +107,11 @@ def read_table(study: Study, name: str) -> pd.DataFrame:
 
 
 def is_current(block: Block) -> bool:
-    """Whether the logs of a finished block were made with the settings that the plan has."""
-    return footer(block.log("runs")).get("spec") == block.point.spec
+    """Whether all logs of a finished block were made with the settings that the plan has.
+
+    Raises LogError if one is damaged.
+    """
+    return all(footer(path).get("spec") == block.point.spec for path in block.logs)
 
 
 def read_log(block: Block, kind: str, final: bool = False) -> pd.DataFrame:

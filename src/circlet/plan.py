@@ -114,7 +114,7 @@ class Point:
         """Folder name: labelled parameters always, others where they are not at their default."""
         schemas = declared(self.system)["PARAMETERS"]
         return "_".join(
-            schemas[key].get("label", f"{key}-") + canonical(value)
+            schemas[key].get("label", f"{key}=") + canonical(value)
             for key, value in self.parameters.items()
             if "label" in schemas[key] or value != schemas[key]["default"]
         )
@@ -258,21 +258,16 @@ class Study:
 
     def _points(self, experiment: str, settings: dict[str, Any]) -> list[Point]:
         system, sweep = settings["system"], settings["sweep"]
-        parameters = declared(system)["PARAMETERS"]
-        schema = {"type": "object", "additionalProperties": False, "properties": parameters}
+        schemas = declared(system)["PARAMETERS"]
+        defaults = {name: _typed(schema["default"], schema) for name, schema in schemas.items()}
         points = {}
-        where = f"experiments.{experiment}"
         for case in settings.get("cases", [{}]):
             for values in itertools.product(*sweep.values()):
-                given = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
-                full = configuration.check(given, schema, f"{where}.parameters")
-                for name, value in full.items():
-                    if isinstance(value, float) and not math.isfinite(value):
-                        raise ConfigError(f"{where}.parameters.{name}: {value} is no number")
-                ordered = {name: _typed(full[name], parameters[name]) for name in parameters}
-                point = Point(experiment, system, ordered, settings, self.results)
+                varied = case | dict(zip(sweep, values, strict=True))
+                parameters = defaults | settings["parameters"] | varied
+                point = Point(experiment, system, parameters, settings, self.results)
                 if point.name in points:
-                    raise ConfigError(f"{where}: the point {point.name} is listed twice")
+                    raise ConfigError(f"experiments.{experiment}: {point.name} is listed twice")
                 points[point.name] = point
         return list(points.values())
 
@@ -280,7 +275,7 @@ class Study:
         """Rules across keys, which a schema cannot say; raises ConfigError."""
         for name, settings in self.config["experiments"].items():
             _check_experiment(f"experiments.{name}", settings)
-        _ = self.points  # checks every point's parameters
+        _ = self.points  # no two are the same
         roles = configuration.schema()["properties"]["reproduce"]["properties"]
         for role, name in self.reproduce.items():
             self._check_role(f"reproduce.{role}", name, **roles[role]["x-needs"])
@@ -310,6 +305,12 @@ def _check_experiment(where: str, settings: dict[str, Any]) -> None:
     if settings["system"] not in SYSTEMS:
         known = ", ".join(SYSTEMS)
         raise ConfigError(f"{where}.system: no system {settings['system']!r} (there are: {known})")
+    _check_parameters(f"{where}.parameters", settings["system"], settings["parameters"])
+    for name, values in settings["sweep"].items():
+        for value in values:
+            _check_parameters(f"{where}.sweep", settings["system"], {name: value})
+    for case in settings.get("cases", []):
+        _check_parameters(f"{where}.cases", settings["system"], case)
     if both := _varied(settings) & set(settings["parameters"]):
         raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
     for case in settings.get("cases", []):
@@ -329,6 +330,15 @@ def _check_experiment(where: str, settings: dict[str, Any]) -> None:
                 f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} steps "
                 "of a run"
             )
+
+
+def _check_parameters(where: str, system: str, given: dict[str, Any]) -> None:
+    schemas = declared(system)["PARAMETERS"]
+    schema = {"type": "object", "additionalProperties": False, "properties": schemas}
+    configuration.check(given, schema, where)
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{where}.{name}: {value} is no number")
 
 
 def _typed(value: Any, schema: dict[str, Any]) -> Any:

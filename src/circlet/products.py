@@ -21,7 +21,7 @@ from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
 
-SHOWN = ("scorecard", "runs")  # tables that the report page reads
+SHOWN = ("scorecard", "runs", "structure_summary")  # tables that the report page reads
 
 
 @dataclass(frozen=True)

@@ -74,25 +74,34 @@ def _state(block: Block) -> str:
     return "failed" if last and last[0].startswith("error:") else "started"
 
 
-def status(study: Study) -> str:
-    """Runs by state for each experiment; then the logs of failures and the folders to delete.
+STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
-    Outdated runs were made with other settings or by another version of their system.
+
+def status(study: Study) -> str:
+    """Runs by state for each experiment, and what to look at.
+
+    Started runs are running, or were interrupted. Outdated ones were made with other settings or
+    by another version of their system.
     """
-    states = ("done", "started", "failed", "outdated", "damaged", "waiting")
-    rows, notes = [], []
+    rows, notes = [], {}
     for name in study.config["experiments"]:
-        runs = dict.fromkeys(states, 0)
+        runs = dict.fromkeys(STATES, 0)
         for block in (b for point in study.experiment(name) for b in point.blocks):
             state = _state(block)
             runs[state] += block.count
+            folder = block.log("runs").parent
             if state == "failed":
-                notes.append(f"failed, see {block.job_log}")
-            if state in ("outdated", "damaged"):
-                notes.append(f"{state}, delete {block.log('runs').parent}")
+                notes[f"failed: see {block.job_log}"] = None
+            if state == "damaged":
+                notes[f"damaged: delete {folder} and run again"] = None
+            if state == "outdated":
+                notes[
+                    f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
+                    "nothing to do, delete it"
+                ] = None
         rows.append((name, sum(runs.values()), *runs.values()))
-    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, len(states) + 2))))
-    return "\n".join([_rows(("experiment", "planned", *states), rows, "<>>>>>>>"), *notes])
+    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, len(STATES) + 2))))
+    return "\n".join([_rows(("runs of", "planned", *STATES), rows, "<>>>>>>>"), *notes])
 
 
 def number(value: float | None) -> str:
@@ -107,14 +116,15 @@ def scorecard(study: Study) -> str:
     product = next((p for p in products.tables(study) if p.name == "scorecard"), None)
     if product is None:
         return (
-            f"no scorecard: this study reproduces nothing\nreport: {study.results / 'report.html'}"
+            "no scorecard: the config's `reproduce` names nothing\n"
+            f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
         )
     frame = io.read_table(study, "scorecard")
     made = io.footer(product.outputs[0])
     if {key: made.get(key) for key in product.footer} != product.footer:
         raise LogError(
-            f"{product.outputs[0]}: was made from another config or code than this; run snakemake, "
-            "and if it finds nothing to do, delete what `python -m circlet status` lists"
+            f"{product.outputs[0]}: is older than the config or the code: run snakemake; if it "
+            "finds nothing to do, delete what `python -m circlet status` lists"
         )
     rows = [
         (
@@ -129,11 +139,14 @@ def scorecard(study: Study) -> str:
     ]
     header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
     counts = frame["verdict"].value_counts()
-    summary = ", ".join(f"{n} {verdict.replace('_', ' ')}" for verdict, n in counts.items())
+    summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    reasons = frame.loc[frame["note"] != "", "note"].value_counts()
     return "\n".join(
         [
             _rows(header, rows, "<<>>>>"),
             "",
+            "The interval is that of our value; the verdict counts the noise of the paper's, too.",
+            *(f"not_run ({n}): {reason}" for reason, n in reasons.items()),
             f"scorecard: {len(frame)} claims: {summary}",
             f"report:    {study.results / 'report.html'}",
         ]

@@ -49,20 +49,22 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _experiments(study: Study, runs: pd.DataFrame) -> list[dict]:
+def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
+    """What ran, experiment by experiment, with the summary of each point where there is one."""
     rows = []
-    for name in study.config["experiments"]:
+    for name, settings in study.config["experiments"].items():
         here = runs[runs["experiment"] == name]
+        points = summary[(summary["experiment"] == name) & (summary["sample"] == "all")]
         rows.append(
             {
                 "name": name,
-                "system": study.config["experiments"][name]["system"],
-                "points": len(study.experiment(name)),
+                "system": settings["system"],
                 "planned": sum(b.count for p in study.experiment(name) for b in p.blocks),
                 "finished": int((here["status"] == "finished").sum()),
                 "diverged": int((here["status"] == "diverged").sum()),
                 "seconds": float(here["seconds"].sum()),
                 "device": ", ".join(sorted(here["device"].unique())),
+                "points": points.to_dict("records"),
             }
         )
     return rows
@@ -76,9 +78,13 @@ def make(product: Product) -> None:
     )
     environment.filters["number"] = view.number
     runs = io.read_table(study, "runs")
-    scorecard = pd.DataFrame(columns=["paper", "verdict"])
-    if study.table("scorecard") in product.inputs:
-        scorecard = io.read_table(study, "scorecard")
+
+    def table(name: str, columns: list[str]) -> pd.DataFrame:
+        has = study.table(name) in product.inputs
+        return io.read_table(study, name) if has else pd.DataFrame(columns=columns)
+
+    scorecard = table("scorecard", ["paper", "verdict"])
+    summary = table("structure_summary", ["experiment", "sample"])
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     counts = scorecard["verdict"].value_counts()
     page = environment.get_template("report.html").render(
@@ -87,9 +93,9 @@ def make(product: Product) -> None:
             for paper in papers
             if len(claims := scorecard[scorecard["paper"] == paper["paper"]])
         ],
-        verdicts=[(v, int(counts.get(v, 0))) for v in ("reproduced", "deviates", "not_run")],
+        verdicts=[(v, counts.get(v, 0)) for v in ("reproduced", "deviates", "not_run")],
         figures=_figures(study),
-        experiments=_experiments(study, runs),
+        experiments=_experiments(study, runs, summary),
         commits=sorted(runs["commit"].dropna().unique()),
         made=io.footer(study.table("runs")),
         results=study.results,
