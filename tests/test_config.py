@@ -162,3 +162,8 @@ def test_shipped_configs_are_valid_and_keep_apart(name):
     expected = "results" if name == "config" else f"results/{name}"
     assert str(study.results) == expected
     assert yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())["reproduce"]
+
+
+def test_a_role_needs_its_dimension():
+    with pytest.raises(ConfigError, match="with d = 2"):
+        Study(config(parameters={"d": 1}) | {"reproduce": {"table1": "e"}})

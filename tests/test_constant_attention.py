@@ -1,9 +1,11 @@
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from conftest import config
 from torch import nn
 
+from circlet import plan
 from circlet.plan import Study, declared
 from circlet.seeds import Seeds
 from circlet.systems import constant_attention as system
@@ -188,6 +190,35 @@ def test_a_diverged_run_is_a_row():
     p = point(parameters={"learning_rate": 1e30}, steps=20)
     runs = loop.run(p, [0, 1], CPU)["runs"].to_pandas()
     assert (runs["status"] == "diverged").all()
+
+
+def test_embedding_std_scales_the_embedding():
+    parameters = point().parameters
+    one, two = (
+        system.initial(parameters | {"embedding_std": s}, Seeds(0, 0, 0)) for s in (1.0, 0.5)
+    )
+    np.testing.assert_array_equal(0.5 * one["embedding"], two["embedding"])
+
+
+def test_curves_of_a_run_are_its_own():
+    """Losses and accuracies of a run in a block are those of the run alone."""
+    p = point(steps=60, dtype="float64", log={"curves": {"every": 20}})
+    together = loop.run(p, [0, 1, 2, 3], CPU)["curves"].to_pandas()
+    assert together.query("step == 60")["train_accuracy"].nunique() > 1
+    for seed in range(4):
+        alone = loop.run(p, [seed], CPU)["curves"].to_pandas()
+        same = together[together["seed"] == seed].reset_index(drop=True)
+        pd.testing.assert_frame_equal(same, alone, rtol=1e-5)
+
+
+def test_network_defaults_are_those_of_the_paper():
+    defaults = {
+        k: v["default"] for k, v in plan.declared("constant_attention")["PARAMETERS"].items()
+    }
+    assert defaults == {
+        "p": 17, "d": 2, "hidden": 32, "train_fraction": 0.8, "learning_rate": 0.01,
+        "weight_decay": 0.0, "initialisation": "torch", "embedding_std": 1.0,
+    }  # fmt: skip
 
 
 def golden_values():

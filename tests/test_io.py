@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from conftest import config
 
-from circlet import io
+from circlet import io, plan
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.training import loop
@@ -85,6 +85,13 @@ def test_logs_of_other_seeds_are_never_read(tmp_path, block):
         io.read_log(other, "runs")
 
 
+def test_both_ends_of_the_seeds_count(block):
+    path = block.log("signals")
+    io.write(pa.parquet.read_table(path), path, io.footer(path) | {"seeds": [0, 2]})
+    with pytest.raises(LogError, match="holds other seeds"):
+        io.read_log(block, "signals")
+
+
 def test_an_error_while_writing_leaves_nothing(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("old")
@@ -152,3 +159,15 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
         io.write(pa.table({"a": [1]}), tmp_path / "t.parquet", {})
     one_line(caught, tmp_path / "t.parquet")
     assert [p.name for p in tmp_path.iterdir()] == []
+
+
+def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
+    block = next(Study(config(tmp_path)).blocks)
+    loop.run_block(block, "cpu")
+    known = plan.declared("constant_attention")
+    monkeypatch.setattr(plan, "declared", lambda _: known | {"VERSION": 99})
+    with pytest.raises(LogError, match="another version"):
+        io.read_log(block, "runs")
+    monkeypatch.undo()
+    with pytest.raises(LogError, match="another dtype"):
+        io.read_log(next(Study(config(tmp_path, dtype="float64")).blocks), "runs")

@@ -5,6 +5,7 @@ import pytest
 import torch
 from conftest import config
 
+from circlet import plan
 from circlet.plan import Study, declared
 from circlet.seeds import Seeds
 from circlet.systems import particles as system
@@ -103,6 +104,14 @@ def test_a_run_alone_equals_the_run_in_a_block():
     alone = loop.run(p, [2], CPU)["embeddings"].to_pandas()
     same = together[together["seed"] == 2]
     np.testing.assert_allclose(np.stack(same["vector"]), np.stack(alone["vector"]), atol=1e-6)
+
+
+def test_particle_defaults_are_those_that_reproduce_table_2():
+    defaults = {k: v["default"] for k, v in plan.declared("particles")["PARAMETERS"].items()}
+    assert defaults == {
+        "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
+        "scaling": "per_coordinate",
+    }  # fmt: skip
 
 
 def golden_values():

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from conftest import config
+from conftest import config, experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,3 +120,35 @@ def test_schedule_has_first_and_last():
 def test_cost_grows_with_the_study():
     small, large = (next(Study(config(steps=s)).blocks).cost for s in (5, 10))
     assert 0 < small * 2 == large
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dtype": "float64"}, {"steps": 6}, {"system": "particles"}, {"parameters": {"hidden": 8}},
+        {"log": {"curves": {"every": 7}}}, {"log": {"embeddings": {"at": [2]}}},
+        *({"seeds": {"count": 2, kind: 3}} for kind in ("embedding", "network", "data")),
+    ],
+)  # fmt: skip
+def test_what_determines_the_numbers_is_in_the_identity(change):
+    assert Study(config(**change)).points[0].spec != Study(config()).points[0].spec
+
+
+def test_a_raised_version_is_another_spec(monkeypatch):
+    before = Study(config()).points[0].spec
+    known = plan.declared("constant_attention")
+    monkeypatch.setattr(plan, "declared", lambda _: known | {"VERSION": known["VERSION"] + 1})
+    assert Study(config()).points[0].spec != before
+
+
+def test_run_ids_differ_between_experiments():
+    points = Study({"results": "r", "experiments": {"a": experiment(), "b": experiment()}}).points
+    assert [p.run_id(3) for p in points] == ["a/p17_d2_wd0/s00003", "b/p17_d2_wd0/s00003"]
+
+
+def test_names_keep_all_digits():
+    assert plan.canonical(0.123456789) == "0.123456789"
+
+
+def test_a_log_at_the_last_step_is_allowed():
+    Study(config(log={"embeddings": {"at": [5]}}))

@@ -1,10 +1,11 @@
+import json
 import math
 
 import pandas as pd
 import pytest
 from conftest import ROOT
 
-from circlet import plan, source
+from circlet import io, plan, source
 from circlet.analysis import scorecard, stats
 from circlet.analysis.stats import Estimate
 from circlet.plan import Study
@@ -106,3 +107,104 @@ def test_conditions_name_real_parameters():
     }
     for conditions in PUBLISHED["conditions"]:
         assert set(scorecard._assignments(conditions)) <= known
+
+
+def answer(monkeypatch, frame, **changes):
+    config_ = json.loads(Study.read(ROOT / "config/paper.yaml").json)
+    config_["experiments"][config_["reproduce"]["table1"]].update(changes)
+    monkeypatch.setattr(io, "read_table", lambda *_: frame)
+    claims = pd.read_csv(source.PACKAGE / "data/published.csv").fillna({"conditions": ""})
+    claim = claims.set_index("claim", drop=False).loc["musat_table1_wd0.6_imperfections"]
+    return scorecard._answer(Study(config_), claim)
+
+
+def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
+    rows = [
+        {"weight_decay": decay, "sample": sample, "imperfections": 100 * decay + len(sample),
+         "imperfections_low": 62, "imperfections_high": 64, "imperfections_n": 77,
+         "circles": -1, "n_runs": 90, "n_planned": 100}
+        for decay in (0.0, 0.3, 0.6, 1.0) for sample in ("first_100", "all")
+    ]  # fmt: skip
+    found = answer(monkeypatch, pd.DataFrame(rows))
+    assert found["measured"] == 63
+    assert (found["low"], found["high"], found["n_runs"], found["n_planned"]) == (62, 64, 77, 100)
+    none = answer(monkeypatch, pd.DataFrame(rows[:2]))
+    assert (none["verdict"], none["n_planned"]) == ("not_run", 0)
+    assert "has no row with weight_decay=0.6" in none["note"]
+    other = answer(monkeypatch, pd.DataFrame(rows), steps=1999)
+    assert (other["verdict"], other["note"]) == (
+        "not_run",
+        "runs with steps 1999, the paper has 2000",
+    )
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(4, "not_run"), (5, "reproduced")])
+def test_fewer_than_five_runs_decide_nothing(n, verdict):
+    found = scorecard.judge(claim("mean", published=60, n=25), Estimate(60, 50, 70, n))
+    assert found["verdict"] == verdict
+
+
+def test_an_absent_cell_is_a_count_of_none():
+    found = scorecard.difference(claim("absent", n=100), stats.count(6, 300))
+    assert found.value == pytest.approx(2)
+
+
+PRINTED_1 = """
+0.0 0 - 100 18.2 102.2 6.1 -0.92 -0.95 -0.88
+0.3 1 77.4 99 34.8 72.7 6.6 -0.90 -0.93 -0.85
+0.6 12 65.9 88 51.6 39.6 4.0 -0.84 -0.89 -0.77
+1.0 18 60.4 82 46.7 31.6 4.0 -0.64 -0.75 -0.49
+"""
+
+
+PRINTED_2 = """
+0.5 0 100 35.5 3.7
+1.0 17 83 36.3 4.8
+2.0 56 44 42.9 10.1
+"""
+
+
+def printed():
+    """Every cell as (table, row, column) -> published, low, high, n."""
+    nan = math.nan
+    for line in PRINTED_1.split("\n")[1:-1]:
+        decay, circles, accuracy, *rest = (nan if c == "-" else float(c) for c in line.split())
+        others, other_accuracy, imperfections, half, r, low, high = rest
+        yield from {
+            ("table1", decay, "circles"): (circles, nan, nan, 100),
+            ("table1", decay, "circle_accuracy"): (accuracy, nan, nan, circles),
+            ("table1", decay, "non_circles"): (others, nan, nan, 100),
+            ("table1", decay, "non_circle_accuracy"): (other_accuracy, nan, nan, others),
+            ("table1", decay, "imperfections"): (
+                imperfections, imperfections - half, imperfections + half, others
+            ),
+            ("table1", decay, "correlation"): (r, low, high, others),
+        }.items()  # fmt: skip
+    for line in PRINTED_2.split("\n")[1:-1]:
+        f_a, circles, grids, imperfections, half = map(float, line.split())
+        yield from {
+            ("table2", f_a, "circles"): (circles, nan, nan, 100),
+            ("table2", f_a, "grids"): (grids, nan, nan, 100),
+            ("table2", f_a, "imperfections"): (
+                imperfections, imperfections - half, imperfections + half, grids
+            ),
+        }.items()  # fmt: skip
+
+
+def test_published_values_are_as_printed():
+    """Typed in a second time, in the layout of the paper's tables 1 and 2."""
+    cells = pd.read_csv(source.PACKAGE / "data/published.csv").query(
+        "table in ['table1', 'table2']"
+    )
+    found = {
+        (row.table, float(where["weight_decay" if row.table == "table1" else "f_a"]), row.column): (
+            row.published, row.published_low, row.published_high, row.published_n,
+        )
+        for row in cells.itertuples()
+        for where in [scorecard._assignments(row.where)]
+        if where["sample"] == "all" and row.kind != "absent"
+    }  # fmt: skip
+    expected = {key: values for key, values in printed() if not math.isnan(values[0])}
+    assert found.keys() == expected.keys()
+    for key, values in expected.items():
+        assert found[key] == pytest.approx(values, nan_ok=True), key

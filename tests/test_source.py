@@ -99,3 +99,28 @@ def test_digest_follows_imports_and_data(monkeypatch):
         assert counts == (changed == "circlet.analysis.stats")
     source.digest.cache_clear()
     assert source.literals("circlet.analysis.scorecard")["DATA"] == ("data/published.csv",)
+
+
+def test_every_layer_that_computes_is_in_the_digest(monkeypatch):
+    for changed in (
+        "circlet.systems.constant_attention",
+        "circlet.seeds",
+        "circlet.analysis.gather",
+    ):
+        before = source.digest("circlet.analysis.pair_sums")
+        bare = source._bare
+        monkeypatch.setattr(
+            source, "_bare", lambda m, c=changed, bare=bare: bare(m) + "pass" * (m == c)
+        )
+        source.digest.cache_clear()
+        assert source.digest("circlet.analysis.pair_sums") != before
+        monkeypatch.undo()
+        source.digest.cache_clear()
+
+
+def test_data_files_are_in_the_digest(monkeypatch, tmp_path):
+    text = 'DATA = ("x.csv",)\n'
+    (tmp_path / "x.csv").write_text("1")
+    before = digest_of(monkeypatch, tmp_path, text)
+    (tmp_path / "x.csv").write_text("2")
+    assert digest_of(monkeypatch, tmp_path, text) != before

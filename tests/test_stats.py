@@ -82,3 +82,27 @@ def test_stratified_difference_covers_with_few_of_one_kind():
         estimate = stats.stratified_difference(strata)
         found.append(estimate.low <= 5 <= estimate.high)
     assert 0.93 < np.mean(found) < 0.97
+
+
+def test_newcombes_interval_is_the_published_one():
+    """Newcombe 1998, table II, example (a): 56/70 - 48/80, method 10."""
+    assert stats.share_difference(56, 70, 48, 80)[:3] == pytest.approx(
+        (0.2, 0.0524, 0.3339), abs=1e-4
+    )
+
+
+def test_stratified_difference_by_hand():
+    strata = [
+        (np.array([5.0, 7.0]), np.array([1.0, 3.0, 2.0, 2.0])),
+        (np.array([9.0]), np.array([4.0, 8.0])),
+    ]
+    found = stats.stratified_difference(strata)
+    weights = np.array([8 / 6, 2 / 3]) / 2
+    variances = 2 / 1, (2 + 8) / 4
+    error = math.sqrt(
+        weights[0] ** 2 * (variances[0] / 2 + variances[1] / 4)
+        + weights[1] ** 2 * (variances[0] / 1 + variances[1] / 2)
+    )
+    value = weights @ [4, 3]
+    half = 12.7062 * error  # Student, 1 degree of freedom: that of the rarer kind
+    assert found == pytest.approx((value, value - half, value + half, 9), rel=1e-5)

@@ -1,17 +1,27 @@
 """Tables computed from planted runs: what comes out must be what was put in."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import torch
 from conftest import config, experiment
 from test_structures import circle
 
 from circlet import analysis, figures, io, products, schema
-from circlet.analysis import exemplars, musat_claims, structure_summary
+from circlet.analysis import (
+    classifier_maps,
+    exemplars,
+    gather,
+    musat_claims,
+    structure_summary,
+)
 from circlet.errors import LogError
 from circlet.pages import report
 from circlet.plan import Study
+from circlet.systems import constant_attention
 from circlet.training import loop
 
 
@@ -241,3 +251,209 @@ def test_every_column_has_a_meaning():
         assert all(field.metadata[b"meaning"] for field in fields)
     made = set(products._declared("analysis"))
     assert made == set(schema.TABLES)
+
+
+def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
+    """At the pair sums the classifier gives the logged losses; the map is its class."""
+    make(study, "structures", "exemplars", "embeddings", "classifier_maps", "pair_sums")
+    maps, sums = (io.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
+    runs = make(study, "runs").set_index("run_id")
+    parameters = gather.final(study, "parameters")
+    assert len(set(maps["run_id"])) >= 4
+    assert set(maps.loc[maps["in_gallery"], "weight_decay"]) == {0.5}
+    assert not maps.loc[maps["weight_decay"] == 0, "in_gallery"].any()
+    for run_id, drawn in maps.groupby("run_id"):
+        rows = parameters[parameters["run_id"] == run_id]
+        weights = {
+            r.name: torch.tensor(np.reshape(r.values, r.shape))[None]
+            for r in rows[["name", "values", "shape"]].itertuples(index=False)
+        }
+
+        def scores(frame, weights=weights):
+            x = torch.tensor(frame[["x", "y"]].to_numpy("float32").T.copy())[None]
+            return constant_attention.logits(weights, x)[0].T
+
+        assert (scores(drawn).argmax(1).numpy() == drawn["predicted"]).mean() > 0.99
+        here = sums[sums["run_id"] == run_id]
+        assert (here["target"] == (here["a"] + here["b"]) % 17).all()
+        assert here[["x", "y"]].abs().max().max() <= drawn["x"].max()
+        for kind, part in (("train", here[here["train"]]), ("test", here[~here["train"]])):
+            loss = torch.nn.functional.cross_entropy(
+                scores(part), torch.tensor(part["target"].to_numpy("int64"))
+            )
+            assert float(loss) == pytest.approx(runs.loc[run_id, f"{kind}_loss"], rel=1e-4)
+
+
+def test_the_gallery_is_the_first_runs_at_the_nearest_decay():
+    frame = pd.DataFrame({"seed": range(40), "weight_decay": [1.0, 0.6] * 20, "run_id": range(40)})
+    assert classifier_maps.gallery(frame) == list(range(1, 29, 2))
+    assert classifier_maps.gallery(frame[frame["weight_decay"] == 1.0])[:2] == [0, 2]
+
+
+def test_weight_magnitudes_are_those_of_the_network(study):
+    frame = make(study, "weight_magnitudes").set_index(["run_id", "layer"])
+    for block in study.blocks:
+        log = io.read_log(block, "parameters", final=True)
+        for row in log[log["name"] != "embedding"].itertuples(index=False):
+            layer, kind = row.name.split(".")
+            found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]
+            assert found == pytest.approx(np.abs(row.values).mean(), rel=1e-5)
+
+
+def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
+    study = Study(study.config | {"reproduce": {"weight_magnitudes": "e"}})
+    means = make(study, "weight_magnitudes", "weight_magnitude_means")
+    runs = io.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
+    for row in means.itertuples():
+        here = runs.get_group((row.weight_decay, row.layer))
+        assert row.mean_abs_weight == pytest.approx(here["mean_abs_weight"].mean())
+        assert row.mean_abs_bias == pytest.approx(here["mean_abs_bias"].mean())
+        assert (row.n_runs, row.mean_abs_bias_n, row.n_planned) == (4, 4, 4)
+
+
+def test_each_run_has_its_own_accuracy(study):
+    structures = make(study, "structures").set_index("run_id")
+    for block in study.blocks:
+        for row in io.read_log(block, "runs").itertuples():
+            found = structures.loc[block.point.run_id(row.seed), "validation_accuracy"]
+            assert found == pytest.approx(row.test_accuracy)
+
+
+def test_summary_is_of_the_right_runs():
+    runs = pd.DataFrame(
+        {
+            "is_circle": [True, True, False, False, False, False, False],
+            "imperfections": [1, 150, 10, 20, 30, 40, 60],
+            "validation_accuracy": [0.1, 0.9, 0.9, 0.8, 0.5, 0.6, 0.2],
+        }
+    )
+    found = structure_summary.summary(runs)
+    x, y = runs["imperfections"][2:], 100 * runs["validation_accuracy"][2:]
+    assert (found["circles"], found["circles_n"]) == (2, 7)
+    assert (found["non_circles"], found["non_circles_n"]) == (5, 7)
+    assert found["circle_accuracy"] == pytest.approx(50)
+    assert found["non_circle_accuracy"] == pytest.approx(60)
+    assert found["imperfections"] == pytest.approx(32)
+    half = 1.959964 * x.std(ddof=1) / math.sqrt(5)  # normal, as the paper's
+    assert found["imperfections_high"] - 32 == pytest.approx(half)
+    assert found["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert (found["correlation_n"], found["n_runs"]) == (5, 7)
+
+
+def claims_of(monkeypatch, structures, magnitudes):
+    """The table of claims of a study whose tables hold these frames."""
+    attention = experiment(sweep={"weight_decay": [0, 0.3, 0.6, 1, 2]}, seeds={"count": 20})
+    particles = experiment("particles", sweep={"f_a": [0.5, 1, 2, 4]}, seeds={"count": 10})
+    study = Study(
+        {
+            "results": "r",
+            "experiments": {"e": attention, "f": particles},
+            "reproduce": {"table1": "e", "weight_magnitudes": "e", "table2": "f"},
+        }
+    )
+    tables = {"structures": structures, "weight_magnitudes": magnitudes}
+    monkeypatch.setattr(io, "read_table", lambda _, name: tables[name])
+    return musat_claims.table(study).set_index("claim")
+
+
+def test_claims_of_planted_tables(monkeypatch):
+    """Circles and weights are planted at every decay; 2.0 and 4.0, beyond the paper's, say no."""
+    stream = np.random.default_rng(0)
+    rows = [
+        {
+            "experiment": "e", "seed": seed, "weight_decay": decay, "f_a": np.nan,
+            "is_circle": seed < share, "imperfections": 150 if seed < share else spread + seed,
+            "validation_accuracy": (
+                0.9 if seed < share else 0.6 - 0.01 * seed + 0.001 * stream.normal()
+            ) * (-1 if decay == 2 else 1),
+        }
+        for decay, share, spread in (
+            (0, 2, 80), (0.3, 4, 60), (0.6, 8, 50), (1, 12, 30), (2, 5, 140),
+        )
+        for seed in range(20)
+    ]  # fmt: skip
+    rows += [
+        {"experiment": "f", "seed": seed, "f_a": f_a, "is_circle": seed < share, "imperfections": 9}
+        for f_a, share in ((0.5, 0), (1, 3), (2, 9), (4, 0))
+        for seed in range(10)
+    ]
+    # Hidden: weights halve, biases shrink to a tenth. Output: both grow.
+    sizes = [
+        {
+            "experiment": "e", "seed": seed, "weight_decay": decay, "layer": layer,
+            "mean_abs_weight": w * (1 + seed / 50), "mean_abs_bias": b * (1 + seed / 50),
+        }
+        for layer, decay, w, b in (
+            ("hidden", 0, 2, 1), ("hidden", 1, 1, 0.1), ("hidden", 2, 9, 9),
+            ("output", 0, 1, 1), ("output", 1, 2, 3),
+        )
+        for seed in range(20)
+    ]  # fmt: skip
+    found = claims_of(monkeypatch, pd.DataFrame(rows), pd.DataFrame(sizes))
+    effect = found["effect"]
+    assert 30 < effect["circles_beat_others"] < 50  # points
+    assert effect["imperfections_hurt"] > 0.98
+    assert effect["decay_makes_circles"] == pytest.approx(50)
+    # Means of 80 + 2..19 and 30 + 12..19.
+    assert effect["decay_mends_grids"] == pytest.approx(90.5 - 45.5)
+    assert effect["alignment_makes_circles"] == pytest.approx(90)
+    assert effect["decay_limits_weights"] == pytest.approx(50)
+    assert effect["decay_limits_biases"] == pytest.approx(90)
+    assert effect["biases_limited_more"] == pytest.approx(80)
+    assert found["n_planned"].to_dict() == {
+        "circles_beat_others": 80, "imperfections_hurt": 80, "decay_makes_circles": 40,
+        "decay_mends_grids": 40, "alignment_makes_circles": 20, "decay_limits_weights": 20,
+        "decay_limits_biases": 20, "biases_limited_more": 20,
+    }  # fmt: skip
+    held = found[~found["effect_low"].isna()]
+    assert (held["effect_low"] <= held["effect"]).all()
+    assert (held["effect"] <= held["effect_high"]).all()
+
+
+def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
+    rows = [
+        {
+            "experiment": e, "run_id": f"{e}{value}{k}", "weight_decay": value, "f_a": value,
+            "is_circle": bool(k), "norm_ratio": 1.1 + (not k), "imperfections": 10,
+            "validation_accuracy": 0.5,
+        }
+        for e in "ef" for value in (0.0, 0.9, 2.0) for k in (0, 1)
+    ]  # fmt: skip
+    study = Study(
+        {
+            "results": "r",
+            "experiments": {"e": experiment(), "f": experiment("particles")},
+            "reproduce": {"table1": "e", "table2": "f"},
+        }
+    )
+    monkeypatch.setattr(io, "read_table", lambda *_: pd.DataFrame(rows))
+    found = exemplars.table(study)
+    assert set(found["run_id"][found["role"] == "table1"]) == {"e0.90", "e0.91"}
+    assert set(found["run_id"][found["role"] == "table2"]) == {"f0.90", "f0.91"}
+
+
+@pytest.mark.parametrize(("ratio", "is_circle"), [(1.19, True), (1.21, False)])
+def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
+    def plant(frame):
+        vectors = circle(17, 3) * np.where(np.arange(17) == 4, ratio, 1.0)[:, None]
+        frame["vector"] = [vectors[token] for token in frame["token"]]
+        return frame
+
+    for block in study.blocks:
+        rewrite(block, "embeddings", plant)
+    found = make(study, "structures")
+    assert found["norm_ratio"].to_numpy() == pytest.approx(ratio)
+    assert set(found["is_circle"]) == {is_circle}
+
+
+def test_runs_of_another_experiment_have_no_part_in_a_role():
+    frame = pd.DataFrame({"experiment": ["e", "other"], "value": [1, 2]})
+    s = Study(config() | {"reproduce": {"table1": "e"}})
+    assert gather.of_role(frame, s, "table1")["value"].tolist() == [1]
+
+
+def test_the_commit_of_a_run_is_that_of_its_log(study):
+    block = next(study.blocks)
+    path = block.log("runs")
+    io.write(pq.read_table(path), path, io.footer(path) | {"commit": "abc"})
+    assert make(study, "runs")["commit"].tolist().count("abc") == 2

@@ -7,6 +7,7 @@ from circlet import fourier, io, schema
 from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.seeds import Seeds
+from circlet.systems import constant_attention
 from circlet.training import loop
 from circlet.training.adamw import AdamW
 
@@ -86,8 +87,6 @@ def test_logged_parameters_are_the_network(tmp_path):
     loop.run_block(block, "cpu")
     frame = io.read_log(block, "parameters")
     first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
-    from circlet.systems import constant_attention
-
     arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
     assert set(first.index) == set(arrays)
     for name, array in arrays.items():
@@ -150,3 +149,67 @@ def test_gpu_equals_cpu(system):
         for device in ("cpu", "cuda")
     )
     np.testing.assert_allclose(np.stack(ours["vector"]), np.stack(theirs["vector"]), atol=1e-5)
+
+
+def point(**changes):
+    return Study(config(**changes)).points[0]
+
+
+def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
+    initial = constant_attention.initial
+
+    def planted(parameters, seeds):
+        arrays = initial(parameters, seeds)
+        arrays["embedding"][0, 0] = np.nan if seeds.data == 1 else arrays["embedding"][0, 0]
+        return arrays
+
+    monkeypatch.setattr(constant_attention, "initial", planted)
+    runs = loop.run(point(), [0, 1, 2], CPU)["runs"].to_pandas()
+    assert list(runs["status"]) == ["finished", "diverged", "finished"]
+
+
+def test_outcomes_are_those_of_the_last_step(tmp_path):
+    tables = loop.run(
+        point(steps=30, dtype="float64", block=3, seeds={"count": 3, "embedding": 7, "network": 8}),
+        [0, 1, 2],
+        CPU,
+    )
+    runs, curves = (tables[kind].to_pandas() for kind in ("runs", "curves"))
+    last = curves[curves["step"] == 30].set_index("seed")
+    for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
+        np.testing.assert_array_equal(runs[name], last.loc[runs["seed"], name])
+    assert (runs["embedding_seed"].tolist(), runs["network_seed"].tolist()) == ([7] * 3, [8] * 3)
+    assert runs["data_seed"].tolist() == [0, 1, 2]
+    assert set(runs["dtype"]) == {"float64"}
+    assert runs["train_loss"].nunique() == 3
+    assert set(tables["signals"].to_pandas()["frequency"]) == set(range(1, 9))
+    assert set(tables["embeddings"].to_pandas()["token"]) == set(range(17))
+
+
+def test_long_logs_name_run_step_and_token_of_every_row():
+    p = point(steps=4, log={"embeddings": {"at": [2]}})
+    frame = loop.run(p, [5, 9], CPU)["embeddings"].to_pandas()
+    expected = [(s, t, n) for s in (5, 9) for t in (0, 2, 4) for n in range(17)]
+    assert list(frame[["seed", "step", "token"]].itertuples(index=False, name=None)) == expected
+
+
+def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
+    """All weights are still finite there."""
+    tables = loop.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
+    assert np.isfinite(np.concatenate(tables["parameters"].to_pandas()["values"])).all()
+    assert set(tables["runs"].to_pandas()["status"]) == {"diverged"}
+
+
+def test_seconds_are_shared_by_the_runs(monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    runs = loop.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
+    assert list(runs["seconds"]) == [2.5] * 4
+
+
+def test_outcomes_are_written_last(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(loop.io, "write", lambda _, path, __: written.append(path.stem))
+    loop.run_block(next(Study(config(tmp_path)).blocks), "cpu")
+    assert written[-1] == "runs"
+    assert len(written) == 5

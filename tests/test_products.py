@@ -1,0 +1,26 @@
+from conftest import ROOT, experiment
+
+from circlet import products
+from circlet.plan import Study
+
+
+def test_inputs_are_all_that_is_read():
+    """Logs and tables, optional ones included, are inputs: none is read that is not declared."""
+    s = Study.read(ROOT / "config/smoke.yaml")
+    tables_ = {p.name: p for p in products.tables(s)}
+    card = {path.stem for path in tables_["scorecard"].inputs}
+    assert card == {"table1", "table2", "musat_claims"}
+    claims = {path.stem for path in tables_["musat_claims"].inputs}
+    assert claims == {"structures", "weight_magnitudes"}
+    for block in s.blocks:
+        assert {block.log("runs"), block.log("embeddings")} <= set(tables_["structures"].inputs)
+    assert {p.stem for p in products.report(s).inputs} >= {"runs", "scorecard", "published_tables"}
+
+
+def test_footers_name_the_part_of_the_study():
+    both = {"a": experiment(), "b": experiment("particles")}
+    s = Study({"results": "r", "experiments": both, "reproduce": {"table1": "a"}})
+    for product in (*products.tables(s), *products.figures(s)):
+        assert product.footer["study"] == product.study.config
+        if product.name in ("grid_and_circle", "table1"):
+            assert list(product.study.config["experiments"]) == ["a"]

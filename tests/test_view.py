@@ -1,0 +1,98 @@
+import json
+import math
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT, config
+
+from circlet import analysis, io, products, schema, view
+from circlet.errors import LogError
+from circlet.pages import report
+from circlet.plan import Study
+from circlet.training import loop
+
+ROW = {
+    "claim": "x", "paper": "musat", "source": "Table 1", "statement": "a < b & c",
+    "published": 11.0, "measured": 22.0, "low": 20.0, "high": 24.0, "n_runs": 33, "n_planned": 44,
+    "verdict": "deviates", "note": "", "difference": 11.0, "difference_low": 9.0,
+    "difference_high": 13.0, "table": "table1", "where": "", "column": "circles",
+}  # fmt: skip
+
+
+@pytest.fixture
+def reported(tmp_path):
+    """A study without figures to draw whose scorecard has one row and whose runs are known."""
+    s = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    for block in s.blocks:
+        loop.run_block(block, "cpu")
+    made = {p.name: p for p in products.tables(s)}
+    analysis.make(made["runs"])
+    analysis.make(made["structures"])
+    analysis.make(made["structure_summary"])
+    card = schema.conform(pd.DataFrame([ROW]), schema.TABLES["scorecard"], "scorecard")
+    io.write(card, s.table("scorecard"), io.provenance() | made["scorecard"].footer)
+    return s
+
+
+def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
+    monkeypatch.setattr(products, "figures", lambda _: [])
+    report.make(products.report(reported))
+    page = (reported.results / "report.html").read_text()
+    cells = ('"n">11', '"n">22', '"n">20 … 24', '"n narrow">33 / 44')
+    assert "a &lt; b &amp; c" + "".join(f"<td class={cell}" for cell in cells) in page
+    assert '<span class="deviates"><b>1</b>' in page
+    assert "constant_attention: 2 of 2 runs finished;" in page
+
+
+def test_the_scorecard_in_the_terminal(reported):
+    line = view.scorecard(reported).splitlines()[2].split()
+    assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
+
+
+def test_a_stale_scorecard_is_not_shown(reported):
+    path = reported.table("scorecard")
+    io.write(pq.read_table(path), path, io.footer(path) | {"code": "another"})
+    with pytest.raises(LogError, match="older than the config or the code"):
+        view.scorecard(reported)
+
+
+def test_the_plan_tells_minutes_from_days():
+    """The default study takes one to three minutes of CPU time; a thousand times it, days."""
+    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
+    total = view.plan(Study(config_)).split("total")[1].splitlines()[0]
+    assert "2250" in total
+    assert total.endswith(("~1 min", "~2 min", "~3 min"))
+    for settings in config_["experiments"].values():
+        settings["seeds"]["count"] *= 1000
+    assert view.plan(Study(config_)).split("total")[1].splitlines()[0].endswith((" h", " days"))
+
+
+def test_numbers_have_three_digits():
+    assert [view.number(v) for v in (0.12345, 1.2345, 99.96, 102.24, math.nan, None)] == [
+        "0.123", "1.23", "100", "102.2", "–", "–",
+    ]  # fmt: skip
+
+
+def test_durations():
+    assert [view._duration(s) for s in (100, 600, 7200, 200000)] == [
+        "100 s",
+        "10 min",
+        "2 h",
+        "2 days",
+    ]
+
+
+def test_states_of_blocks(tmp_path):
+    blocks = list(Study(config(tmp_path, seeds={"count": 4})).blocks)
+    loop.run_block(blocks[0], "cpu")
+    assert [view._state(b) for b in blocks] == ["done", "waiting"]
+    outdated = next(Study(config(tmp_path, steps=6)).blocks)
+    assert view._state(outdated) == "outdated"
+    blocks[0].log("curves").unlink()
+    assert view._state(blocks[0]) == "waiting"
+    blocks[1].job_log.parent.mkdir(parents=True)
+    blocks[1].job_log.write_text("note\nerror: x\n")
+    assert view._state(blocks[1]) == "failed"
+    lines = view.status(Study(config(tmp_path, seeds={"count": 4}))).splitlines()
+    assert lines[2].split() == ["e", "4", "0", "0", "2", "0", "0", "2"]
