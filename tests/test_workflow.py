@@ -265,3 +265,56 @@ def test_pages_read_well_without_a_paper(empty_project):
     (empty_project.folder / "config/mine.yaml").write_text(yaml.safe_dump(study))
     empty_project.snakemake(config="config/mine.yaml")
     assert "mine" in (empty_project.folder / "results/mine/report.html").read_text()
+
+
+NEW_SYSTEM = '''
+"""A random walk, to show that a new system is one file."""
+
+import torch
+
+VERSION = 1
+LOGS = ("runs", "signals", "embeddings")
+FLOPS_PER_STEP = "p * d"
+PARAMETERS = {
+    "p": {"description": "Number of walkers.", "type": "integer", "default": 5, "label": "p"},
+    "d": {"description": "Dimensions.", "type": "integer", "default": 2, "label": "d"},
+    "drift": {"description": "Distance per step.", "type": "number", "default": 1.0},
+}
+
+
+def initial(parameters, seeds):
+    return {"embedding": seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))}
+
+
+def problem(parameters, seeds, dtype, device):
+    return parameters["drift"]
+
+
+def step(state, drift):
+    state["embedding"] += drift
+'''
+
+
+def test_a_new_system_is_one_file(empty_project):
+    (empty_project.folder / "src/circlet/systems/walk.py").write_text(NEW_SYSTEM)
+    study = {
+        "results": "results/walk",
+        "experiments": {
+            "walk": {
+                "system": "walk",
+                "sweep": {"drift": [1, 2]},
+                "steps": 4,
+                "block": 2,
+                "seeds": {"count": 2},
+            }
+        },
+    }
+    (empty_project.folder / "config/walk.yaml").write_text(yaml.safe_dump(study))
+    empty_project.snakemake(config="config/walk.yaml")
+    runs = pd.read_parquet(empty_project.folder / "results/walk/tables/runs.parquet")
+    assert runs["drift"].tolist() == [1, 1, 2, 2]
+    assert set(runs["status"]) == {"finished"}
+    logs = empty_project.folder / "results/walk/logs/walk/p5_d2_drift=2/seeds_00000-00001"
+    steps = pd.read_parquet(logs / "embeddings.parquet").query("seed == 0 and token == 0")["vector"]
+    assert (steps.iloc[1] - steps.iloc[0]).tolist() == pytest.approx([8, 8])
+    assert "walk" in (empty_project.folder / "results/walk/report.html").read_text()
