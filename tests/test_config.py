@@ -89,6 +89,13 @@ def test_what_is_no_config_is_refused(tmp_path, text):
     assert "\n" not in str(caught.value)
 
 
+def test_an_impossible_date_is_refused(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("results: 2024-13-45\n")
+    with pytest.raises(ConfigError, match="month must be in"):
+        configuration.read(path)
+
+
 def test_missing_config_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="No such file"):
         Study.read(tmp_path / "none.yaml")

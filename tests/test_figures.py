@@ -76,7 +76,7 @@ def drawn(monkeypatch, module, tables, **changes):
             "reproduce": dict.fromkeys(module.ROLES, "e"),
         }
     )
-    monkeypatch.setattr(io, "read_table", lambda _, name: tables[name].copy())
+    monkeypatch.setattr(io, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
 
 

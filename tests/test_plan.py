@@ -80,6 +80,15 @@ def test_a_block_is_the_study_of_itself():
         assert again[0].point.spec == block.point.spec
 
 
+@pytest.mark.parametrize("kind", ["curves", "signals", "embeddings", "parameters"])
+@pytest.mark.parametrize("schedule", [{}, {"every": 2}, {"at": [3]}, {"every": 50}])
+def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
+    for system in ("constant_attention", "particles"):
+        block = next(Study(config(system=system, log={kind: schedule})).blocks)
+        again = next(Study(json.loads(block.study)).blocks)
+        assert again.point.spec == block.point.spec
+
+
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A parameter or a kind of log that a later release adds, at its default."""
     before = [(block.study, block.point.spec) for block in Study(config()).blocks]

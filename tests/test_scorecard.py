@@ -62,8 +62,8 @@ def test_verdicts(judged, measured, verdict):
 def test_correlations_are_compared_on_fishers_scale():
     found = scorecard.difference(claim("correlation", published=-0.9, n=99), ours(-0.8, -1, -0.5))
     spread = 1.959964 * math.hypot(1 / math.sqrt(297), 1 / math.sqrt(96))
-    assert found.low == pytest.approx(math.tanh(math.atanh(-0.8) - spread) + 0.9)
-    assert found.high == pytest.approx(math.tanh(math.atanh(-0.8) + spread) + 0.9)
+    assert found[1] == pytest.approx(math.tanh(math.atanh(-0.8) - spread) + 0.9)
+    assert found[2] == pytest.approx(math.tanh(math.atanh(-0.8) + spread) + 0.9)
 
 
 def test_counts_are_shown_per_published_runs():
@@ -99,6 +99,13 @@ def test_other_conditions_are_not_compared():
     conditions = PUBLISHED.set_index("claim").loc["musat_table1_wd1_circles", "conditions"]
     assert "steps 200" in scorecard.unmet(study, "table1", conditions)
     assert "names no experiment" in scorecard.unmet(study, "table9", conditions)
+
+
+def test_runs_that_share_a_seed_are_not_compared():
+    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
+    config_["experiments"]["weight_decay"]["seeds"]["embedding"] = 0
+    reason = scorecard.unmet(Study(config_), "table1", "p=17")
+    assert reason == "the runs share the seed of embedding, the paper's do not"
 
 
 def test_conditions_name_real_parameters():
@@ -146,7 +153,7 @@ def test_fewer_than_five_runs_decide_nothing(n, verdict):
 
 def test_an_absent_cell_is_a_count_of_none():
     found = scorecard.difference(claim("absent", n=100), stats.count(6, 300))
-    assert found.value == pytest.approx(2)
+    assert found[0] == pytest.approx(2)
 
 
 PRINTED_1 = """

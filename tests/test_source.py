@@ -52,7 +52,7 @@ def test_planning_imports_nothing_heavy():
     code = (
         "import sys; from circlet import products; from circlet.plan import Study;"
         "study = Study.read('config/config.yaml'); [p.code for p in products.figures(study)];"
-        "heavy = {'torch', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'sklearn'};"
+        "heavy = {'torch', 'pandas', 'pyarrow', 'matplotlib', 'scipy'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -352,7 +353,12 @@ def claims_of(monkeypatch, structures, magnitudes):
         }
     )
     tables = {"structures": structures, "weight_magnitudes": magnitudes}
-    monkeypatch.setattr(io, "read_table", lambda _, name: tables[name])
+
+    def read(study, name, role):
+        frame = tables[name]
+        return frame[frame["experiment"] == study.reproduce[role]]
+
+    monkeypatch.setattr(io, "read_table", read)
     return musat_claims.table(study).set_index("claim")
 
 
@@ -426,7 +432,11 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
             "reproduce": {"table1": "e", "table2": "f"},
         }
     )
-    monkeypatch.setattr(io, "read_table", lambda *_: pd.DataFrame(rows))
+
+    def read(study, _, role):
+        return pd.DataFrame(rows).query(f"experiment == {study.reproduce[role]!r}")
+
+    monkeypatch.setattr(io, "read_table", read)
     found = exemplars.table(study)
     assert set(found["run_id"][found["role"] == "table1"]) == {"e0.90", "e0.91"}
     assert set(found["run_id"][found["role"] == "table2"]) == {"f0.90", "f0.91"}
@@ -446,10 +456,17 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
     assert set(found["is_circle"]) == {is_circle}
 
 
-def test_runs_of_another_experiment_have_no_part_in_a_role():
-    frame = pd.DataFrame({"experiment": ["e", "other"], "value": [1, 2]})
-    s = Study(config() | {"reproduce": {"table1": "e"}})
-    assert gather.of_role(frame, s, "table1")["value"].tolist() == [1]
+def test_runs_of_another_experiment_have_no_part_in_a_role(tmp_path):
+    s = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    io.write(pa.table({"experiment": ["e", "other"], "value": [1, 2]}), s.table("structures"), {})
+    assert io.read_table(s, "structures", "table1")["value"].tolist() == [1]
+    assert io.read_table(s, "structures")["value"].tolist() == [1, 2]
+
+
+def test_of_two_values_as_near_the_smaller_is_meant():
+    runs = pd.DataFrame({"weight_decay": [1.5, 0.5, 0.5, 1.5]})
+    assert exemplars.nearest(runs, "weight_decay", 1)["weight_decay"].tolist() == [0.5, 0.5]
+    assert exemplars.nearest(runs, "weight_decay", 1.2)["weight_decay"].tolist() == [1.5, 1.5]
 
 
 def test_the_commit_of_a_run_is_that_of_its_log(study):

@@ -129,8 +129,16 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
         )
 
     monkeypatch.setattr(loop, "run", refuse)
+    block = next(Study(config(tmp_path)).blocks)
     with pytest.raises(CircletError, match="no memory for 2 runs at once; set a smaller `block`"):
-        loop.run_block(next(Study(config(tmp_path)).blocks), "cpu")
+        loop.run_block(block, "cpu")
+
+    def fail(*_, **__):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(loop, "run", fail)
+    with pytest.raises(RuntimeError, match="illegal"):
+        loop.run_block(block, "cpu")
 
 
 def test_a_missing_gpu_is_said():

@@ -28,8 +28,8 @@ def reported(tmp_path):
         loop.run_block(block, "cpu")
     made = {p.name: p for p in products.tables(s)}
     analysis.make(made["runs"])
-    analysis.make(made["structures"])
-    analysis.make(made["structure_summary"])
+    for name in ("structures", "structure_summary", "table1", "weight_magnitudes", "musat_claims"):
+        analysis.make(made[name])
     card = schema.conform(pd.DataFrame([ROW]), schema.TABLES["scorecard"], "scorecard")
     io.write(card, s.table("scorecard"), io.provenance() | made["scorecard"].footer)
     return s
@@ -50,9 +50,18 @@ def test_the_scorecard_in_the_terminal(reported):
     assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
 
 
-def test_a_stale_scorecard_is_not_shown(reported):
-    path = reported.table("scorecard")
+@pytest.mark.parametrize("table", ["scorecard", "table1", "structures"])
+def test_a_scorecard_from_older_code_is_not_shown(reported, table):
+    path = reported.table(table)
     io.write(pq.read_table(path), path, io.footer(path) | {"code": "another"})
+    with pytest.raises(LogError, match="older than the config or the code"):
+        view.scorecard(reported)
+
+
+def test_a_scorecard_from_older_runs_is_not_shown(reported):
+    path = next(reported.blocks).log("runs")
+    made = io.footer(path)
+    io.write(pq.read_table(path), path, made | {"spec": made["spec"] | {"version": 0}})
     with pytest.raises(LogError, match="older than the config or the code"):
         view.scorecard(reported)
 
@@ -92,7 +101,8 @@ def test_states_of_blocks(tmp_path):
     blocks[0].log("curves").unlink()
     assert view._state(blocks[0]) == "waiting"
     blocks[1].job_log.parent.mkdir(parents=True)
-    blocks[1].job_log.write_text("note\nerror: x\n")
-    assert view._state(blocks[1]) == "failed"
+    for text, state in (("error: x", "failed"), ("interrupted", "started"), ("step", "started")):
+        blocks[1].job_log.write_text(f"note\n{text}\n")
+        assert view._state(blocks[1]) == state
     lines = view.status(Study(config(tmp_path, seeds={"count": 4}))).splitlines()
-    assert lines[2].split() == ["e", "4", "0", "0", "2", "0", "0", "2"]
+    assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]

@@ -7,4 +7,4 @@ try:
 
     main()
 except KeyboardInterrupt:  # before `main` could see to it
-    sys.exit("error: interrupted")
+    sys.exit("interrupted")

@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
 
     command("plan", "list experiments, points, runs, blocks and expected cost", show_plan)
     command("status", "count planned, done and failed runs of each experiment", show_status)
-    command("scorecard", "print the scorecard against the papers", show_scorecard)
+    command("scorecard", "print the scorecard against the published claims", show_scorecard)
     sub = command("run", "run every block of the study here, and write the logs", run_blocks)
     sub.add_argument(
         "--device",
@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> None:
         log.error("error: %s", error)
         sys.exit(1)
     except KeyboardInterrupt:
-        log.error("error: interrupted")
+        log.error("interrupted")
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)  # the reader, as in `| head`, has seen enough
@@ -73,7 +73,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _terminate(*_: object) -> None:
-    log.error("error: terminated")
+    log.error("terminated")
     sys.exit(143)
 
 

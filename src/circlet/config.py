@@ -1,6 +1,7 @@
 """Read and check a study's config: strict YAML, then the JSON schema with its defaults."""
 
 import copy
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,16 @@ def read(path: str | Path) -> dict[str, Any]:
         config = yaml.load(Path(path).read_bytes(), Loader=_StrictLoader)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is no date
         raise ConfigError(f"not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(config, dict):
         raise ConfigError("a config is a mapping of keys, see config/README.md")
     return config
 
 
+@functools.cache
 def schema() -> dict[str, Any]:
-    """The JSON schema of a config."""
+    """The JSON schema of a config; not to be changed."""
     return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
 
 

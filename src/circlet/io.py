@@ -99,11 +99,15 @@ def reading(path: Path) -> Iterator[None]:
         raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from error
 
 
-def read_table(study: Study, name: str) -> pd.DataFrame:
-    """A table of the study; raises LogError if it is missing or damaged."""
+def read_table(study: Study, name: str, role: str = "") -> pd.DataFrame:
+    """A table of the study, or its rows of the experiment with a role.
+
+    Raises LogError if it is missing or damaged.
+    """
     path = study.table(name)
     with reading(path):
-        return pq.read_table(path).to_pandas()
+        frame = pq.read_table(path).to_pandas()
+    return frame[frame["experiment"] == study.reproduce[role]] if role else frame
 
 
 def is_current(block: Block) -> bool:

@@ -157,6 +157,7 @@ class Point:
         finished runs again. Should a default itself change, VERSION is raised.
         """
         schemas = declared(self.system)["PARAMETERS"]
+        kinds = configuration.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
         seeds = self.settings["seeds"]
         return {
             "system": self.system,
@@ -170,7 +171,11 @@ class Point:
             "seeds": {
                 k: seeds[k] for k in ("embedding", "network", "data") if seeds[k] is not None
             },
-            "log": {k: v for k, v in self.settings["log"].items() if k in self.logs and v},
+            "log": {
+                kind: schedule
+                for kind, schedule in self.settings["log"].items()
+                if kind in self.logs and (schedule or kinds[kind]["default"])
+            },
         }
 
     @property

@@ -109,6 +109,13 @@ def tables(study: Study) -> list[Product]:
     return [_product("analysis", name, study, made) for name in sorted(made)]
 
 
+def behind(product: Product, study: Study) -> list[Product]:
+    """A product and all tables that it is made from, directly or not."""
+    inputs = {path for table in tables(study) for path in table.outputs} & set(product.inputs)
+    parents = [table for table in tables(study) if inputs & set(table.outputs)]
+    return [product, *(table for parent in parents for table in behind(parent, study))]
+
+
 def figures(study: Study) -> list[Product]:
     """All figures that the study yields."""
     made = _made(study)

@@ -27,6 +27,10 @@ def column(name: str, type: pa.DataType, meaning: str, unit: str = "") -> pa.Fie
 
 _SEED = column("seed", pa.int32(), "seed of the run")
 _STEP = column("step", pa.int32(), "steps done; 0 is before the first")
+_EMBEDDING = [
+    column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
+    column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
+]
 
 _OUTCOME = [
     column("embedding_seed", pa.int64(), "seed of the initial embedding"),
@@ -60,8 +64,7 @@ LOGS: dict[str, pa.Schema] = {
         [
             _SEED,
             _STEP,
-            column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
-            column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
+            *_EMBEDDING,
         ]
     ),
     "parameters": pa.schema(
@@ -105,7 +108,7 @@ _STRUCTURE = [
 TABLES: dict[str, list[pa.Field]] = {
     "runs": [*_OUTCOME, column("commit", pa.string(), "version of the code that made it")],
     "structures": [
-        column("seed", pa.int32(), "seed of the run"),
+        _SEED,
         column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
         column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
         column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
@@ -130,12 +133,11 @@ TABLES: dict[str, list[pa.Field]] = {
         *_COUNTS,
     ],
     "embeddings": [
-        column("seed", pa.int32(), "seed of the run"),
-        column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
-        column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
+        _SEED,
+        *_EMBEDDING,
     ],
     "weight_magnitudes": [
-        column("seed", pa.int32(), "seed of the run"),
+        _SEED,
         column("layer", pa.string(), "hidden or output"),
         column("mean_abs_weight", pa.float64(), "mean absolute weight of the layer"),
         column("mean_abs_bias", pa.float64(), "mean absolute bias of the layer"),

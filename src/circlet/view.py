@@ -111,6 +111,11 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
+def _is_current(table: products.Product) -> bool:
+    made = io.footer(table.outputs[0])
+    return {key: made.get(key) for key in table.footer} == table.footer
+
+
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     product = next((p for p in products.tables(study) if p.name == "scorecard"), None)
@@ -120,11 +125,12 @@ def scorecard(study: Study) -> str:
             f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
         )
     frame = io.read_table(study, "scorecard")
-    made = io.footer(product.outputs[0])
-    if {key: made.get(key) for key in product.footer} != product.footer:
+    current = all(_is_current(table) for table in products.behind(product, study))
+    if not current or not all(map(io.is_current, product.study.blocks)):
         raise LogError(
             f"{product.outputs[0]}: is older than the config or the code: run snakemake; if it "
-            "finds nothing to do, delete what `python -m circlet status` lists"
+            f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
+            "status` lists"
         )
     rows = [
         (

@@ -41,9 +41,9 @@ def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and point of its map."""
-    structures = gather.of_role(io.read_table(study, "structures"), study, "table1")
+    structures = io.read_table(study, "structures", "table1")
     shown = gallery(structures)
-    chosen = gather.of_role(io.read_table(study, "exemplars"), study, "table1")["run_id"]
+    chosen = io.read_table(study, "exemplars", "table1")["run_id"]
     frame = gather.final(study, "parameters")
     frames = [gather.rows_per_run([], study, [f.name for f in schema.TABLES["classifier_maps"]])]
     for run_id in dict.fromkeys([*chosen, *shown]):

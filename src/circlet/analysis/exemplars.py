@@ -20,9 +20,12 @@ PARAMETER = {"table1": "weight_decay", "table2": "f_a"}
 
 
 def nearest(runs: pd.DataFrame, parameter: str, value: float) -> pd.DataFrame:
-    """The runs at the value of a parameter that is nearest to one."""
-    distance = (runs[parameter] - value).abs()
-    return runs[distance == distance.min()]
+    """The runs at the value of a parameter that is nearest to ``value``; of two, the smaller."""
+    if runs.empty:
+        return runs
+    ordered = runs.sort_values(parameter)
+    chosen = ordered.loc[(ordered[parameter] - value).abs().idxmin(), parameter]
+    return runs[runs[parameter] == chosen]
 
 
 def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
@@ -44,11 +47,10 @@ def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per role and structure that occurs."""
-    structures = io.read_table(study, "structures")
-    structures["is_circle"] = structures["is_circle"].astype(bool)
     rows = []
     for role in study.reproduce:
-        runs = nearest(gather.of_role(structures, study, role), PARAMETER[role], 1)
+        runs = nearest(io.read_table(study, "structures", role), PARAMETER[role], 1)
+        runs = runs.astype({"is_circle": bool})  # of no runs, the type is unknown
         rows += [
             row.to_dict() | {"role": role, "structure": structure}
             for structure, row in choose(runs).items()

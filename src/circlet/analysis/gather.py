@@ -45,14 +45,14 @@ def outcomes(study: Study) -> pd.DataFrame:
 
 
 def final(study: Study, kind: str) -> pd.DataFrame:
-    """The last step of one kind of log, of all finished runs of blocks that have it."""
+    """The last step of one kind of log, of all finished runs, with their test accuracy."""
     frames = []
     for block in study.blocks:
         if kind in block.point.logs:
-            runs = io.read_log(block, "runs").set_index("seed")
-            frame = io.read_log(block, kind, final=True)
-            frame = frame[frame["seed"].map(runs["status"]) == "finished"]
-            frames.append(frame.join(_keys(block, study), on="seed"))
+            runs = io.read_log(block, "runs").set_index("seed")[["status", "test_accuracy"]]
+            frame = io.read_log(block, kind, final=True).join(runs, on="seed")
+            finished = frame[frame["status"] == "finished"]
+            frames.append(finished.join(_keys(block, study), on="seed"))
     return _together(study, frames)
 
 
@@ -70,8 +70,3 @@ def per_run(frame: pd.DataFrame, study: Study, columns: list[str]) -> pd.DataFra
 def rows_per_run(rows: list[dict[str, Any]], study: Study, columns: list[str]) -> pd.DataFrame:
     """Rows with the key columns and some others as a frame; there may be no rows."""
     return pd.DataFrame(rows, columns=key_columns(study) + columns)
-
-
-def of_role(frame: pd.DataFrame, study: Study, role: str) -> pd.DataFrame:
-    """The rows of a frame that belong to the experiment with a role."""
-    return frame[frame["experiment"] == study.reproduce[role]]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from circlet import io
-from circlet.analysis import gather, stats
+from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 from circlet.plan import Study
 
@@ -91,7 +91,7 @@ def table(study: Study) -> pd.DataFrame:
     """A row per claim that the study can speak to."""
 
     def of(role: str, name: str, by: str, values: tuple[float, ...]) -> pd.DataFrame:
-        frame = gather.of_role(io.read_table(study, name), study, role)
+        frame = io.read_table(study, name, role)
         return frame[frame[by].isin(values)]
 
     def planned(role: str, by: str, values: tuple[float, ...]) -> int:

@@ -56,6 +56,11 @@ def unmet(study: Study, role: str, conditions: str) -> str:
     if role not in study.reproduce:
         return f"the config's `reproduce` names no experiment for {role}"
     for point in study.experiment(study.reproduce[role]):
+        fixed = [
+            k for k in ("embedding", "network", "data") if point.settings["seeds"][k] is not None
+        ]
+        if fixed:
+            return f"the runs share the seed of {', '.join(fixed)}, the paper's do not"
         has = point.parameters | {"steps": point.steps}
         for name, value in _assignments(conditions).items():
             if not _same(has.get(name), value):
@@ -63,8 +68,11 @@ def unmet(study: Study, role: str, conditions: str) -> str:
     return ""
 
 
-def difference(claim: pd.Series, measured: Estimate) -> Estimate:
-    """Measured - published with its 95 % interval; NaN where it cannot be told.
+UNKNOWN = (math.nan, math.nan, math.nan)
+
+
+def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, float]:
+    """Measured - published and the ends of its 95 % interval; NaN where it cannot be told.
 
     Parameters
     ----------
@@ -77,31 +85,31 @@ def difference(claim: pd.Series, measured: Estimate) -> Estimate:
     published, their_n = claim["published"], claim["published_n"]
     if claim["kind"] in ("count", "absent"):
         if n == 0:
-            return Estimate()
+            return UNKNOWN
         known = 0 if claim["kind"] == "absent" else int(published)
         shares = stats.share_difference(int(value), n, known, int(their_n))
-        return Estimate(*(their_n * share for share in shares[:3]), n)
+        return tuple(their_n * share for share in shares[:3])
     if n < FEWEST or math.isnan(high):
-        return Estimate(n=n)
+        return UNKNOWN
     if claim["kind"] == "correlation":
         spread = stats.Z * math.hypot(1 / math.sqrt(n - 3), 1 / math.sqrt(their_n - 3))
-        ends = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
-        return Estimate(value - published, *(end - published for end in ends), n)
+        low, high = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
+        return value - published, low - published, high - published
     if not math.isnan(claim["published_low"]):
         theirs = (claim["published_high"] - claim["published_low"]) / 2
         half = math.hypot((high - low) / 2, theirs)
     else:
         half = (high - low) / 2 * math.sqrt(1 + n / their_n)
-    return Estimate(value - published, value - published - half, value - published + half, n)
+    return value - published, value - published - half, value - published + half
 
 
 def judge(claim: pd.Series, measured: Estimate) -> dict:
     """Measured value, interval, difference and verdict of one claim."""
     if claim["kind"] == "sign":
-        gap, decided, holds = Estimate(), not math.isnan(measured.low), measured.low > 0
+        gap, decided, holds = UNKNOWN, not math.isnan(measured.low), measured.low > 0
     else:
         gap = difference(claim, measured)
-        decided, holds = not math.isnan(gap.low), gap.low <= 0 <= gap.high
+        decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
     shown = measured[:3]
     if claim["kind"] in ("count", "absent") and measured.n:
         # Counts are compared per as many runs as the paper has.
@@ -109,7 +117,7 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
     return {
         **dict(zip(("measured", "low", "high"), shown, strict=True)),
-        **dict(zip(("difference", "difference_low", "difference_high"), gap[:3], strict=True)),
+        **dict(zip(("difference", "difference_low", "difference_high"), gap, strict=True)),
         "n_runs": measured.n,
         "verdict": ("reproduced" if holds else "deviates") if decided else "not_run",
         "note": "" if decided else f"{few}: too few to tell",

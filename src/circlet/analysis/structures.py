@@ -49,9 +49,8 @@ def count_imperfections(embedding: np.ndarray) -> int:
 
 def table(study: Study) -> pd.DataFrame:
     """Structure of every finished run at its last step."""
-    accuracy = gather.outcomes(study).set_index("run_id")["test_accuracy"]
     rows = []
-    for run_id, frame in gather.final(study, "embeddings").groupby("run_id", sort=False):
+    for _, frame in gather.final(study, "embeddings").groupby("run_id", sort=False):
         embedding = np.stack(frame["vector"]).astype(np.float64)
         ratio = norm_ratio(embedding)
         rows.append(
@@ -60,7 +59,7 @@ def table(study: Study) -> pd.DataFrame:
                 "norm_ratio": ratio,
                 "is_circle": ratio < CIRCLE_THRESHOLD,
                 "imperfections": count_imperfections(embedding),
-                "validation_accuracy": accuracy[run_id],
+                "validation_accuracy": frame["test_accuracy"].iloc[0],
             }
         )
     columns = [field.name for field in schema.TABLES["structures"]]

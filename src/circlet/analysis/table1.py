@@ -3,7 +3,6 @@
 import pandas as pd
 
 from circlet import io, schema
-from circlet.analysis import gather
 from circlet.plan import Study
 
 ROLES = ("table1",)
@@ -12,5 +11,5 @@ TABLES = ("structure_summary",)
 
 def table(study: Study) -> pd.DataFrame:
     """A row per weight decay and sample of seeds."""
-    rows = gather.of_role(io.read_table(study, "structure_summary"), study, "table1")
+    rows = io.read_table(study, "structure_summary", "table1")
     return rows[[field.name for field in schema.TABLES["table1"]]]

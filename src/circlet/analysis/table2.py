@@ -3,7 +3,6 @@
 import pandas as pd
 
 from circlet import io, schema
-from circlet.analysis import gather
 from circlet.plan import Study
 
 ROLES = ("table2",)
@@ -12,6 +11,6 @@ TABLES = ("structure_summary",)
 
 def table(study: Study) -> pd.DataFrame:
     """A row per f_a and sample of seeds; what is no circle is called a grid."""
-    rows = gather.of_role(io.read_table(study, "structure_summary"), study, "table2")
+    rows = io.read_table(study, "structure_summary", "table2")
     rows = rows.rename(columns=lambda name: name.replace("non_circles", "grids"))
     return rows[[field.name for field in schema.TABLES["table2"]]]

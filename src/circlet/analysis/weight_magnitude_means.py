@@ -3,7 +3,7 @@
 import pandas as pd
 
 from circlet import io
-from circlet.analysis import gather, stats
+from circlet.analysis import stats
 from circlet.plan import Study
 
 ROLES = ("weight_magnitudes",)
@@ -12,7 +12,7 @@ TABLES = ("weight_magnitudes",)
 
 def table(study: Study) -> pd.DataFrame:
     """A row per weight decay and layer: means over runs."""
-    frame = gather.of_role(io.read_table(study, "weight_magnitudes"), study, "weight_magnitudes")
+    frame = io.read_table(study, "weight_magnitudes", "weight_magnitudes")
     rows = []
     for point in study.points:
         weight_decay = point.parameters["weight_decay"]

@@ -23,10 +23,8 @@ def section(runs, title: str) -> tuple[str, list[str]]:
 
 def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
     """Twenty embeddings for each value of a parameter, largest value first."""
-    structures = io.read_table(study, "structures")
-    structures = structures[structures["experiment"] == study.reproduce[role]]
-    embeddings = io.read_table(study, "embeddings")
-    embeddings = embeddings[embeddings["experiment"] == study.reproduce[role]]
+    structures = io.read_table(study, "structures", role)
+    embeddings = io.read_table(study, "embeddings", role)
     by_run = structures.set_index("run_id")
     sections = [
         section(runs, f"{label} = {value:g}")

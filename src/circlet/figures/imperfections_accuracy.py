@@ -13,8 +13,7 @@ TABLES = ("structures", "table1")
 
 def draw(study: Study) -> Figure:
     """A panel per weight decay: every run a dot, the non-circles' correlation in the title."""
-    structures = io.read_table(study, "structures")
-    structures = structures[structures["experiment"] == study.reproduce["table1"]]
+    structures = io.read_table(study, "structures", "table1")
     rows = io.read_table(study, "table1").query("sample == 'all'")
     figure = Figure(figsize=(2.5 * len(rows) + 0.4, 3.1))
     grid = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]

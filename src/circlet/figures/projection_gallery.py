@@ -17,10 +17,8 @@ PROJECTIONS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (1, 2), (2, 3)]}
 
 def draw(study: Study) -> Figure:
     """Three projections onto pairs of dimensions for each run, by dimension."""
-    experiment = study.reproduce["projection_gallery"]
-    structures = io.read_table(study, "structures")
-    structures = structures[(structures["experiment"] == experiment) & (structures["d"] > 1)]
-    structures = structures.sort_values("seed")
+    structures = io.read_table(study, "structures", "projection_gallery")
+    structures = structures[structures["d"] > 1].sort_values("seed")
     embeddings = io.read_table(study, "embeddings")
     by_run = structures.set_index("run_id")
     sections, planes = [], []

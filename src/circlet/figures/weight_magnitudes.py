@@ -14,8 +14,8 @@ LABELS = {"mean_abs_weight": "mean $|W_h|$", "mean_abs_bias": "mean $|b_h|$"}
 
 def draw(study: Study) -> Figure:
     """Mean over runs with its 95 % interval, and every run as a dot."""
-    runs = io.read_table(study, "weight_magnitudes").query("layer == 'hidden'")
-    runs = runs[runs["experiment"] == study.reproduce["weight_magnitudes"]]
+    runs = io.read_table(study, "weight_magnitudes", "weight_magnitudes")
+    runs = runs.query("layer == 'hidden'")
     means = io.read_table(study, "weight_magnitude_means").query("layer == 'hidden'")
     figure = Figure(figsize=(5.6, 3.6))
     axes = figure.subplots()

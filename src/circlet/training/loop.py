@@ -118,8 +118,9 @@ def run_block(block: Block, device: str = "auto", progress: Progress | None = No
     try:
         tables = run(point, list(block.seeds), chosen, progress)
     except (MemoryError, RuntimeError) as error:
-        # torch says so in words only: "can't allocate memory", "CUDA out of memory".
-        if isinstance(error, MemoryError) or "memory" in str(error):
+        # torch says so in words only.
+        full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
+        if isinstance(error, MemoryError) or full:
             raise CircletError(
                 f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; set a "
                 "smaller `block`"
