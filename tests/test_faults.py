@@ -76,20 +76,15 @@ def test_a_truncated_log_is_named_and_mended(project):
 def test_a_read_only_results_folder(empty_project):
     results = empty_project.folder / "results"
     results.rename(empty_project.folder / "old")
-    mounted(results, "size=64k,ro")
-    try:
-        text = fails(empty_project)
-        assert "Read-only file system" in text
-    finally:
-        subprocess.run(["umount", results], check=True)
+    with mounted(results, "size=64k,ro"):
+        assert "Read-only file system" in fails(empty_project)
 
 
 def test_a_full_results_folder(empty_project):
     """Blocks that fitted stay; the one that did not says why and leaves nothing."""
     results = empty_project.folder / "results"
     results.rename(empty_project.folder / "old")
-    mounted(results, "size=400k")
-    try:
+    with mounted(results, "size=400k"):
         text = fails(empty_project)
         assert "No space left on device" in text
         assert not half_written(empty_project)
@@ -97,8 +92,6 @@ def test_a_full_results_folder(empty_project):
         assert done
         status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
         assert "failed: see results/smoke/job_logs" in status
-    finally:
-        subprocess.run(["umount", results], check=True)
 
 
 def test_a_failing_block_does_not_stop_the_others(empty_project):
@@ -106,14 +99,11 @@ def test_a_failing_block_does_not_stop_the_others(empty_project):
     block = STUDY.experiment("decay_scan")[0].blocks[0]
     folder = empty_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
-    mounted(folder, "size=4k")
-    try:
+    with mounted(folder, "size=4k"):
         text = fails(empty_project, "tables")
         assert f"error: {block.log('runs').parent}" in text
         done = list(empty_project.folder.glob("results/smoke/logs/**/runs.parquet"))
         assert len(done) == sum(1 for _ in STUDY.blocks) - 1
-    finally:
-        subprocess.run(["umount", folder], check=True)
     empty_project.snakemake("tables")
     assert not [r for r in empty_project.would_run() if not r.startswith(("figure", "report"))]
 

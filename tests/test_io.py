@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import os
 import shutil
@@ -110,27 +111,29 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     one_line(caught, path)
 
 
+@contextlib.contextmanager
 def mounted(folder, options):
     """A small file system of its own; skips the test where that is not allowed."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
         pytest.skip("cannot mount a file system here")
-    return folder
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 @pytest.fixture
 def full_disk(tmp_path):
-    folder = mounted(tmp_path / "full", "size=64k")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted(tmp_path / "full", "size=64k") as folder:
+        yield folder
 
 
 @pytest.fixture
 def read_only(tmp_path):
-    folder = mounted(tmp_path / "read_only", "size=64k,ro")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted(tmp_path / "read_only", "size=64k,ro") as folder:
+        yield folder
 
 
 def test_a_full_disk_is_named_and_keeps_what_is_done(full_disk):

@@ -134,7 +134,7 @@ def read_log(block: Block, kind: str, final: bool = False) -> pd.DataFrame:
             f"{path}: was made with another {', '.join(differing)} than the config has now; "
             f"delete {path.parent} and run again"
         )
-    if made.get("seeds") != [block.seeds.start, block.seeds.stop - 1]:
+    if made.get("seeds") != block.ends:
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
     filters = [("step", "==", block.point.steps)] if final else None
     with reading(path):

@@ -17,7 +17,7 @@ from typing import Any
 from circlet import config as configuration
 from circlet import source
 from circlet.errors import ConfigError
-from circlet.seeds import Seeds
+from circlet.seeds import PURPOSES, Seeds
 
 SYSTEMS = tuple(source.modules("systems"))
 
@@ -53,6 +53,11 @@ class Block:
     def seeds(self) -> range:
         """The seeds of its runs."""
         return range(self.first, self.first + self.count)
+
+    @property
+    def ends(self) -> list[int]:
+        """First and last seed, as footers have them."""
+        return [self.first, self.first + self.count - 1]
 
     def log(self, kind: str) -> Path:
         """Path of one of its logs."""
@@ -141,9 +146,13 @@ class Point:
     def seeds(self, seed: int) -> Seeds:
         """The three seeds of the run with a given seed."""
         fixed = self.settings["seeds"]
-        return Seeds(
-            *(seed if fixed[k] is None else fixed[k] for k in ("embedding", "network", "data"))
-        )
+        return Seeds(*(seed if fixed[k] is None else fixed[k] for k in PURPOSES))
+
+    @property
+    def fixed_seeds(self) -> dict[str, int]:
+        """Seeds that all its runs share, by purpose."""
+        seeds = self.settings["seeds"]
+        return {k: seeds[k] for k in PURPOSES if seeds[k] is not None}
 
     def run_id(self, seed: int) -> str:
         """Identity of a run across the study."""
@@ -158,7 +167,6 @@ class Point:
         """
         schemas = declared(self.system)["PARAMETERS"]
         kinds = configuration.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
-        seeds = self.settings["seeds"]
         return {
             "system": self.system,
             "parameters": {
@@ -168,9 +176,7 @@ class Point:
             },
             "steps": self.steps,
             "dtype": self.settings["dtype"],
-            "seeds": {
-                k: seeds[k] for k in ("embedding", "network", "data") if seeds[k] is not None
-            },
+            "seeds": self.fixed_seeds,
             "log": {
                 kind: schedule
                 for kind, schedule in self.settings["log"].items()

@@ -111,9 +111,10 @@ def tables(study: Study) -> list[Product]:
 
 def behind(product: Product, study: Study) -> list[Product]:
     """A product and all tables that it is made from, directly or not."""
-    inputs = {path for table in tables(study) for path in table.outputs} & set(product.inputs)
-    parents = [table for table in tables(study) if inputs & set(table.outputs)]
-    return [product, *(table for parent in parents for table in behind(parent, study))]
+    found, every = [product], tables(study)
+    for child in found:  # grows as it goes
+        found += [t for t in every if t not in found and t.outputs[0] in child.inputs]
+    return found
 
 
 def figures(study: Study) -> list[Product]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_PURPOSES = ("embedding", "network", "data")
+PURPOSES = ("embedding", "network", "data")
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,6 @@ class Seeds:
         Draws are float64 on the CPU; whoever uses them casts and moves them, so that a run does
         not depend on the device, the precision or its neighbours in a block.
         """
-        key = (_PURPOSES.index(purpose),)
+        key = (PURPOSES.index(purpose),)
         sequence = np.random.SeedSequence(getattr(self, purpose), spawn_key=key)
         return np.random.Generator(np.random.PCG64(sequence))

@@ -56,11 +56,8 @@ def unmet(study: Study, role: str, conditions: str) -> str:
     if role not in study.reproduce:
         return f"the config's `reproduce` names no experiment for {role}"
     for point in study.experiment(study.reproduce[role]):
-        fixed = [
-            k for k in ("embedding", "network", "data") if point.settings["seeds"][k] is not None
-        ]
-        if fixed:
-            return f"the runs share the seed of {', '.join(fixed)}, the paper's do not"
+        if point.fixed_seeds:
+            return f"the runs share the seed of {', '.join(point.fixed_seeds)}, the paper's do not"
         has = point.parameters | {"steps": point.steps}
         for name, value in _assignments(conditions).items():
             if not _same(has.get(name), value):

@@ -20,9 +20,8 @@ def table(study: Study) -> pd.DataFrame:
         ["run_id", frame["name"].str.split(".").str[0]], sort=False
     ):
         row = parts.iloc[0].to_dict() | {"layer": layer}
-        for part in parts.itertuples():
-            magnitude = float(np.abs(parts.loc[part.Index, "values"]).mean())
-            row[f"mean_abs_{part.name.split('.')[1]}"] = magnitude
+        for name, values in zip(parts["name"], parts["values"], strict=True):
+            row[f"mean_abs_{name.split('.')[1]}"] = float(np.abs(values).mean())
         rows.append(row)
     columns = [field.name for field in schema.TABLES["weight_magnitudes"]]
     return gather.rows_per_run(rows, study, columns)

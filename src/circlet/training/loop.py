@@ -129,7 +129,7 @@ def run_block(block: Block, device: str = "auto", progress: Progress | None = No
     footer = io.provenance() | {
         "spec": point.spec,
         "parameters": point.parameters,
-        "seeds": [block.seeds.start, block.seeds.stop - 1],
+        "seeds": block.ends,
         "code": source.digest(__name__, f"circlet.systems.{point.system}"),
         "device": str(chosen),
         "seconds": round(time.perf_counter() - started, 3),
