@@ -4,7 +4,7 @@ import importlib
 import json
 from pathlib import Path
 
-from circlet.plan import SYSTEMS
+from circlet.source import SYSTEMS
 
 
 def rounded(value):

@@ -8,7 +8,8 @@ from conftest import ROOT, config, experiment
 from circlet import config as configuration
 from circlet import plan
 from circlet.errors import ConfigError
-from circlet.plan import SYSTEMS, Study
+from circlet.plan import Study
+from circlet.source import SYSTEMS
 
 
 def message(changes):

@@ -172,5 +172,5 @@ def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
     with pytest.raises(LogError, match="another version"):
         io.read_log(block, "runs")
     monkeypatch.undo()
-    with pytest.raises(LogError, match="another dtype"):
+    with pytest.raises(LogError, match="is missing"):
         io.read_log(next(Study(config(tmp_path, dtype="float64")).blocks), "runs")

@@ -9,6 +9,7 @@ from circlet import io, plan, source
 from circlet.analysis import scorecard, stats
 from circlet.analysis.stats import Estimate
 from circlet.plan import Study
+from circlet.source import SYSTEMS
 
 PUBLISHED = pd.read_csv(source.PACKAGE / "data/published.csv")
 
@@ -110,7 +111,7 @@ def test_runs_that_share_a_seed_are_not_compared():
 
 def test_conditions_name_real_parameters():
     known = {"steps"} | {
-        name for system in plan.SYSTEMS for name in plan.declared(system)["PARAMETERS"]
+        name for system in SYSTEMS name in plan.declared(system)["PARAMETERS"]
     }
     for conditions in PUBLISHED["conditions"]:
         assert set(scorecard._assignments(conditions)) <= known

@@ -14,7 +14,10 @@ LAYERS = {
     "figures": {"figures"},
     "pages": {"pages"},
 }
-GROUND = {"config", "errors", "fourier", "io", "plan", "products", "schema", "seeds", "source"}
+GROUND = {
+    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "plan", "products",
+    "schema", "seeds", "source",
+}  # fmt: skip
 
 
 def part(module):

@@ -116,7 +116,7 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     loop = importlib.import_module("circlet.training.loop")
-    for block in _study(arguments).blocks:
+    for block in _study(arguments).ordered_blocks:
         loop.run_block(block, arguments.device, _Progress(block))
 
 
@@ -125,7 +125,7 @@ class _Progress:
 
     def __init__(self, block):
         self.name = f"{block.point.experiment}/{block.point.name}/{block.name}"
-        self.runs = block.count
+        self.runs, self.steps = block.count, block.point.steps
         self.started = time.monotonic()
         self.next = self.started + 5
 
@@ -133,11 +133,12 @@ class _Progress:
         now = time.monotonic()
         spent = now - self.started
         if done == steps:
-            log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, steps, spent)
+            log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, self.steps, spent)
         elif done and now >= self.next:
             self.next = now + 10
             left = spent / done * (steps - done)
-            log.info("%s: step %d of %d, about %.0f s left", self.name, done, steps, left)
+            share = 100 * done / steps
+            log.info("%s: %.0f %% done, about %.0f s left", self.name, share, left)
 
 
 def _product(kind: str, name: str, study: Study) -> products.Product:

@@ -7,32 +7,35 @@ at results, and nobody else invents the path of a log.
 
 import itertools
 import json
-import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from circlet import checks
 from circlet import config as configuration
-from circlet import source
 from circlet.errors import ConfigError
+from circlet.interventions import INTERVENTIONS, columns
 from circlet.seeds import PURPOSES, Seeds
-
-SYSTEMS = tuple(source.modules("systems"))
+from circlet.source import declared
 
 # Where logs are, below the folder of the results.
 LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
+EARLY = range(11)  # steps at which signals are always logged: the first gradients
 
-def declared(system: str) -> dict[str, Any]:
-    """What a system's file declares: VERSION, PARAMETERS, LOGS, FLOPS_PER_STEP."""
-    return source.literals(f"circlet.systems.{system}")
+
+def kinds(system: str) -> tuple[str, ...]:
+    """Kinds of logs that the runs of a system have."""
+    return ("runs", *declared(system)["SCHEDULES"])
 
 
 def canonical(value: Any) -> str:
     """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
+    if isinstance(value, list):
+        return "+".join(map(canonical, value))
     return format(value, ".15g") if isinstance(value, float) else str(value)
 
 
@@ -79,29 +82,49 @@ class Block:
         return point.results / template.format(**names, **fields)
 
     @property
+    def bases(self) -> list["Block"]:
+        """Blocks of the runs that its own runs start from; none without such an intervention."""
+        base = self.point.base
+        return [b for b in base.blocks if set(b.seeds) & set(self.seeds)] if base else []
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Logs that must be there before it can run."""
+        return [block.log("signals") for block in self.bases]
+
+    def _experiment(self) -> dict[str, Any]:
+        seeds = self.point.identity["seeds"] | {"first": self.first, "count": self.count}
+        return self.point.identity | {"seeds": seeds, "block": self.count}
+
+    @property
     def study(self) -> str:
         """Config of the study that is just this block, as canonical JSON: what its job runs.
 
         It names nothing of the other blocks, and no default that another release may add, so
         that neither changes a job that is done.
         """
-        settings = self.point.identity
-        seeds = settings["seeds"] | {"first": self.first, "count": self.count}
-        experiment = settings | {"seeds": seeds, "block": self.count}
         config = {
             "results": str(self.point.results),
-            "experiments": {self.point.experiment: experiment},
+            "experiments": {self.point.experiment: self._experiment()},
         }
+        if self.bases:
+            ends = {"first": self.bases[0].first, "count": sum(b.count for b in self.bases)}
+            base = self.bases[0]._experiment()
+            base |= {"seeds": base["seeds"] | ends}
+            config["bases"] = {self.point.base.experiment: base}
         return json.dumps(config, sort_keys=True)
 
     @property
-    def cost(self) -> float:
-        """Expected floating-point operations."""
-        flops = declared(self.point.system)["FLOPS_PER_STEP"]
+    def cpu_seconds(self) -> float:
+        """Expected computing time on one CPU core."""
+        system = declared(self.point.system)
         # A formula of the parameters, written as text in the system's file so that the plan can
         # cost a study without importing torch. It is our own source, not the user's.
-        per_step = eval(flops, {"__builtins__": {}}, dict(self.point.parameters))
-        return per_step * self.point.steps * self.count
+        formula = system["FLOPS_PER_STEP"]
+        flops = eval(formula, {"__builtins__": {}}, dict(self.point.parameters))
+        double = 2 if self.point.settings["dtype"] == "float64" else 1
+        runs_steps = self.point.steps * self.count
+        return double * flops * runs_steps / system["FLOPS_PER_SECOND"]
 
 
 @dataclass(frozen=True)
@@ -111,23 +134,55 @@ class Point:
     experiment: str
     system: str
     parameters: dict[str, Any]
+    interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
     settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
     results: Path
+    base: "Point | None" = None  # whose outcome an intervention looks at
 
     @property
     def name(self) -> str:
         """Folder name: labelled parameters always, others where they are not at their default."""
         schemas = declared(self.system)["PARAMETERS"]
-        return "_".join(
+        parts = [
             schemas[key].get("label", f"{key}=") + canonical(value)
             for key, value in self.parameters.items()
             if "label" in schemas[key] or value != schemas[key]["default"]
-        )
+        ]
+        if self.settings["dtype"] != "float32":
+            parts.append(f"dtype={self.settings['dtype']}")
+        parts += [f"{purpose}={seed}" for purpose, seed in self.fixed_seeds.items()]
+        for intervention in self.interventions:
+            for name, arguments in intervention.items():
+                schemas = INTERVENTIONS[name]
+                given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
+                parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
+        return "_".join(parts)
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Its parameters and the arguments of its interventions, by the columns of tables."""
+        found = dict(self.parameters)
+        for intervention in self.interventions:
+            for name, arguments in intervention.items():
+                found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
+        return found
+
+    def intervenes(self, name: str) -> bool:
+        """Whether an intervention is among its own."""
+        return any(name in intervention for intervention in self.interventions)
 
     @property
     def logs(self) -> tuple[str, ...]:
         """Kinds of logs that a block of this point has."""
-        return declared(self.system)["LOGS"]
+        return kinds(self.system)
+
+    def steps_logged(self, kind: str) -> list[int]:
+        """Sorted steps at which a kind of log is written."""
+        schedule = self.settings["log"][kind]
+        if schedule is None:
+            return []
+        early = {step for step in EARLY if kind == "signals" and step <= self.steps}
+        return sorted(early | set(schedule_steps(schedule, self.steps)))
 
     @property
     def steps(self) -> int:
@@ -145,8 +200,7 @@ class Point:
 
     def seeds(self, seed: int) -> Seeds:
         """The three seeds of the run with a given seed."""
-        fixed = self.settings["seeds"]
-        return Seeds(*(seed if fixed[k] is None else fixed[k] for k in PURPOSES))
+        return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))
 
     @property
     def fixed_seeds(self) -> dict[str, int]:
@@ -160,34 +214,32 @@ class Point:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that determines the numbers of its runs, but for the version of the system.
+        """All that its own config says of the numbers of its runs.
 
         What is at its default is left out: an option that a later release adds must not make
         finished runs again. Should a default itself change, VERSION is raised.
         """
-        schemas = declared(self.system)["PARAMETERS"]
-        kinds = configuration.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
-        return {
+        system = declared(self.system)
+        schedules = self.settings["log"]
+        identity = {
             "system": self.system,
             "parameters": {
                 name: value
                 for name, value in self.parameters.items()
-                if value != schemas[name]["default"]
+                if value != system["PARAMETERS"][name]["default"]
             },
             "steps": self.steps,
             "dtype": self.settings["dtype"],
             "seeds": self.fixed_seeds,
-            "log": {
-                kind: schedule
-                for kind, schedule in self.settings["log"].items()
-                if kind in self.logs and (schedule or kinds[kind]["default"])
-            },
+            "log": {k: v for k, v in schedules.items() if v != system["SCHEDULES"][k]},
         }
+        return identity | ({"interventions": self.interventions} if self.interventions else {})
 
     @property
     def spec(self) -> dict[str, Any]:
         """Identity and version: what a log must have been made with to be this point's."""
-        return self.identity | {"version": declared(self.system)["VERSION"]}
+        spec = self.identity | {"version": declared(self.system)["VERSION"]}
+        return spec | ({"base": self.base.spec} if self.base else {})
 
 
 class Study:
@@ -195,11 +247,16 @@ class Study:
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
-        for settings in self.config["experiments"].values():
-            _canonicalise(settings)
+        for where in ("experiments", "bases"):
+            for name, settings in self.config[where].items():
+                checks.canonicalise(settings)
+                checks.check_experiment(f"{where}.{name}", settings)
         self.results = Path(self.config["results"])
         self.reproduce: dict[str, str] = self.config["reproduce"]
-        self._check()
+        if both := self.config["experiments"].keys() & self.config["bases"].keys():
+            raise ConfigError(f"bases.{min(both)}: is also an experiment")
+        _ = self.points  # no two are the same
+        checks.check_roles(self)
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
@@ -215,31 +272,47 @@ class Study:
         return list(dict.fromkeys(e["system"] for e in self.config["experiments"].values()))
 
     @cached_property
+    def _points(self) -> dict[str, list[Point]]:
+        """Points of every experiment, in the order of the config."""
+        known: dict[str, list[Point]] = {}
+        for name in self.config["experiments"]:
+            self._add_points(known, name, [])
+        return {name: known[name] for name in self.config["experiments"]}
+
+    @property
     def points(self) -> list[Point]:
         """All points, in the order of the config."""
-        return [
-            point
-            for name, settings in self.config["experiments"].items()
-            for point in self._points(name, settings)
-        ]
+        return [point for points in self._points.values() for point in points]
 
     @property
     def blocks(self) -> Iterator[Block]:
         """All blocks."""
         return (block for point in self.points for block in point.blocks)
 
+    @property
+    def ordered_blocks(self) -> list[Block]:
+        """All blocks, each after the blocks that it starts from."""
+
+        def depth(point: Point) -> int:
+            return 1 + depth(point.base) if point.base else 0
+
+        return sorted(self.blocks, key=lambda block: depth(block.point))
+
     def experiment(self, name: str) -> list[Point]:
         """Points of one experiment."""
-        return [point for point in self.points if point.experiment == name]
+        return self._points[name]
 
     def table(self, name: str) -> Path:
         """Path of a table."""
         return self.results / "tables" / f"{name}.parquet"
 
     def part(self, experiments: Iterable[str], roles: Iterable[str] = ()) -> "Study":
-        """The study of some of its experiments and roles."""
+        """The study of some of its experiments and roles; what they start from becomes a base."""
         chosen, kept_roles = set(experiments), set(roles)
-        every = self.config["experiments"]
+        every = self.config["bases"] | self.config["experiments"]
+        needed = set(chosen)
+        while more := {b for name in needed for b in checks.bases(every[name])} - needed:
+            needed |= more
         part = object.__new__(Study)  # no checks: the whole has passed them
         part.results = self.results
         part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
@@ -247,6 +320,7 @@ class Study:
             "results": str(self.results),
             "reproduce": part.reproduce,
             "experiments": {k: v for k, v in every.items() if k in chosen},
+            "bases": {k: v for k, v in every.items() if k in needed - chosen},
         }
         return part
 
@@ -261,118 +335,82 @@ class Study:
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:
-        """Parameters of all systems of the study with their schemas, in the order declared."""
+        """Schemas of the key columns: parameters of all systems, arguments of interventions."""
         merged: dict[str, dict[str, Any]] = {}
         for system in self.systems:
             merged |= declared(system)["PARAMETERS"]
+        for settings in self.config["experiments"].values():
+            for intervention in settings["interventions"]:
+                for name in intervention:
+                    merged |= columns(name)
         return merged
 
-    def _points(self, experiment: str, settings: dict[str, Any]) -> list[Point]:
-        system, sweep = settings["system"], settings["sweep"]
-        schemas = declared(system)["PARAMETERS"]
-        defaults = {name: _typed(schema["default"], schema) for name, schema in schemas.items()}
-        points = {}
-        for case in settings.get("cases", [{}]):
-            for values in itertools.product(*sweep.values()):
-                varied = case | dict(zip(sweep, values, strict=True))
-                parameters = defaults | settings["parameters"] | varied
-                point = Point(experiment, system, parameters, settings, self.results)
-                if point.name in points:
-                    raise ConfigError(f"experiments.{experiment}: {point.name} is listed twice")
-                points[point.name] = point
-        return list(points.values())
-
-    def _check(self) -> None:
-        """Rules across keys, which a schema cannot say; raises ConfigError."""
-        for name, settings in self.config["experiments"].items():
-            _check_experiment(f"experiments.{name}", settings)
-        _ = self.points  # no two are the same
-        roles = configuration.schema()["properties"]["reproduce"]["properties"]
-        for role, name in self.reproduce.items():
-            self._check_role(f"reproduce.{role}", name, **roles[role]["x-needs"])
-
-    def _check_role(self, where: str, name: str, system: str, varies: str, d: int = 0) -> None:
-        """Whether an experiment can be what a published table or figure is made from."""
-        if name not in self.config["experiments"]:
-            raise ConfigError(f"{where}: there is no experiment {name!r}")
-        for point in self.experiment(name):
-            if point.system != system:
-                raise ConfigError(f"{where}: needs an experiment with {system}, {name} is not")
-            if others := _varied(point.settings) - {varies}:
-                raise ConfigError(
-                    f"{where}: needs an experiment that varies only {varies}, {name} varies "
-                    f"{', '.join(sorted(others))}"
-                )
-            if d and point.parameters["d"] != d:
-                raise ConfigError(f"{where}: needs an experiment with d = {d}, {name} is not")
+    def _add_points(self, known: dict[str, list[Point]], experiment: str, above: list[str]) -> None:
+        """Make the points of an experiment, after those that they start from."""
+        if experiment in known:
+            return
+        every = self.config["bases"] | self.config["experiments"]
+        where = f"experiments.{experiment}"
+        settings = every[experiment]
+        for base in checks.bases(settings):
+            if base not in every:
+                raise ConfigError(f"{where}.interventions: there is no experiment {base!r}")
+            if base in (experiment, *above):
+                raise ConfigError(f"{where}.interventions: {base} would start from itself")
+            self._add_points(known, base, [*above, experiment])
+        points: dict[str, Point] = {}
+        for point in _combinations(experiment, settings, self.results):
+            checks.check_point(where, point)
+            if names := checks.bases({"interventions": point.interventions}):
+                point = replace(point, base=checks.find_base(where, point, known[names[0]]))
+            if point.name in points:
+                raise ConfigError(f"{where}: {point.name} is listed twice")
+            points[point.name] = point
+        known[experiment] = list(points.values())
 
 
-def _varied(settings: dict[str, Any]) -> set[str]:
-    """Parameters that an experiment varies."""
-    return set(settings["sweep"]).union(*settings.get("cases", []))
-
-
-def _check_experiment(where: str, settings: dict[str, Any]) -> None:
-    if settings["system"] not in SYSTEMS:
-        known = ", ".join(SYSTEMS)
-        raise ConfigError(f"{where}.system: no system {settings['system']!r} (there are: {known})")
-    _check_parameters(f"{where}.parameters", settings["system"], settings["parameters"])
-    for name, values in settings["sweep"].items():
-        for value in values:
-            _check_parameters(f"{where}.sweep", settings["system"], {name: value})
-    for case in settings.get("cases", []):
-        _check_parameters(f"{where}.cases", settings["system"], case)
-    if both := _varied(settings) & set(settings["parameters"]):
-        raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
-    for case in settings.get("cases", []):
-        if both := set(case) & set(settings["sweep"]):
-            raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
-    seeds, block = settings["seeds"], settings["block"]
-    for key in ("count", "first"):
-        if seeds[key] % block:
-            raise ConfigError(
-                f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
-                "seeds; set `block` to a divisor"
-            )
-    for kind, schedule in settings["log"].items():
-        late = [step for step in schedule.get("at", []) if step > settings["steps"]]
-        if late:
-            raise ConfigError(
-                f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} steps "
-                "of a run"
-            )
-
-
-def _check_parameters(where: str, system: str, given: dict[str, Any]) -> None:
+def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> Iterator[Point]:
+    """Every combination of what an experiment varies, as a point."""
+    system, sweep, seeds = settings["system"], settings["sweep"], settings["seeds"]
     schemas = declared(system)["PARAMETERS"]
-    schema = {"type": "object", "additionalProperties": False, "properties": schemas}
-    configuration.check(given, schema, where)
-    for name, value in given.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"{where}.{name}: {value} is no number")
+    defaults = {name: checks.typed(schema["default"], schema) for name, schema in schemas.items()}
+    fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
+    acts = [_alternatives(intervention) for intervention in settings["interventions"]]
+    for case in settings.get("cases", [{}]):
+        for values in itertools.product(*sweep.values()):
+            varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
+            dtype = varied.pop("dtype", settings["dtype"])
+            for chosen in itertools.product(*fixed):
+                own = settings | {
+                    "dtype": dtype,
+                    "seeds": seeds | dict(zip(PURPOSES, chosen, strict=True)),
+                }
+                for combination in itertools.product(*acts):
+                    yield Point(
+                        experiment, system, defaults | varied, list(combination), own, results
+                    )
 
 
-def _typed(value: Any, schema: dict[str, Any]) -> Any:
-    """A parameter value in its declared type: 1 and 1.0 are the same number."""
-    wanted = {"number": float, "integer": int}.get(schema.get("type"))
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
-        return value  # as it is, for the schema to refuse
-    return wanted(value)
-
-
-def _canonicalise(settings: dict[str, Any]) -> None:
-    """Bring the parameters of an experiment to their types, wherever they stand, in place."""
-    known = declared(settings["system"])["PARAMETERS"] if settings["system"] in SYSTEMS else {}
-    for values in (settings["parameters"], *settings.get("cases", [])):
-        values.update({k: _typed(v, known.get(k, {})) for k, v in values.items()})
-    for name, values in settings["sweep"].items():
-        settings["sweep"][name] = [_typed(value, known.get(name, {})) for value in values]
+def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+    """An intervention with each combination of the values that its arguments list."""
+    ((name, arguments),) = intervention.items()
+    options = [
+        value if checks.is_list_of_values(name, argument, value) else [value]
+        for argument, value in arguments.items()
+    ]
+    return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]
 
 
 def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:
     """Sorted steps that a schedule names, the first and the last step among them."""
     chosen = {0, steps, *schedule.get("at", [])}
+    until = min(schedule.get("until", steps), steps)
     if "every" in schedule:
-        chosen |= set(range(0, steps + 1, schedule["every"]))
+        chosen |= set(range(0, until + 1, schedule["every"]))
+    if per_decade := schedule.get("per_decade"):
+        for i in itertools.count():
+            step = round(10 ** (i / per_decade))
+            if step > steps:
+                break
+            chosen.add(step)
     return sorted(chosen)

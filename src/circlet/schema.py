@@ -17,6 +17,7 @@ PARAMETER_TYPES = {
     "number": pa.float64(),
     "string": pa.string(),
     "boolean": pa.bool_(),
+    "array": pa.list_(pa.int32()),
 }
 
 
@@ -37,7 +38,9 @@ _OUTCOME = [
     column("network_seed", pa.int64(), "seed of the initial network"),
     column("data_seed", pa.int64(), "seed of the train/test split"),
     column("steps", pa.int32(), "steps done"),
-    column("status", pa.string(), "finished, or diverged (a value is not finite)"),
+    column(
+        "status", pa.string(), "finished, diverged (not finite), or no_base (its base diverged)"
+    ),
     column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
     column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
     column("train_accuracy", pa.float32(), "share of the train set that is right", "0..1"),
@@ -65,6 +68,14 @@ LOGS: dict[str, pa.Schema] = {
             _SEED,
             _STEP,
             *_EMBEDDING,
+        ]
+    ),
+    "gradients": pa.schema(
+        [
+            _SEED,
+            _STEP,
+            column("frequency", pa.int16(), "k, 1..(p-1)//2"),
+            column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
         ]
     ),
     "parameters": pa.schema(

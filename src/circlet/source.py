@@ -15,7 +15,18 @@ PACKAGE = Path(__file__).parent
 
 # Modules whose code decides numbers and pictures. The rest of the ground floor moves files and
 # names about; counting it would make one more table re-run all that are done.
-_COUNTED = ("systems", "training", "analysis", "figures", "pages", "fourier", "seeds", "view")
+_COUNTED = (
+    "systems",
+    "training",
+    "analysis",
+    "figures",
+    "pages",
+    "fourier",
+    "interventions",
+    "loss",
+    "seeds",
+    "view",
+)
 
 
 def _path(module: str) -> Path:
@@ -46,6 +57,14 @@ def literals(module: str) -> dict[str, Any]:
                 except ValueError:  # computed, not a literal: not a declaration
                     continue
     return found
+
+
+SYSTEMS = tuple(modules("systems"))
+
+
+def declared(system: str) -> dict[str, Any]:
+    """What a system's file declares: VERSION, PARAMETERS, SCHEDULES and what it costs."""
+    return literals(f"circlet.systems.{system}")
 
 
 def imports(module: str) -> set[str]:

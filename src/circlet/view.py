@@ -7,9 +7,6 @@ from circlet import io, products
 from circlet.errors import LogError
 from circlet.plan import Block, Study
 
-# Operations per second that small networks reach on one CPU core, all overheads included;
-# measured on a 2.6 GHz core with AVX-512. It only serves to tell minutes from days.
-FLOPS_PER_SECOND = 20e9
 JOB_SECONDS = 2.0  # start of a process with torch
 
 
@@ -38,7 +35,7 @@ def plan(study: Study) -> str:
     for name, settings in study.config["experiments"].items():
         points = study.experiment(name)
         blocks = [block for point in points for block in point.blocks]
-        seconds = sum(block.cost / FLOPS_PER_SECOND + JOB_SECONDS for block in blocks)
+        seconds = sum(block.cpu_seconds + JOB_SECONDS for block in blocks)
         runs = sum(block.count for block in blocks)
         rows.append((name, settings["system"], len(points), runs, len(blocks), seconds))
     total = ("total", "", *(sum(row[i] for row in rows) for i in range(2, 6)))

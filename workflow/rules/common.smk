@@ -5,7 +5,8 @@ import sys
 from circlet import config as configuration
 from circlet import products
 from circlet.errors import CircletError
-from circlet.plan import JOB_LOG, LOG, Study, declared
+from circlet.plan import JOB_LOG, LOG, Study, kinds
+from circlet.source import declared
 
 if not workflow.configfiles:
 

@@ -11,10 +11,12 @@ for system in study.systems:
     rule:
         name:
             system
+        input:
+            lambda wildcards: block_of(wildcards).inputs,
         output:
             expand(
                 f"{study.results}/{LOG}",
-                kind=declared(system)["LOGS"],
+                kind=kinds(system),
                 allow_missing=True,
             ),
         log:

@@ -21,14 +21,15 @@ def _keys(block: Block, study: Study) -> pd.DataFrame:
             "experiment": point.experiment,
             "system": point.system,
             "run_id": point.run_id(seed),
-            **point.parameters,
+            **point.keys,
         }
         for seed in block.seeds
     ]
     # Types that hold nulls, so that blocks of different systems can be put together.
     types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
     frame = pd.DataFrame(rows, index=block.seeds, columns=key_columns(study))
-    return frame.astype({name: types[p["type"]] for name, p in study.parameters.items()})
+    wanted = {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
+    return frame.astype(wanted)
 
 
 def outcomes(study: Study) -> pd.DataFrame:

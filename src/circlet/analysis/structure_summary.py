@@ -67,7 +67,7 @@ def table(study: Study) -> pd.DataFrame:
                     "system": point.system,
                     "point": point.name,
                     **dict.fromkeys(study.parameters),
-                    **point.parameters,
+                    **point.keys,
                     "dtype": point.settings["dtype"],
                     "sample": sample,
                     **summary(chosen),

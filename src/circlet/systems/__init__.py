@@ -7,10 +7,16 @@ A system's file declares, as plain literals that the plan reads without importin
 ``PARAMETERS``
     JSON schema of each parameter, with ``description`` and ``default``; a ``label`` puts the
     parameter in the name of every point;
-``LOGS``
-    the logs that its runs have;
+``SCHEDULES``
+    the logs that its runs have beside ``runs``, and when they are written unless a config says
+    otherwise;
 ``FLOPS_PER_STEP``
     floating-point operations of a run per step, as a formula of the parameters;
+``FLOPS_PER_SECOND``
+    how many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
+    AVX-512: it only serves to tell minutes from days;
+``CPU_RUNS``
+    if stacking runs does not pay on a CPU: how many of a block advance together there;
 
 and defines
 

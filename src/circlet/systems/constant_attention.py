@@ -14,13 +14,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from circlet import loss
 from circlet.errors import CircletError
 from circlet.seeds import Seeds
 
-VERSION = 1
-LOGS = ("runs", "curves", "signals", "embeddings", "parameters")
+VERSION = 2
+SCHEDULES = {
+    "curves": {"every": 50},
+    "signals": {"every": 100},
+    "embeddings": {},
+    "parameters": {},
+}
 # Two products per weight forward, twice that backward, for each train pair.
 FLOPS_PER_STEP = "3 * train_fraction * p * (p + 1) * hidden * (p + d)"
+FLOPS_PER_SECOND = 20e9
 PARAMETERS = {
     "p": {
         "description": "Modulus; N in the paper.",
@@ -172,19 +179,13 @@ def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
 
 
 def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
-    """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``.
-
-    The residual of the right class is minus the sum of the other probabilities, which does not
-    cancel when the network is nearly certain, as softmax - 1 does.
-    """
+    """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
     incidence, target = problem.train.incidence, problem.train.target
     x = weights["embedding"].mT @ incidence
     h = torch.baddbmm(weights["hidden.bias"], weights["hidden.weight"], x).relu_()
     o = torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
 
-    residual = torch.softmax(o, 1).scatter_(1, target, 0.0)
-    residual.scatter_(1, target, -residual.sum(1, keepdim=True))
-    residual /= target.shape[-1]
+    residual = loss.residual(o, target, 1).div_(target.shape[-1])
 
     out["output.weight"].copy_(residual @ h.mT)
     out["output.bias"].copy_(residual.sum(2, keepdim=True))
@@ -201,8 +202,6 @@ def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
     for part in ("train", "test"):
         chosen: Pairs = getattr(problem, part)
         o = logits(weights, weights["embedding"].mT @ chosen.incidence)
-        loss = torch.nn.functional.cross_entropy(o, chosen.target[:, 0], reduction="none")
-        measured[f"{part}_loss"] = loss.mean(1)
-        right = o.argmax(1) == chosen.target[:, 0]
-        measured[f"{part}_accuracy"] = right.to(loss.dtype).mean(1)
+        values = loss.curves(o, chosen.target, 1)
+        measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
     return measured

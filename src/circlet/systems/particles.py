@@ -24,10 +24,11 @@ from torch import Tensor
 
 from circlet.seeds import Seeds
 
-VERSION = 1
-LOGS = ("runs", "signals", "embeddings")
+VERSION = 2
+SCHEDULES = {"signals": {"every": 100}, "embeddings": {}}
 # About 20 operations and d-vectors for each couple of pairs.
 FLOPS_PER_STEP = "5 * (4 + d) * (p * (p + 1) // 2) ** 2"
+FLOPS_PER_SECOND = 20e9
 PARAMETERS = {
     "p": {
         "description": "Number of particles, the modulus; N in the paper.",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from circlet import io, source, systems
+from circlet import interventions, io, source, systems
 from circlet.errors import CircletError
 from circlet.plan import Block, Point
 from circlet.seeds import Seeds
@@ -57,51 +57,120 @@ def stepper(
     flat: Tensor,
     state: dict[str, Tensor],
     problem: Any,
+    frozen: bool = False,
 ) -> Callable[[], None]:
     """The function that advances all runs by one step, in place.
 
-    A trained system follows AdamW. A simulated system has its own step.
+    A trained system follows AdamW, on all of its arrays or, if ``frozen``, on all but the
+    embedding. A simulated system has its own step.
     """
     if not hasattr(system, "gradients"):
         return lambda: system.step(state, problem)
     every = torch.zeros_like(flat)
     gradient = views(every, {name: view.shape[1:] for name, view in state.items()})
-    optimizer = AdamW(flat, parameters["learning_rate"], parameters["weight_decay"])
+    trained = slice(state["embedding"][0].numel() if frozen else 0, None)
+    optimizer = AdamW(flat[:, trained], parameters["learning_rate"], parameters["weight_decay"])
 
     def step() -> None:
         system.gradients(state, problem, gradient)
-        optimizer.step(every)
+        optimizer.step(every[:, trained])
 
     return step
 
 
+def initial(point: Point, seed: int, base: np.ndarray | None) -> dict[str, np.ndarray]:
+    """The arrays of a run at step 0, after its interventions, float64.
+
+    The embedding comes first. ``base`` are the final signals that an intervention looks at.
+    """
+    streams = point.seeds(seed)
+    arrays = systems.load(point.system).initial(point.parameters, streams)
+    embedding, draws = arrays.pop("embedding"), streams.stream("intervention")
+    for intervention in point.interventions:
+        for name, arguments in intervention.items():
+            embedding = interventions.apply(name, arguments, embedding, draws, base)
+    return {"embedding": embedding, **arrays}
+
+
+def base_signals(block: Block) -> dict[int, np.ndarray]:
+    """Final signals of the runs that those of a block start from, by seed; NaN if it diverged."""
+    found = {}
+    for base in block.bases:
+        final = io.read_log(base, "signals", final=True).sort_values("frequency")
+        found |= {seed: rows["signal"].to_numpy() for seed, rows in final.groupby("seed")}
+    return found
+
+
 @torch.no_grad()
 def run(
-    point: Point, seeds: list[int], device: torch.device, progress: Progress | None = None
+    point: Point,
+    seeds: list[int],
+    device: torch.device,
+    progress: Progress | None = None,
+    bases: dict[int, np.ndarray] | None = None,
 ) -> dict[str, pa.Table]:
-    """Run some seeds of a point from step 0 to the end and return their logs by kind."""
+    """Run some seeds of a point from step 0 to the end and return their logs by kind.
+
+    On a GPU all of them advance together, on a CPU as many as the system says.
+    """
     system = systems.load(point.system)
+    size = len(seeds) if device.type == "cuda" else getattr(system, "CPU_RUNS", len(seeds))
+    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    made = []
+    for i, part in enumerate(parts):
+
+        def advance(done: int, steps: int, before: int = i) -> None:
+            if progress is not None:
+                progress(before * steps + done, len(parts) * steps)
+
+        made.append(_run_together(system, point, part, device, advance, bases or {}))
+    return {kind: pa.concat_tables([tables[kind] for tables in made]) for kind in point.logs}
+
+
+def _run_together(
+    system: ModuleType,
+    point: Point,
+    seeds: list[int],
+    device: torch.device,
+    progress: Progress,
+    bases: dict[int, np.ndarray],
+) -> dict[str, pa.Table]:
+    """Run some seeds as one tensor program."""
     dtype = getattr(torch, point.settings["dtype"])
     streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
-    flat, state = stacked([system.initial(point.parameters, s) for s in streams], dtype, device)
+    starts = [initial(point, seed, bases.get(seed)) for seed in seeds]
+    flat, state = stacked(starts, dtype, device)
     problem = system.problem(point.parameters, streams, dtype, device)
-    step = stepper(system, point.parameters, flat, state, problem)
+    step = stepper(
+        system, point.parameters, flat, state, problem, frozen=point.intervenes("freeze")
+    )
     recorder = Recorder(point, seeds)
+    # Without a base whatever is not finite has diverged.
+    startable = torch.isfinite(flat).all(1).cpu().numpy() | (point.base is None)
 
     started = time.perf_counter()
     for done in range(point.steps + 1):
-        if "curves" in recorder.due(done):
+        due = recorder.due(done)
+        if "curves" in due:
             recorder.curves(done, system.curves(state, problem))
-        recorder.arrays(done, state)
-        if progress is not None:
-            progress(done, point.steps)
+        if "gradients" in due:
+            recorder.gradients(done, _embedding_gradient(system, state, problem))
+        recorder.arrays(done, state, due)
+        progress(done, point.steps)
         if done < point.steps:
             step()
     seconds = time.perf_counter() - started
 
     finite = torch.isfinite(flat).all(1).cpu().numpy()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return recorder.tables(streams, finite, seconds / len(seeds), name)
+    return recorder.tables(streams, startable, finite, seconds / len(seeds), name)
+
+
+def _embedding_gradient(system: ModuleType, state: dict[str, Tensor], problem: Any) -> Tensor:
+    """Gradient of the loss of every run by its embedding, (runs, p, d)."""
+    out = {name: torch.empty_like(values) for name, values in state.items()}
+    system.gradients(state, problem, out)
+    return out["embedding"]
 
 
 def run_block(block: Block, device: str = "auto", progress: Progress | None = None) -> None:
@@ -116,7 +185,7 @@ def run_block(block: Block, device: str = "auto", progress: Progress | None = No
     point = block.point
     started = time.perf_counter()
     try:
-        tables = run(point, list(block.seeds), chosen, progress)
+        tables = run(point, list(block.seeds), chosen, progress, base_signals(block))
     except (MemoryError, RuntimeError) as error:
         # torch says so in words only.
         full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))

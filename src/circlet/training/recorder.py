@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from circlet import fourier, schema
-from circlet.plan import Point, schedule_steps
+from circlet.plan import Point
 from circlet.seeds import Seeds
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
@@ -19,24 +19,27 @@ class Recorder:
     def __init__(self, point: Point, seeds: list[int]):
         self.point = point
         self.seeds = np.asarray(seeds, dtype=np.int32)
-        self._schedule = {
-            kind: set(schedule_steps(schedule, point.steps))
-            for kind, schedule in point.settings["log"].items()
-            if kind in point.logs
-        }
-        self._kept: dict[str, dict[int, dict[str, np.ndarray]]] = {k: {} for k in self._schedule}
+        self._due: dict[int, set[str]] = {}
+        self._kept: dict[str, dict[int, dict[str, np.ndarray]]] = {}
+        for kind in point.logs[1:]:  # all but the outcomes
+            self._kept[kind] = {}
+            for step in point.steps_logged(kind):
+                self._due.setdefault(step, set()).add(kind)
 
     def due(self, step: int) -> set[str]:
         """Kinds of logs that are written at a step."""
-        return {kind for kind, steps in self._schedule.items() if step in steps}
+        return self._due.get(step, set())
 
     def curves(self, step: int, measured: dict[str, Tensor]) -> None:
         """Keep losses and accuracies, each of shape (runs,)."""
         self._keep("curves", step, measured)
 
-    def arrays(self, step: int, state: dict[str, Tensor]) -> None:
+    def gradients(self, step: int, gradient: Tensor) -> None:
+        """Keep the norms by frequency of the gradient by the embedding, (runs, p, d)."""
+        self._keep("gradients", step, {"gradient": fourier.signals(gradient)})
+
+    def arrays(self, step: int, state: dict[str, Tensor], due: set[str]) -> None:
         """Keep signals, embeddings and parameters where they are due."""
-        due = self.due(step)
         if "signals" in due:
             self._keep("signals", step, {"signal": fourier.signals(state["embedding"])})
         if "embeddings" in due:
@@ -52,7 +55,12 @@ class Recorder:
         }
 
     def tables(
-        self, streams: list[Seeds], finite: np.ndarray, seconds: float, device: str
+        self,
+        streams: list[Seeds],
+        startable: np.ndarray,
+        finite: np.ndarray,
+        seconds: float,
+        device: str,
     ) -> dict[str, pa.Table]:
         """All logs of the block as tables.
 
@@ -60,21 +68,26 @@ class Recorder:
         ----------
         streams
             The seeds of each run.
-        finite
-            Shape (runs,): whether all values of a run are finite at the end.
+        startable, finite
+            Shape (runs,): whether a run had a base to start from, and whether all its values are
+            finite at the end.
         seconds
             Computing time of one run.
         device
             Where it ran.
         """
-        frames = {kind: getattr(self, f"_{kind}_frame")() for kind in self._schedule}
-        frames["runs"] = self._runs_frame(streams, finite, seconds, device)
+        frames = {
+            kind: getattr(self, f"_{kind}_frame")() for kind, kept in self._kept.items() if kept
+        }
+        frames["runs"] = self._runs_frame(streams, startable, finite, seconds, device)
         return {
-            kind: schema.conform(frame, list(schema.LOGS[kind]), kind)
-            for kind, frame in frames.items()
+            kind: schema.conform(frames[kind], list(schema.LOGS[kind]), kind)
+            if kind in frames
+            else schema.LOGS[kind].empty_table()
+            for kind in self.point.logs
         }
 
-    def _runs_frame(self, streams, finite, seconds, device) -> pd.DataFrame:
+    def _runs_frame(self, streams, startable, finite, seconds, device) -> pd.DataFrame:
         last = self._kept.get("curves", {}).get(self.point.steps, {})
         final = {name: last.get(name, np.full(len(finite), np.nan)) for name in CURVES}
         if last:
@@ -86,7 +99,7 @@ class Recorder:
                 "network_seed": [s.network for s in streams],
                 "data_seed": [s.data for s in streams],
                 "steps": self.point.steps,
-                "status": np.where(finite, "finished", "diverged"),
+                "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
                 **{name: pd.array(values, dtype="Float32") for name, values in final.items()},
                 "seconds": seconds,
                 "device": device,
@@ -102,6 +115,9 @@ class Recorder:
 
     def _signals_frame(self) -> pd.DataFrame:
         return _long(self._kept["signals"], "signal", self.seeds, "frequency", first=1)
+
+    def _gradients_frame(self) -> pd.DataFrame:
+        return _long(self._kept["gradients"], "gradient", self.seeds, "frequency", first=1)
 
     def _embeddings_frame(self) -> pd.DataFrame:
         frame = _long(self._kept["embeddings"], "embedding", self.seeds, "token", first=0)

@@ -1,0 +1,210 @@
+"""Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from circlet import config as configuration
+from circlet.errors import ConfigError
+from circlet.interventions import INTERVENTIONS
+from circlet.seeds import PURPOSES
+from circlet.source import SYSTEMS, declared
+
+if TYPE_CHECKING:
+    from circlet.plan import Point, Study
+
+_DTYPE = {"dtype": {"enum": ["float32", "float64"]}}  # of the experiment, but may be swept
+
+
+def typed(value: Any, schema: dict[str, Any]) -> Any:
+    """A parameter value in its declared type: 1 and 1.0 are the same number."""
+    if isinstance(value, list):
+        return [typed(v, schema.get("items", schema)) for v in value]
+    wanted = {"number": float, "integer": int}.get(schema.get("type"))
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
+        return value  # as it is, for the schema to refuse
+    return wanted(value)
+
+
+def canonicalise(settings: dict[str, Any]) -> None:
+    """Fill in the defaults of its system and bring an experiment's values to their types."""
+    system = declared(settings["system"]) if settings["system"] in SYSTEMS else {}
+    known = system.get("PARAMETERS", {})
+    for values in (settings["parameters"], *settings.get("cases", [])):
+        values.update({k: typed(v, known.get(k, {})) for k, v in values.items()})
+    for name, values in settings["sweep"].items():
+        settings["sweep"][name] = typed(values, known.get(name, {}))
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            schemas = INTERVENTIONS.get(name, {})
+            given = {k: typed(v, schemas.get(k, {})) for k, v in arguments.items()}
+            defaults = {k: s.get("default") for k, s in schemas.items()}  # in their order
+            intervention[name] = {k: v for k, v in (defaults | given).items() if v is not None}
+    settings["log"] = system.get("SCHEDULES", {}) | settings["log"]
+
+
+def bases(settings: dict[str, Any]) -> list[str]:
+    """Names of the experiments whose outcomes an experiment's interventions look at."""
+    acts = [act for intervention in settings["interventions"] for act in intervention.values()]
+    return [act["of"] for act in acts if "of" in act]
+
+
+def varied(settings: dict[str, Any]) -> set[str]:
+    """What an experiment varies: parameters, dtype, arguments of interventions, seeds."""
+    found = set(settings["sweep"]).union(*settings.get("cases", []))
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
+    return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
+
+
+def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
+    """Whether an argument lists several values, each for a point of its own."""
+    schema = INTERVENTIONS[intervention].get(argument, {})
+    one = isinstance(value, list) and schema.get("type") == "array"
+    return isinstance(value, list) and (not one or all(isinstance(v, list) for v in value))
+
+
+def check_experiment(where: str, settings: dict[str, Any]) -> None:
+    """All rules about one experiment by itself."""
+    if settings["system"] not in SYSTEMS:
+        known = ", ".join(SYSTEMS)
+        raise ConfigError(f"{where}.system: no system {settings['system']!r} (there are: {known})")
+    schemas = declared(settings["system"])["PARAMETERS"]
+    _check_values(f"{where}.parameters", schemas, settings["parameters"])
+    for name, values in settings["sweep"].items():
+        for value in values:
+            _check_values(f"{where}.sweep", schemas | _DTYPE, {name: value})
+    for case in settings.get("cases", []):
+        _check_values(f"{where}.cases", schemas | _DTYPE, case)
+    swept = set(settings["sweep"]).union(*settings.get("cases", []))
+    if both := swept & set(settings["parameters"]):
+        raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
+    for case in settings.get("cases", []):
+        if both := set(case) & set(settings["sweep"]):
+            raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
+    _check_seeds(where, settings)
+    _check_log(where, settings)
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            _check_intervention(f"{where}.interventions.{name}", name, arguments)
+    if "learning_rate" not in schemas and {"freeze": {}} in settings["interventions"]:
+        raise ConfigError(f"{where}.interventions: {settings['system']} is not trained, to freeze")
+
+
+def _check_seeds(where: str, settings: dict[str, Any]) -> None:
+    seeds, block = settings["seeds"], settings["block"]
+    for key in ("count", "first"):
+        if seeds[key] % block:
+            raise ConfigError(
+                f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
+                "seeds; set `block` to a divisor"
+            )
+
+
+def _check_log(where: str, settings: dict[str, Any]) -> None:
+    has = declared(settings["system"])["SCHEDULES"]
+    for kind, schedule in settings["log"].items():
+        if kind not in has and schedule is not None:
+            raise ConfigError(
+                f"{where}.log.{kind}: {settings['system']} has no such log (it has: "
+                f"{', '.join(has)})"
+            )
+        late = [step for step in (schedule or {}).get("at", []) if step > settings["steps"]]
+        if late:
+            raise ConfigError(
+                f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} steps "
+                "of a run"
+            )
+
+
+def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> None:
+    schemas = INTERVENTIONS[name]
+    for argument, value in arguments.items():
+        values = value if is_list_of_values(name, argument, value) else [value]
+        if not values:
+            raise ConfigError(f"{where}.{argument}: is empty")
+        for one in values:
+            _check_values(where, schemas, {argument: one})
+    if lacking := [k for k, s in schemas.items() if "default" not in s and k not in arguments]:
+        raise ConfigError(f"{where}: needs {', '.join(lacking)}")
+    if name == "keep":
+        if len(arguments.keys() - {"of"}) != 1:
+            raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
+        if ("of" in arguments) != ("strongest" in arguments):
+            raise ConfigError(f"{where}: strongest and of go together")
+
+
+def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) -> None:
+    schema = {"type": "object", "additionalProperties": False, "properties": schemas}
+    configuration.check(given, schema, where)
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{where}.{name}: {value} is no number")
+
+
+def check_point(where: str, point: "Point") -> None:
+    """Whether the modulus of a point has the frequencies that its interventions name."""
+    last = (point.parameters["p"] - 1) // 2
+    for intervention in point.interventions:
+        for name, arguments in intervention.items():
+            named = [arguments.get("frequency"), *arguments.get("frequencies", [])]
+            for k in named:
+                if k is not None and k > last:
+                    raise ConfigError(
+                        f"{where}.interventions.{name}: there is no frequency {k}; p = "
+                        f"{point.parameters['p']} has 1 to {last}"
+                    )
+            wanted = arguments.get("random", arguments.get("strongest", 0))
+            if max(wanted, 2 if name == "construct" else 0) > last:
+                raise ConfigError(
+                    f"{where}.interventions.{name}: p = {point.parameters['p']} has only {last} "
+                    "frequencies"
+                )
+
+
+def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
+    """The point, among those of another experiment, that a point starts from."""
+    for base in candidates:
+        same_runs = base.fixed_seeds.get("embedding") == point.fixed_seeds.get("embedding")
+        if base.system == point.system and base.parameters == point.parameters and same_runs:
+            has = {seed for block in base.blocks for seed in block.seeds}
+            if lacking := [s for b in point.blocks for s in b.seeds if s not in has]:
+                raise ConfigError(
+                    f"{where}.seeds: {base.experiment}, which it starts from, has no seed "
+                    f"{lacking[0]}"
+                )
+            return base
+    raise ConfigError(
+        f"{where}.interventions: {candidates[0].experiment} has no point with the parameters "
+        f"and embedding seeds of {point.name}"
+    )
+
+
+def check_roles(study: "Study") -> None:
+    """Whether every experiment of ``reproduce`` can be what its figure or table is made from."""
+    roles = configuration.schema()["properties"]["reproduce"]["properties"]
+    for role, name in study.reproduce.items():
+        where, needs = f"reproduce.{role}", roles[role]["x-needs"]
+        if name not in study.config["experiments"]:
+            raise ConfigError(f"{where}: there is no experiment {name!r}")
+        settings = study.config["experiments"][name]
+        if settings["system"] != needs["system"]:
+            raise ConfigError(f"{where}: needs an experiment with {needs['system']}, {name} is not")
+        allowed = set(needs["varies"])
+        if others := varied(settings) - allowed:
+            only = " and ".join(sorted(allowed)) or "nothing"
+            raise ConfigError(
+                f"{where}: needs an experiment that varies only {only}, {name} varies "
+                f"{', '.join(sorted(others))}"
+            )
+        acts = {act for intervention in settings["interventions"] for act in intervention}
+        if acts != set(needs.get("interventions", ())):
+            text = " and ".join(needs.get("interventions", ())) or "no"
+            raise ConfigError(f"{where}: needs an experiment with {text} intervention, {name} "
+                              "is not")  # fmt: skip
+        for point in study.experiment(name):
+            if "d" in needs and point.parameters["d"] != needs["d"]:
+                raise ConfigError(
+                    f"{where}: needs an experiment with d = {needs['d']}, {name} is not"
+                )

@@ -1,0 +1,266 @@
+"""Embedding and two-layer network on ordered pairs (Ding et al., section 2 and appendix E).
+
+    [E_a, E_b] -> linear -> act -> linear -> act -> linear -> scores of c,   target (a + b) mod p
+
+over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
+E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: left and right half of its
+weights give a table each, and a pair is the sum of two of their rows.
+
+Arrays of a block are (runs, pairs, features).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet import loss
+from circlet.errors import CircletError
+from circlet.seeds import Seeds
+
+VERSION = 1
+SCHEDULES = {
+    "curves": {"every": 50},
+    "signals": {"per_decade": 20},
+    "embeddings": {},
+    "gradients": None,
+    "parameters": None,
+}
+# Two layers on the train pairs and the tables of the first; forward, and twice that backward.
+FLOPS_PER_STEP = "6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)"
+FLOPS_PER_SECOND = 75e9
+# On a CPU one run fills the caches: stacked runs would wait for memory.
+CPU_RUNS = 1
+PARAMETERS = {
+    "p": {
+        "description": "Modulus, prime or not.",
+        "type": "integer",
+        "minimum": 3,
+        "maximum": 512,
+        "default": 59,
+        "label": "p",
+    },
+    "d": {
+        "description": "Embedding dimension.",
+        "type": "integer",
+        "minimum": 1,
+        "default": 128,
+        "label": "d",
+    },
+    "hidden": {
+        "description": "Width of both hidden layers.",
+        "type": "integer",
+        "minimum": 1,
+        "default": 100,
+    },
+    "activation": {
+        "description": "Activation of the hidden layers; the paper's code has silu.",
+        "type": "string",
+        "enum": ["silu", "relu"],
+        "default": "silu",
+    },
+    "train_fraction": {
+        "description": "Share of the pairs that is trained on (rounded down).",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.8,
+    },
+    "learning_rate": {
+        "description": "Learning rate of AdamW.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.01,
+    },
+    "weight_decay": {
+        "description": "Decoupled weight decay of AdamW, on every parameter.",
+        "type": "number",
+        "minimum": 0,
+        "default": 0.5,
+        "label": "wd",
+    },
+    "initialisation": {
+        "description": (
+            "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
+            "weights and biases, as the paper's code; normal: N(0, 1), as its text."
+        ),
+        "type": "string",
+        "enum": ["torch", "normal"],
+        "default": "torch",
+    },
+    "embedding_std": {
+        "description": "Standard deviation of the normal initial embedding.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1.0,
+    },
+    "residual": {
+        "description": (
+            "Gradient of the cross-entropy by the score of the right class. exact: minus the sum "
+            "of the other probabilities; cancelling: softmax - 1, as is usual."
+        ),
+        "type": "string",
+        "enum": ["exact", "cancelling"],
+        "default": "exact",
+    },
+}
+
+
+def pairs(p: int) -> np.ndarray:
+    """All ordered pairs (a, b), shape (p^2, 2), in lexicographic order."""
+    return np.stack(np.divmod(np.arange(p * p), p), axis=1)
+
+
+def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
+    """Which pairs of one run are trained on, shape (p^2,), bool."""
+    n = parameters["p"] ** 2
+    chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
+    mask = np.zeros(n, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
+def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
+    """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (1, outputs)."""
+    p, d, hidden = parameters["p"], parameters["d"], parameters["hidden"]
+    embedding = parameters["embedding_std"] * seeds.stream("embedding").normal(size=(p, d))
+    arrays = {"embedding": embedding}
+    network = seeds.stream("network")
+    layers = {"hidden1": (hidden, 2 * d), "hidden2": (hidden, hidden), "output": (p, hidden)}
+    for layer, (outputs, inputs) in layers.items():
+        for name, shape in (("weight", (outputs, inputs)), ("bias", (1, outputs))):
+            if parameters["initialisation"] == "torch":
+                values = network.uniform(-1, 1, shape) / np.sqrt(inputs)
+            else:
+                values = network.normal(size=shape)
+            arrays[f"{layer}.{name}"] = values
+    return arrays
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Some pairs of all runs of a block, as rows of the tables of all runs."""
+
+    left: Tensor  # (runs * pairs,), rows a of the left tables, stacked over runs
+    right: Tensor  # (runs * pairs,), rows b of the right tables
+    target: Tensor  # (runs, pairs, 1), the class (a + b) mod p
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Train and test pairs of all runs of a block, and the network's form."""
+
+    train: Pairs
+    test: Pairs
+    activation: str
+    residual: str
+
+
+def select(p: int, masks: list[np.ndarray], device: torch.device) -> Pairs:
+    """The pairs of each run that its mask (p^2,) marks, as many in every run."""
+    chosen = torch.as_tensor(np.stack([pairs(p)[mask] for mask in masks]))  # (runs, pairs, 2)
+    rows = chosen + p * torch.arange(len(masks))[:, None, None]
+    return Pairs(
+        left=rows[..., 0].flatten().to(device),
+        right=rows[..., 1].flatten().to(device),
+        target=(chosen.sum(2, keepdim=True) % p).to(device),
+    )
+
+
+def problem(
+    parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
+) -> Problem:
+    """Train and test pairs of the runs with these seeds."""
+    p = parameters["p"]
+    masks = [train_mask(parameters, s) for s in seeds]
+    if not masks[0].any():
+        raise CircletError(
+            f"train_fraction {parameters['train_fraction']:g} leaves nothing to train on"
+        )
+    return Problem(
+        train=select(p, masks, device),
+        test=select(p, [~mask for mask in masks], device),
+        activation=parameters["activation"],
+        residual=parameters["residual"],
+    )
+
+
+def _tables(weights: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """First layer of every number as left and as right operand, each (runs, p, hidden)."""
+    embedding, weight = weights["embedding"], weights["hidden1.weight"].mT
+    d = embedding.shape[-1]
+    left = torch.baddbmm(weights["hidden1.bias"], embedding, weight[:, :d])
+    return left, embedding @ weight[:, d:]
+
+
+def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Tensor:
+    """The first layer of every pair before its activation, (runs, pairs, hidden)."""
+    left, right = _tables(weights)
+    # Both tables one below the other: embedding_bag gathers and adds in one pass.
+    rows = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
+    bags = torch.stack([chosen.left, chosen.right + left.shape[0] * left.shape[1]], 1)
+    summed = torch.nn.functional.embedding_bag(bags, rows, mode="sum")
+    return summed.view(*chosen.target.shape[:2], -1)
+
+
+def _activate(z: Tensor, activation: str) -> Tensor:
+    return getattr(torch.nn.functional, activation)(z)
+
+
+def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
+    """Gradient before the activation, given that after it, in one pass."""
+    if activation == "silu":
+        return torch.ops.aten.silu_backward(gradient, z)
+    return torch.ops.aten.threshold_backward(gradient, z, 0)
+
+
+def scores(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
+    """Class scores of every pair, (runs, pairs, p)."""
+    h = _activate(_hidden1(weights, chosen), activation)
+    h = torch.baddbmm(weights["hidden2.bias"], h, weights["hidden2.weight"].mT)
+    h = _activate(h, activation)
+    return torch.baddbmm(weights["output.bias"], h, weights["output.weight"].mT)
+
+
+def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
+    """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
+    chosen, act = problem.train, problem.activation
+    z1 = _hidden1(weights, chosen)
+    h1 = _activate(z1, act)
+    z2 = torch.baddbmm(weights["hidden2.bias"], h1, weights["hidden2.weight"].mT)
+    h2 = _activate(z2, act)
+    o = torch.baddbmm(weights["output.bias"], h2, weights["output.weight"].mT)
+
+    by_scores = loss.residual if problem.residual == "exact" else loss.cancelling_residual
+    back = by_scores(o, chosen.target, 2).div_(chosen.target.shape[1])
+    out["output.weight"].copy_(back.mT @ h2)
+    out["output.bias"].copy_(back.sum(1, keepdim=True))
+    back = _back(back @ weights["output.weight"], z2, act)
+    out["hidden2.weight"].copy_(back.mT @ h1)
+    out["hidden2.bias"].copy_(back.sum(1, keepdim=True))
+    back = _back(back @ weights["hidden2.weight"], z1, act)
+
+    embedding, weight = weights["embedding"], weights["hidden1.weight"]
+    runs, p, d = embedding.shape
+    flat = back.flatten(0, 1)
+    # Sums over the pairs of each number, as left and as right operand.
+    left, right = (
+        flat.new_zeros(runs * p, flat.shape[1]).index_add_(0, rows, flat).view(runs, p, -1)
+        for rows in (chosen.left, chosen.right)
+    )
+    out["hidden1.weight"][..., :d].copy_(left.mT @ embedding)
+    out["hidden1.weight"][..., d:].copy_(right.mT @ embedding)
+    out["hidden1.bias"].copy_(left.sum(1, keepdim=True))
+    out["embedding"].copy_(left @ weight[..., :d] + right @ weight[..., d:])
+
+
+def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs, shape (runs,)."""
+    measured = {}
+    for part in ("train", "test"):
+        chosen: Pairs = getattr(problem, part)
+        values = loss.curves(scores(weights, chosen, problem.activation), chosen.target, 2)
+        measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
+    return measured

@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+import torch
+from conftest import config
+from torch import nn
+
+from circlet.errors import CircletError
+from circlet.plan import Study, declared
+from circlet.seeds import Seeds
+from circlet.systems import embedding_mlp as system
+from circlet.training import loop
+
+CPU = torch.device("cpu")
+
+
+def point(steps=100, dtype="float64", **parameters):
+    return Study(
+        config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
+    ).points[0]
+
+
+class Plain(nn.Module):
+    """The network as the field writes it: one run, operands concatenated."""
+
+    def __init__(self, arrays, activation):
+        super().__init__()
+        p, d = arrays["embedding"].shape
+        hidden = len(arrays["hidden1.weight"])
+        self.embedding = nn.Embedding(p, d)
+        act = {"silu": nn.SiLU, "relu": nn.ReLU}[activation]
+        self.layers = nn.Sequential(
+            nn.Linear(2 * d, hidden), act(), nn.Linear(hidden, hidden), act(), nn.Linear(hidden, p)
+        )
+        self.double()
+        with torch.no_grad():
+            self.embedding.weight.copy_(torch.as_tensor(arrays["embedding"]))
+            for layer, name in zip(self.layers[::2], ("hidden1", "hidden2", "output"), strict=True):
+                layer.weight.copy_(torch.as_tensor(arrays[f"{name}.weight"]))
+                layer.bias.copy_(torch.as_tensor(arrays[f"{name}.bias"][0]))
+
+    def forward(self, a, b):
+        return self.layers(torch.cat([self.embedding(a), self.embedding(b)], dim=1))
+
+
+def plain_run(p, seed, steps):
+    """Losses by step, and the network at the end, of a plain loop."""
+    arrays = system.initial(p.parameters, p.seeds(seed))
+    network = Plain(arrays, p.parameters["activation"])
+    mask = torch.as_tensor(system.train_mask(p.parameters, p.seeds(seed)))
+    modulus = p.parameters["p"]
+    every = torch.cartesian_prod(torch.arange(modulus), torch.arange(modulus))
+    a, b = every[mask].T
+    optimizer = torch.optim.AdamW(
+        network.parameters(),
+        p.parameters["learning_rate"],
+        weight_decay=p.parameters["weight_decay"],
+    )
+    losses = []
+    for _ in range(steps):
+        value = nn.functional.cross_entropy(network(a, b), (a + b) % modulus)
+        losses.append(value.item())
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+    return losses, network
+
+
+@pytest.mark.parametrize(
+    ("dtype", "parameters", "atol"),
+    [
+        ("float64", {}, 1e-8),
+        ("float64", {"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, 1e-8),
+        ("float64", {"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, 1e-6),
+        ("float32", {"p": 23}, 2e-3),
+    ],
+    ids=["defaults", "even p, relu", "normal init, no decay", "float32"],
+)
+def test_block_equals_plain_pytorch(dtype, parameters, atol):
+    p = point(steps=100, dtype=dtype, **parameters)
+    p.settings["log"]["curves"] = {"every": 1}
+    tables = {k: t.to_pandas() for k, t in loop.run(p, [0, 3], CPU).items()}
+    for seed in (0, 3):
+        losses, network = plain_run(p, seed, 100)
+        curves = tables["curves"][tables["curves"]["seed"] == seed].sort_values("step")
+        np.testing.assert_allclose(curves["train_loss"].to_numpy()[:100], losses, atol=1e-5 + atol)
+        last = tables["embeddings"].query("seed == @seed and step == 100").sort_values("token")
+        found = np.stack(last["vector"])
+        np.testing.assert_allclose(found, network.embedding.weight.detach(), atol=1e-6 + 10 * atol)
+
+
+def test_stacked_runs_equal_single_ones(monkeypatch):
+    p = point(steps=20, p=11, d=6, hidden=8)
+    single = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    monkeypatch.delattr(system, "CPU_RUNS")
+    stacked = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    keys = ["seed", "step", "token"]
+    a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, stacked))
+    np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_gradient_is_that_of_autograd():
+    p = point(p=7, d=3, hidden=5)
+    seeds = [Seeds(i, i + 1, i + 2) for i in range(3)]
+    starts = [system.initial(p.parameters, s) for s in seeds]
+    flat, state = loop.stacked(starts, torch.float64, CPU)
+    problem = system.problem(p.parameters, seeds, torch.float64, CPU)
+    every = torch.zeros_like(flat)
+    gradient = loop.views(every, {n: v.shape[1:] for n, v in state.items()})
+    system.gradients(state, problem, gradient)
+    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
+    o = system.scores(leaves, problem.train, "silu")
+    target = problem.train.target[..., 0]
+    sum(nn.functional.cross_entropy(o[i], target[i]) for i in range(3)).backward()
+    for name, leaf in leaves.items():
+        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
+
+
+def test_split_is_of_ordered_pairs():
+    parameters = point(p=59).parameters
+    mask = system.train_mask(parameters, Seeds(0, 0, 5))
+    assert mask.shape == (59 * 59,)
+    assert mask.sum() == 2784
+    a, b = system.pairs(59).T
+    assert (a[61], b[61]) == (1, 2)
+    problem = system.problem(parameters, [Seeds(0, 0, 5)], torch.float64, CPU)
+    np.testing.assert_array_equal(problem.train.left, a[mask])
+    np.testing.assert_array_equal(problem.train.right, b[mask])
+    np.testing.assert_array_equal(problem.test.target[0, :, 0], (a + b)[~mask] % 59)
+
+
+def test_initialisation_is_that_of_the_code_or_of_the_text():
+    start = system.initial(point().parameters, Seeds(0, 0, 0))
+    assert start["embedding"].shape == (59, 128)
+    assert 0.97 < start["embedding"].std() < 1.03
+    for layer, inputs in (("hidden1", 256), ("hidden2", 100), ("output", 100)):
+        for part in ("weight", "bias"):
+            bound = np.abs(start[f"{layer}.{part}"]).max() * np.sqrt(inputs)
+            assert 0.9 < bound <= 1
+    normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0))
+    assert all(0.8 < array.std() < 1.2 for array in normal.values())
+
+
+def test_each_array_follows_its_own_seed():
+    parameters = point().parameters
+    one, other = (system.initial(parameters, s) for s in (Seeds(0, 1, 2), Seeds(0, 5, 2)))
+    np.testing.assert_array_equal(one["embedding"], other["embedding"])
+    assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
+    masks = [system.train_mask(parameters, Seeds(0, 0, data)) for data in (2, 3)]
+    assert (masks[0] != masks[1]).any()
+
+
+def test_nothing_to_train_on():
+    with pytest.raises(CircletError, match="leaves nothing to train on"):
+        loop.run(point(p=3, train_fraction=0.01), [0], CPU)
+
+
+def golden_values():
+    """What must not change without a new VERSION: initial arrays, and the logs of a run."""
+    p = point(steps=20, p=13, d=8, hidden=10)
+    p.settings["log"]["gradients"] = {"every": 10}
+    tables = {k: t.to_pandas() for k, t in loop.run(p, [4], CPU).items()}
+    start = system.initial(p.parameters, Seeds(1, 2, 3))
+    last = tables["embeddings"].query("step == 20").sort_values("token")
+    return {
+        "version": declared("embedding_mlp")["VERSION"],
+        "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
+        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3)))[
+            :20
+        ].tolist(),
+        "embedding": np.stack(last["vector"]).ravel()[:40].astype(float).tolist(),
+        "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
+        "signal": tables["signals"]["signal"].astype(float).tolist(),
+        "gradient": tables["gradients"]["gradient"].astype(float).tolist(),
+    }
+
+
+def test_golden_values(golden):
+    golden("embedding_mlp", golden_values())
