@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,8 @@ def is_current(block: Block) -> bool:
     return all(footer(path).get("spec") == block.point.spec for path in block.logs)
 
 
-def read_log(block: Block, kind: str, final: bool = False) -> pd.DataFrame:
-    """One log of one block, as its schema says; ``final`` reads the last step alone.
+def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.DataFrame:
+    """One log of one block, as its schema says; all steps or some.
 
     Raises LogError if the file is missing or damaged, if it was made with other settings than
     the plan's, of other seeds, or by another version of the system: such numbers are never
@@ -136,6 +136,6 @@ def read_log(block: Block, kind: str, final: bool = False) -> pd.DataFrame:
         )
     if made.get("seeds") != block.ends:
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
-    filters = [("step", "==", block.point.steps)] if final else None
+    filters = None if steps is None else [("step", "in", list(steps))]
     with reading(path):
         return pq.read_table(path, schema=schema.LOGS[kind], filters=filters).to_pandas()

@@ -6,6 +6,8 @@ returns a frame with the columns that ``circlet.schema`` declares for it.
 
 import importlib
 
+import pandas as pd
+
 from circlet import io, schema
 from circlet.products import Product
 
@@ -14,6 +16,8 @@ def make(product: Product) -> None:
     """Compute a table and write it."""
     frame = importlib.import_module(product.module).table(product.study)
     fields = schema.TABLES[product.name]
+    if not len(frame.columns):  # no rows at all
+        frame = pd.DataFrame(columns=[field.name for field in fields])
     for unit in ("run_id", "point"):
         if unit in frame.columns:
             fields = schema.keys(product.study.parameters, unit) + fields

@@ -1,11 +1,15 @@
 """Logs of many blocks as one frame, with the keys of the runs."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
 
 from circlet import io
 from circlet.plan import Block, Study
+from circlet.seeds import PURPOSES
+
+SEEDS = ("seed", *(f"{purpose}_seed" for purpose in PURPOSES))
 
 
 def key_columns(study: Study) -> list[str]:
@@ -14,7 +18,7 @@ def key_columns(study: Study) -> list[str]:
 
 
 def _keys(block: Block, study: Study) -> pd.DataFrame:
-    """Keys of the runs of a block, by seed; null where its system lacks a parameter."""
+    """Keys and seeds of the runs of a block, by seed; null where its system lacks a parameter."""
     point = block.point
     rows = [
         {
@@ -22,12 +26,14 @@ def _keys(block: Block, study: Study) -> pd.DataFrame:
             "system": point.system,
             "run_id": point.run_id(seed),
             **point.keys,
+            "seed": seed,
+            **{f"{purpose}_seed": getattr(point.seeds(seed), purpose) for purpose in PURPOSES},
         }
         for seed in block.seeds
     ]
     # Types that hold nulls, so that blocks of different systems can be put together.
     types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
-    frame = pd.DataFrame(rows, index=block.seeds, columns=key_columns(study))
+    frame = pd.DataFrame(rows, index=block.seeds).reindex(columns=[*key_columns(study), *SEEDS])
     wanted = {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
     return frame.astype(wanted)
 
@@ -39,22 +45,32 @@ def outcomes(study: Study) -> pd.DataFrame:
         [
             io.read_log(block, "runs")
             .assign(commit=io.footer(block.log("runs")).get("commit"))
-            .join(_keys(block, study), on="seed")
+            .join(_keys(block, study)[key_columns(study)], on="seed")
             for block in study.blocks
         ],
     )
 
 
+def finished(
+    block: Block, kind: str, study: Study, steps: Iterable[int] | None = None
+) -> pd.DataFrame:
+    """One kind of log of the finished runs of a block, with their keys."""
+    status = io.read_log(block, "runs").set_index("seed")["status"]
+    frame = io.read_log(block, kind, steps).join(status, on="seed")
+    keys = _keys(block, study)[key_columns(study)]
+    return frame[frame["status"] == "finished"].join(keys, on="seed")
+
+
 def final(study: Study, kind: str) -> pd.DataFrame:
-    """The last step of one kind of log, of all finished runs, with their test accuracy."""
-    frames = []
-    for block in study.blocks:
-        if kind in block.point.logs:
-            runs = io.read_log(block, "runs").set_index("seed")[["status", "test_accuracy"]]
-            frame = io.read_log(block, kind, final=True).join(runs, on="seed")
-            finished = frame[frame["status"] == "finished"]
-            frames.append(finished.join(_keys(block, study), on="seed"))
-    return _together(study, frames)
+    """The last step of one kind of log, of all finished runs."""
+    return _together(
+        study,
+        [
+            finished(block, kind, study, [block.point.steps])
+            for block in study.blocks
+            if kind in block.point.logs
+        ],
+    )
 
 
 def _together(study: Study, frames: list[pd.DataFrame]) -> pd.DataFrame:
@@ -71,3 +87,21 @@ def per_run(frame: pd.DataFrame, study: Study, columns: list[str]) -> pd.DataFra
 def rows_per_run(rows: list[dict[str, Any]], study: Study, columns: list[str]) -> pd.DataFrame:
     """Rows with the key columns and some others as a frame; there may be no rows."""
     return pd.DataFrame(rows, columns=key_columns(study) + columns)
+
+
+def keyed(frames: list[pd.DataFrame], study: Study, columns: list[str]) -> pd.DataFrame:
+    """Frames with a ``run_id``, one below the other, with the keys and seeds of their runs.
+
+    There may be none. Columns that the frames lack, as ``embedding_seed``, are the run's own.
+    """
+    if not frames:
+        return rows_per_run([], study, columns)
+    frame = pd.concat(frames, ignore_index=True)
+    keys = pd.concat([_keys(block, study) for block in study.blocks]).set_index("run_id")
+    lacking = [name for name in [*key_columns(study), *columns] if name not in frame]
+    return frame.join(keys[lacking], on="run_id")[key_columns(study) + columns]
+
+
+def runs_of(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each run, in order."""
+    return iter(frame.groupby("run_id", sort=False))

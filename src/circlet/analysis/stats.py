@@ -48,6 +48,11 @@ def count(k: int, n: int) -> Estimate:
     return Estimate(float(k), low * n, high * n, n)
 
 
+def share(k: int, n: int) -> Estimate:
+    """Share of successes among n trials, with Wilson's score interval."""
+    return Estimate(k / n, *_wilson(k, n), n) if n else Estimate()
+
+
 def _wilson(k: int, n: int) -> tuple[float, float]:
     share = k / n
     center = share + Z**2 / (2 * n)

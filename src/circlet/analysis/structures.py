@@ -49,8 +49,10 @@ def count_imperfections(embedding: np.ndarray) -> int:
 
 def table(study: Study) -> pd.DataFrame:
     """Structure of every finished run at its last step."""
+    runs = gather.outcomes(study)
+    accuracy = dict(zip(runs["run_id"], runs["test_accuracy"], strict=True))
     rows = []
-    for _, frame in gather.final(study, "embeddings").groupby("run_id", sort=False):
+    for run_id, frame in gather.final(study, "embeddings").groupby("run_id", sort=False):
         embedding = np.stack(frame["vector"]).astype(np.float64)
         ratio = norm_ratio(embedding)
         rows.append(
@@ -59,7 +61,7 @@ def table(study: Study) -> pd.DataFrame:
                 "norm_ratio": ratio,
                 "is_circle": ratio < CIRCLE_THRESHOLD,
                 "imperfections": count_imperfections(embedding),
-                "validation_accuracy": frame["test_accuracy"].iloc[0],
+                "validation_accuracy": accuracy[run_id],
             }
         )
     columns = [field.name for field in schema.TABLES["structures"]]

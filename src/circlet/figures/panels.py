@@ -164,3 +164,93 @@ def structure_label(row: pd.Series) -> str:
     if pd.notna(row["validation_accuracy"]):
         text += f", {100 * row['validation_accuracy']:.0f} %"
     return text
+
+
+def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
+    """A line of estimates with dots and the band of their 95 % intervals."""
+    rows = rows.sort_values(x)
+    axes.plot(rows[x], rows[y], color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
+    axes.fill_between(
+        rows[x], rows[f"{y}_low"], rows[f"{y}_high"], color=colour, alpha=0.2, linewidth=0
+    )
+
+
+def circles_against(
+    axes: Axes, summary: pd.DataFrame, by: str, label: str, title: str = ""
+) -> None:
+    """Mean number of circles with its interval against one parameter."""
+    band(axes, summary, by, "circles", style.BLUE)
+    lead = f"{title}, " if title else ""
+    axes.set_title(f"{lead}{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
+    axes.set(xlabel=label, ylabel="number of circles", ylim=(0, None))
+
+
+def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+    """A line per frequency of one run over steps: survivors in colour, the others grey."""
+    survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
+    hues = style.classes(max(len(survivors), 1), lightness=0.42)
+    colours = dict(zip(survivors, hues, strict=False))
+    for k, line in sorted(rows.groupby("frequency"), key=lambda item: item[0] in colours):
+        line = line.sort_values("step")
+        alive = k in colours
+        axes.plot(
+            line["step"], line[column], color=colours.get(k, "0.75"),
+            linewidth=1.3 if alive else 0.6, label=f"k = {k}" if alive else None,
+        )  # fmt: skip
+    if survivors:
+        axes.legend(fontsize=7)
+
+
+def circle_plane(
+    axes: Axes, points: pd.DataFrame, step: int | None = None, reach: float | None = None
+) -> int:
+    """Numbers at their places in a plane, joined in steps of ``step``; returns that step."""
+    points = points.sort_values("token")
+    xy = points[["x", "y"]].to_numpy()
+    p = len(xy)
+    step = step or best_step(xy)
+    loop = xy[(np.arange(p + 1) * step) % p]
+    axes.plot(*loop.T, color="0.8", linewidth=0.5, zorder=1)
+    axes.scatter(*xy.T, c=style.classes(p, lightness=0.42), s=9, zorder=2, linewidths=0)
+    _square(axes, reach or 1.15 * np.abs(xy).max())
+    return step
+
+
+def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
+    """The signal of one frequency, and the rollouts of its fits."""
+    top = 2 * lines["signal"].max()
+    for column, colour, dashes, label in (
+        ("signal", "black", "-", "signal"),
+        ("least_squares", style.BLUE, "--", "least squares"),
+        ("lasso", style.ORANGE, "--", "Lasso"),
+        ("analytic", style.GREEN, ":", "Lasso, analytic"),
+    ):
+        line = lines.sort_values("step")
+        axes.plot(
+            line["step"], line[column].clip(-top, top), color=colour, linestyle=dashes,
+            linewidth=1.2, label=label,
+        )  # fmt: skip
+
+
+def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> None:
+    """Matrix A of one run: targets down, sources across, without the constants."""
+    matrix = coefficients[coefficients["source"] > 0].pivot(
+        index="target", columns="source", values="coefficient"
+    )
+    reach = float(np.abs(matrix.to_numpy()).max()) or 1.0
+    n = len(matrix)
+    image = axes.imshow(
+        matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, extent=(0.5, n + 0.5, n + 0.5, 0.5)
+    )
+    figure.colorbar(image, ax=axes, shrink=0.85)
+    axes.set(xlabel="source frequency", ylabel="target frequency")
+
+
+def loss_line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour, label: str) -> None:
+    """Test loss of one run; the legend says with how many circles it ends."""
+    if losses.empty:
+        return
+    line = losses[losses["step"] > 0].sort_values("step")
+    circles = counts.loc[losses["run_id"].iloc[0], "n_circles"]
+    text = f"{label}: {circles} circle{'' if circles == 1 else 's'}"
+    axes.plot(line["step"], line["test_loss"], color=colour, linewidth=1, label=text)

@@ -16,7 +16,7 @@ RC = {
 }
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
+BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
 
 
 def classes(p: int, lightness: float = 0.5, saturation: float = 0.75) -> list[tuple]:

@@ -96,7 +96,7 @@ def base_signals(block: Block) -> dict[int, np.ndarray]:
     """Final signals of the runs that those of a block start from, by seed; NaN if it diverged."""
     found = {}
     for base in block.bases:
-        final = io.read_log(base, "signals", final=True).sort_values("frequency")
+        final = io.read_log(base, "signals", [base.point.steps]).sort_values("frequency")
         found |= {seed: rows["signal"].to_numpy() for seed, rows in final.groupby("seed")}
     return found
 

@@ -1,0 +1,43 @@
+"""Table ``circle_summary``: circles at every point, over its runs.
+
+What Ding et al. draw against p, d and weight decay (figures 5, 10, 11 left and 14).
+"""
+
+import numpy as np
+import pandas as pd
+
+from circlet import io
+from circlet.analysis import stats
+from circlet.plan import Study
+
+SYSTEMS = ("embedding_mlp",)
+TABLES = ("circle_counts",)
+
+MEANS = {
+    "circles": "n_circles",
+    "mean_circularity": "mean_circularity",
+    "max_circularity": "max_circularity",
+    "test_accuracy": "test_accuracy",
+}
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per point; means with Student's t interval."""
+    counts = io.read_table(study, "circle_counts")
+    by_point = dict(list(counts.groupby(counts["run_id"].str.rsplit("/", n=1).str[0])))
+    rows = []
+    for point in study.points:
+        runs = by_point.get(f"{point.experiment}/{point.name}", counts.iloc[:0])
+        row = dict.fromkeys(study.parameters) | point.keys
+        row |= {"experiment": point.experiment, "system": point.system, "point": point.name}
+        for name, column in MEANS.items():
+            row |= stats.mean(runs[column].to_numpy(float, na_value=np.nan)).columns(name)
+        rows.append(
+            row
+            | {
+                "n_frequencies": (point.parameters["p"] - 1) // 2,
+                "n_runs": len(runs),
+                "n_planned": point.settings["seeds"]["count"],
+            }
+        )
+    return pd.DataFrame(rows)

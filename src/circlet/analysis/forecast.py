@@ -1,0 +1,105 @@
+"""Table ``forecast``: how early survival is decided.
+
+From the signals up to a step alone, a logistic regression says which frequencies will survive
+(rule A). It is scored on embeddings that it was not fitted to, by the area under the ROC curve
+within each embedding; the interval is Student's, over embeddings. What it sees of a frequency are
+its signal now, its growth since step 0 and its growth since half of the steps, each as a logarithm
+relative to the mean over the run's frequencies, so that nothing but the competition is left.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from circlet import io
+from circlet.analysis import gather
+from circlet.analysis.survival_classifiers import grouped_auc
+from circlet.plan import Point, Study, schedule_steps
+
+OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+LOGS = ("runs", "signals")
+TABLES = ("survival",)
+
+PER_DECADE = 6
+FEWEST_EMBEDDINGS = 5
+
+
+def regression():
+    """A logistic regression on standardised features."""
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def nearest(steps: list[int], wanted: int) -> int:
+    """The last of some steps that is not after ``wanted``."""
+    return max(step for step in steps if step <= wanted)
+
+
+def features(wide: pd.DataFrame, step: int) -> np.ndarray:
+    """What is known at a step, (rows, 3).
+
+    Parameters
+    ----------
+    wide
+        Signals: a row per run and frequency with these as index, a column per logged step.
+    step
+        A logged step.
+    """
+    now = np.log(wide[step].clip(lower=1e-30))
+    start, half = (
+        np.log(wide[s].clip(lower=1e-30)) for s in (0, nearest(list(wide.columns), step // 2))
+    )
+    parts = [now, now - start, now - half]
+    centred = [part - part.groupby(level="run_id").transform("mean") for part in parts]
+    return np.column_stack(centred)
+
+
+def grid(points: list[Point]) -> list[int]:
+    """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
+    logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
+    last = min(point.steps for point in points)
+    wanted = [0, *schedule_steps({"per_decade": PER_DECADE}, last)]
+    return sorted({nearest(sorted(logged), step) for step in wanted})
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per role, weight decay and step, for at least five embeddings."""
+    rows = []
+    for role, experiment in study.reproduce.items():
+        survival = io.read_table(study, "survival", role)
+        alive = survival.set_index(["run_id", "frequency"])["survived"]
+        embeddings = survival.set_index(["run_id", "frequency"])["embedding_seed"]
+        by_decay: dict[float, list[Point]] = {}
+        for point in study.experiment(experiment):
+            by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
+        for decay, points in by_decay.items():
+            steps = grid(points)
+            logs = [
+                gather.finished(block, "signals", study, steps)
+                for point in points
+                for block in point.blocks
+            ]
+            log = pd.concat([frame for frame in logs if len(frame)] or logs[:1])
+            wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
+            truth = alive.reindex(wide.index).to_numpy(bool)
+            groups = embeddings.reindex(wide.index).to_numpy()
+            n_embeddings = len(np.unique(groups))
+            if n_embeddings < FEWEST_EMBEDDINGS or truth.all() or not truth.any():
+                continue
+            for step in steps:
+                auc = grouped_auc(features(wide, step), truth, groups, regression)
+                rows.append(
+                    {
+                        "role": role,
+                        "weight_decay": decay,
+                        "step": step,
+                        **auc.columns("auc"),
+                        "low": auc.low,
+                        "high": auc.high,
+                        "n_embeddings": n_embeddings,
+                        "n_runs": wide.index.get_level_values("run_id").nunique(),
+                        "n_planned": sum(p.settings["seeds"]["count"] for p in points),
+                    }
+                )
+    return pd.DataFrame(rows)

@@ -1,0 +1,78 @@
+"""Table ``ode_fits``: how well differential equations describe the signals of a run (figure 9 a).
+
+R^2 of one-step differences that a law was fitted to is easily high. Beside it stand the R^2 on
+other runs of the same point, the error of a rollout from step 0, and stability.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from circlet import schema
+from circlet.analysis import gather, ode
+from circlet.plan import Point, Study
+
+OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
+LOGS = ("runs", "signals")
+TABLES = ()
+
+
+def signals(point: Point, study: Study) -> dict[str, np.ndarray]:
+    """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
+    found = {}
+    for block in point.blocks:
+        log = gather.finished(block, "signals", study, range(ode.STEPS + 1))
+        found |= {run_id: ode.dense(rows) for run_id, rows in gather.runs_of(log)}
+    return found
+
+
+def measures(law: ode.Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
+    """What both tables of fits say of a law fitted to x (steps + 1, frequencies)."""
+    heldout = [ode.r2(law, other) for other in others]
+    return {
+        "r2": ode.r2(law, x),
+        "r2_heldout": float(np.median(heldout)) if heldout else np.nan,
+        "rollout_error": ode.error(ode.rollout(law, x[0], len(x) - 1), x),
+        "mean_signal": float(x.mean()),
+        "nonzero": law.nonzero,
+        "converged": law.converged,
+    }
+
+
+def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
+    for run_id, x in runs.items():
+        others = [other for name, other in runs.items() if name != run_id]
+        for method in ode.METHODS:
+            row = {
+                "run_id": run_id,
+                "method": method,
+                "alpha": ode.ALPHA if method == "lasso" else 0.0,
+                "n_steps": len(x) - 1,
+            }
+            if not ode.enough(x):
+                yield row | {"status": "too_few_steps"}
+                continue
+            law = ode.fit(x, method)
+            yield (
+                row
+                | measures(law, x, others)
+                | {
+                    "status": "fitted",
+                    "analytic_error": ode.error(ode.analytic(law, x[0], len(x) - 1), x)
+                    if law.linear
+                    else np.nan,
+                    "stability": law.stability,
+                    "growth": law.growth,
+                }
+            )
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run and method."""
+    columns = [field.name for field in schema.TABLES["ode_fits"]]
+    rows = [row for point in study.points for row in _rows(signals(point, study))]
+    frame = pd.DataFrame(rows).reindex(
+        columns=["run_id", *(name for name in columns if name not in gather.SEEDS)]
+    )
+    return gather.keyed([frame] if rows else [], study, columns)

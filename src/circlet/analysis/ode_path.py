@@ -1,0 +1,29 @@
+"""Table ``ode_path``: the Lasso fits of the trajectories for many strengths of the penalty."""
+
+import numpy as np
+import pandas as pd
+
+from circlet import schema
+from circlet.analysis import gather, ode
+from circlet.analysis.ode_fits import measures, signals
+from circlet.plan import Study
+
+ROLES = ("trajectory",)
+LOGS = ("runs", "signals")
+TABLES = ()
+
+ALPHAS = np.logspace(-3, 1, 13)
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per run and strength."""
+    columns = [field.name for field in schema.TABLES["ode_path"]]
+    rows = []
+    for point in study.points:
+        runs = signals(point, study)
+        for run_id, x in runs.items():
+            others = [other for name, other in runs.items() if name != run_id]
+            for alpha in ALPHAS if ode.enough(x) else ():
+                law = ode.fit(x, "lasso", float(alpha))
+                rows.append({"run_id": run_id, "alpha": alpha} | measures(law, x, others))
+    return gather.keyed([pd.DataFrame(rows)] if rows else [], study, columns)

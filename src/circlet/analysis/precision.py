@@ -1,0 +1,53 @@
+"""Table ``precision``: the circles that an arithmetic loses against float64, seed by seed."""
+
+import pandas as pd
+
+from circlet import io, schema
+from circlet.analysis import gather
+from circlet.plan import Study
+
+ROLES = ("precision",)
+TABLES = ("survival", "losses", "runs")
+
+
+def arithmetic(run: pd.Series) -> str:
+    """Name of a run's arithmetic, from its dtype and residual."""
+    if run["dtype"] == "float64":
+        return "float64" if run["residual"] == "exact" else "float64 cancelling"
+    return f"float32 {run['residual']}"
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run; lost and gained are null where the float64 run is missing."""
+    columns = [field.name for field in schema.TABLES["precision"]]
+    survival = io.read_table(study, "survival", "precision")
+    alive = {
+        run_id: set(rows.loc[rows["survived"], "frequency"])
+        for run_id, rows in survival.groupby("run_id")
+    }
+    runs = io.read_table(study, "runs", "precision").set_index("run_id")
+    runs = runs.loc[[run_id for run_id in runs.index if run_id in alive]]
+    runs["arithmetic"] = runs.apply(arithmetic, axis=1) if len(runs) else []
+    seed = runs.index.str.rsplit("/", n=1).str[1]
+    exact = runs["arithmetic"] == "float64"
+    reference = {s: alive[r] for r, s, e in zip(runs.index, seed, exact, strict=True) if e}
+    losses = io.read_table(study, "losses").query("role == 'precision'")
+    late = losses[losses["step"] >= losses["step"].max() * 2 / 3]
+    spikes = late.groupby("run_id")["train_loss"].max()
+    rows = []
+    for (run_id, run), s in zip(runs.iterrows(), seed, strict=True):
+        known = reference.get(s)
+        rows.append(
+            {
+                "run_id": run_id,
+                "arithmetic": run["arithmetic"],
+                "n_circles": len(alive[run_id]),
+                "lost": None if known is None else len(known - alive[run_id]),
+                "gained": None if known is None else len(alive[run_id] - known),
+                "late_spike": spikes.get(run_id),
+                "train_loss": run["train_loss"],
+                "test_loss": run["test_loss"],
+                "seconds": run["seconds"],
+            }
+        )
+    return gather.keyed([pd.DataFrame(rows)] if rows else [], study, columns)

@@ -1,0 +1,35 @@
+"""Table ``survival_rates``: how often a frequency of an embedding survives (figure 6 left).
+
+Runs of one embedding share it and differ in network and split; a rate is over them, by rule A.
+"""
+
+import pandas as pd
+
+from circlet import io
+from circlet.analysis import stats
+from circlet.plan import Study
+
+ROLES = ("initial_signals",)
+TABLES = ("survival",)
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per embedding and frequency."""
+    survival = io.read_table(study, "survival", "initial_signals")
+    planned = {
+        point.fixed_seeds["embedding"]: point.settings["seeds"]["count"]
+        for point in study.points
+        if "embedding" in point.fixed_seeds
+    }
+    rows = [
+        {
+            "embedding_seed": seed,
+            "frequency": k,
+            "initial_signal": runs["initial_signal"].mean(),
+            **stats.share(int(runs["survived"].sum()), len(runs)).columns("rate"),
+            "n_runs": len(runs),
+            "n_planned": planned.get(seed, 1),
+        }
+        for (seed, k), runs in survival.groupby(["embedding_seed", "frequency"])
+    ]
+    return pd.DataFrame(rows)

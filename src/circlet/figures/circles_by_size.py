@@ -1,0 +1,21 @@
+"""Number of circles against modulus and embedding dimension (Ding et al., figure 5)."""
+
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels
+from circlet.plan import Study
+
+OPTIONAL_ROLES = ("primes", "dimensions")
+TABLES = ("circle_summary",)
+
+SWEPT = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension d")}
+
+
+def draw(study: Study) -> Figure:
+    """Means over runs with their 95 % intervals."""
+    figure = Figure(figsize=(3.9 * len(study.reproduce), 3.1))
+    grid = figure.subplots(1, len(study.reproduce), squeeze=False)[0]
+    for axes, role in zip(grid, study.reproduce, strict=True):
+        panels.circles_against(axes, io.read_table(study, "circle_summary", role), *SWEPT[role])
+    return figure

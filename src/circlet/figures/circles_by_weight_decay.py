@@ -1,0 +1,30 @@
+"""Number of circles against weight decay (Ding et al., figure 10)."""
+
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels, style
+from circlet.plan import Study
+
+ROLES = ("decay_circles",)
+TABLES = ("circle_summary",)
+
+SMALL = 0.01
+
+
+def draw(study: Study) -> Figure:
+    """Three panels: all weight decays, those below 0.01 and those from 0.01 on."""
+    summary = io.read_table(study, "circle_summary", "decay_circles").sort_values("weight_decay")
+    parts = {
+        "all": summary,
+        f"below {SMALL}": summary[summary["weight_decay"] < SMALL],
+        f"from {SMALL} on": summary[summary["weight_decay"] >= SMALL],
+    }
+    figure = Figure(figsize=(9.2, 3.1))
+    for axes, (name, part) in zip(figure.subplots(1, 3), parts.items(), strict=True):
+        if part.empty:
+            panels.missing(axes, f"no weight decay {name}")
+            continue
+        panels.circles_against(axes, part, "weight_decay", "weight decay", title=name)
+        axes.axhline(part["n_frequencies"].iloc[0], color=style.GREY, lw=0.8, ls=":")
+    return figure

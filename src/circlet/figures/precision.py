@@ -1,0 +1,53 @@
+"""Which circles float32 loses, and why: the cancelling gradient of the cross-entropy."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels, style
+from circlet.plan import Study
+
+ROLES = ("precision",)
+TABLES = ("precision", "losses")
+
+COLOURS = {
+    "float64": style.BLUE,
+    "float32 exact": style.GREEN,
+    "float32 cancelling": style.ORANGE,
+}
+
+
+def draw(study: Study) -> Figure:
+    """Left: train loss of every run; right: circles of every seed in each arithmetic."""
+    runs = io.read_table(study, "precision")
+    losses = io.read_table(study, "losses", "precision").query("role == 'precision'")
+    if runs.empty:
+        return panels.nothing("no finished run to draw")
+    figure = Figure(figsize=(9, 3.5))
+    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
+    shown = [name for name in COLOURS if (runs["arithmetic"] == name).any()]
+    for name in reversed(shown):
+        for i, (_, line) in enumerate(named[named["arithmetic"] == name].groupby("run_id")):
+            line = line[line["step"] > 0].sort_values("step")
+            left.plot(line["step"], line["train_loss"].clip(lower=1e-9), color=COLOURS[name],
+                      lw=0.6, alpha=0.7, label=name if i == 0 else None)  # fmt: skip
+    left.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
+    left.legend(fontsize=7, loc="lower left")
+    left.set_title(
+        f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic", fontsize=8
+    )
+    width = 0.8 / len(shown)
+    for i, name in enumerate(shown):
+        here = runs[runs["arithmetic"] == name].sort_values("seed")
+        x = np.arange(len(here)) + (i - (len(shown) - 1) / 2) * width
+        right.bar(x, here["n_circles"], width, color=COLOURS[name])
+        for at, (_, run) in zip(x, here.iterrows(), strict=True):
+            if run["lost"] == run["lost"] and run["lost"] > 0:
+                right.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
+                           fontsize=7, color=COLOURS[name])  # fmt: skip
+    seeds = sorted(runs["seed"].unique())
+    right.set_xticks(range(len(seeds)), seeds)
+    right.set(xlabel="seed", ylabel="circles at the end")
+    right.set_title("-n: circles of the float64 run that died", fontsize=8)
+    return figure

@@ -1,0 +1,55 @@
+"""Survival against the initial gradient (Ding et al., figure 7)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels, style
+from circlet.plan import Study
+
+ROLES = ("initial_gradients",)
+TABLES = ("survival", "gradient_rates", "survival_classifiers")
+
+
+def draw(study: Study) -> Figure:
+    """Histogram at step 4; survival rate by bin for steps 1 to 4; signal against gradient."""
+    survival = io.read_table(study, "survival", "initial_gradients")
+    survival = survival.dropna(subset=["initial_gradient"])
+    rates = io.read_table(study, "gradient_rates")
+    if survival.empty or rates.empty:
+        return panels.nothing("no finished run with signals at steps 0 to 4")
+    rule = rates["rule"].iloc[0]
+    alive = survival["survived_absolute" if rule == "B" else "survived"].to_numpy(bool)
+    gradient = survival["initial_gradient"].to_numpy()
+    figure = Figure(figsize=(9.6, 3.2))
+    left, middle, right = figure.subplots(1, 3)
+    edges = np.linspace(gradient.min(), gradient.max(), 31)
+    left.hist([gradient[~alive], gradient[alive]], edges, stacked=True,
+              color=[style.BLUE, style.ORANGE], label=["dead", "survived"])  # fmt: skip
+    left.legend(fontsize=7)
+    left.set(xlabel="relative gradient at step 4", ylabel="frequencies of all runs")
+    n_runs, n_embeddings = survival["run_id"].nunique(), survival["embedding_seed"].nunique()
+    left.set_title(f"{n_runs} runs, {n_embeddings} embeddings, rule {rule}", fontsize=8)
+
+    for shade, (step, line) in zip((0.3, 0.5, 0.75, 1), rates.groupby("step"), strict=False):
+        line = line[line["rate_n"] >= 10]
+        middle.plot((line["low"] + line["high"]) / 2, line["rate"], color=style.BLUE, alpha=shade,
+                    marker="o", markersize=2.5, label=f"step {step}")  # fmt: skip
+    middle.legend(fontsize=7)
+    middle.set(xlabel="relative gradient", ylabel="survival rate", ylim=(-0.04, 1.04))
+    middle.set_title("bins with at least 10 frequencies", fontsize=8)
+
+    for kind, colour, name in ((~alive, style.BLUE, "dead"), (alive, style.ORANGE, "survived")):
+        right.scatter(survival["initial_signal"][kind], gradient[kind], s=5, color=colour,
+                      alpha=0.5, lw=0, label=name, rasterized=True)  # fmt: skip
+    right.set(xlabel="initial signal", ylabel="relative gradient at step 4")
+    scores = io.read_table(study, "survival_classifiers")
+    scores = scores[(scores["role"] == "initial_gradients") & (scores["features"] == "both")]
+    if len(scores):
+        score = scores.iloc[0]
+        right.set_title(
+            f"linear SVM {score['accuracy']:.1f} %, always 'dead' {score['majority']:.1f} %\n"
+            f"AUC on held-out embeddings {score['auc']:.2f}",
+            fontsize=8,
+        )
+    return figure
