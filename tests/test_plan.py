@@ -106,7 +106,7 @@ def test_new_options_change_no_job_that_is_done(monkeypatch):
 
 
 def test_logs_that_a_system_lacks_are_refused():
-    with pytest.raises(ConfigError, match="e.log.curves: particles has no such log"):
+    with pytest.raises(ConfigError, match="particles has no such log"):
         Study(config(system="particles", log={"curves": {"every": 7}}))
 
 

@@ -110,9 +110,7 @@ def test_runs_that_share_a_seed_are_not_compared():
 
 
 def test_conditions_name_real_parameters():
-    known = {"steps"} | {
-        name for system in SYSTEMS name in plan.declared(system)["PARAMETERS"]
-    }
+    known = {"steps"} | {name for system in SYSTEMS for name in plan.declared(system)["PARAMETERS"]}
     for conditions in PUBLISHED["conditions"]:
         assert set(scorecard._assignments(conditions)) <= known
 

@@ -6,7 +6,8 @@ name, from the inputs in these literals:
 ``TABLES``
     tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
 ``ROLES``
-    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one;
+    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one,
+    where ``"all"`` stands for every entry;
 ``SYSTEMS``
     without roles: the systems whose experiments it is about; all, if it does not say;
 ``LOGS``
@@ -58,7 +59,8 @@ def _declared(package: str) -> dict[str, dict]:
 
 
 def _roles(declared: dict, study: Study) -> list[str]:
-    wanted = (*declared.get("ROLES", ()), *declared.get("OPTIONAL_ROLES", ()))
+    optional = declared.get("OPTIONAL_ROLES", ())
+    wanted = study.reproduce if optional == "all" else (*declared.get("ROLES", ()), *optional)
     return [role for role in wanted if role in study.reproduce]
 
 

@@ -216,6 +216,7 @@ TABLES: dict[str, list[pa.Field]] = {
     ],
     "circle_summary": [
         *_estimate("circles", "mean number of circles (rule A)"),
+        *_estimate("circles_absolute", "mean number of circles by rule B"),
         *_estimate("mean_circularity", "mean over runs of mean_circularity"),
         *_estimate("max_circularity", "mean over runs of max_circularity"),
         *_estimate("test_accuracy", "mean over runs", "0..1"),
@@ -406,7 +407,11 @@ TABLES: dict[str, list[pa.Field]] = {
         column("n_planned", pa.int32(), "runs planned at these points"),
         column("verdict", pa.string(), "reproduced, deviates or not_run"),
         *_estimate("difference", "measured - published, with the noise of both samples")[:3],
-        column("note", pa.string(), "why a claim was not run"),
+        column(
+            "note",
+            pa.string(),
+            "why it was not run, or how its runs differ",
+        ),
         column("table", pa.string(), "table that the measured value is in"),
         column("where", pa.string(), "its row"),
         column("column", pa.string(), "its column"),

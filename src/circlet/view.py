@@ -7,6 +7,7 @@ from circlet import io, products
 from circlet.errors import LogError
 from circlet.plan import Block, Study
 
+MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 2.0  # start of a process with torch
 
 
@@ -48,7 +49,9 @@ def plan(study: Study) -> str:
         "",
     ]
     for name in study.config["experiments"]:
-        lines.append(f"{name}: {' '.join(point.name for point in study.experiment(name))}")
+        names = [point.name for point in study.experiment(name)]
+        shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
+        lines.append(f"{name}: {' '.join(shown)}")
     lines += [
         "",
         f"tables:  {' '.join(p.name for p in products.tables(study))}",
@@ -143,13 +146,17 @@ def scorecard(study: Study) -> str:
     header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
     counts = frame["verdict"].value_counts()
     summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    reasons = frame.loc[frame["note"] != "", "note"].value_counts()
+    noted = frame[frame["note"] != ""]
+    reasons = noted.groupby([noted["verdict"] == "not_run", "note"]).size()
     return "\n".join(
         [
             _rows(header, rows, "<<>>>>"),
             "",
             "The interval is that of our value; the verdict counts the noise of the paper's, too.",
-            *(f"not_run ({n}): {reason}" for reason, n in reasons.items()),
+            *(
+                f"{'not_run' if missing else 'judged on'} ({n}): {reason}"
+                for (missing, reason), n in reasons.items()
+            ),
             f"scorecard: {len(frame)} claims: {summary}",
             f"report:    {study.results / 'report.html'}",
         ]

@@ -15,6 +15,7 @@ TABLES = ("circle_counts",)
 
 MEANS = {
     "circles": "n_circles",
+    "circles_absolute": "n_circles_absolute",
     "mean_circularity": "mean_circularity",
     "max_circularity": "max_circularity",
     "test_accuracy": "test_accuracy",

@@ -12,7 +12,7 @@ from circlet.products import Product
 
 DATA = ("pages/report.html", "data/papers.csv")
 
-# The order of the paper; other figures follow by name.
+# The order of the papers; other figures follow by name.
 ORDER = [
     "published_tables",
     "imperfections_accuracy",
@@ -26,6 +26,24 @@ ORDER = [
     "particle_gallery",
     "classifier_gallery",
     "projection_gallery",
+    "signal_trajectories",
+    "pca_and_fourier",
+    "frozen_losses",
+    "circles_by_size",
+    "survival_by_signal",
+    "survival_by_gradient",
+    "circle_ablations",
+    "ode_fits",
+    "circles_by_weight_decay",
+    "circularity",
+    "ablated_starts",
+    "embedding_gradients",
+    "circles_by_modulus",
+    "ode_coefficients",
+    "ode_trajectories",
+    "ode_generalisation",
+    "forecast",
+    "precision",
 ]
 
 
