@@ -368,7 +368,7 @@ TABLES: dict[str, list[pa.Field]] = {
         *_estimate("auc", "area under the ROC curve, whole embeddings held out", "0..1"),
         column("low", pa.float64(), "auc_low"),
         column("high", pa.float64(), "auc_high"),
-        column("n_embeddings", pa.int32(), "embeddings that are held out in turn"),
+        column("n_embeddings", pa.int32(), "embeddings that are scored, each held out"),
         *_COUNTS,
     ],
     "forecast_milestones": [

@@ -64,7 +64,10 @@ def grid(points: list[Point]) -> list[int]:
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role, weight decay and step, for at least five embeddings."""
+    """A row per role, weight decay and step that can be scored on at least five embeddings.
+
+    An embedding of which all circles survive, or none, has no score.
+    """
     rows = []
     for role, experiment in study.reproduce.items():
         survival = io.read_table(study, "survival", role)
@@ -84,11 +87,10 @@ def table(study: Study) -> pd.DataFrame:
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
             truth = alive.reindex(wide.index).to_numpy(bool)
             groups = embeddings.reindex(wide.index).to_numpy()
-            n_embeddings = len(np.unique(groups))
-            if n_embeddings < FEWEST_EMBEDDINGS or truth.all() or not truth.any():
-                continue
             for step in steps:
                 auc = grouped_auc(features(wide, step), truth, groups, regression)
+                if auc.n < FEWEST_EMBEDDINGS:
+                    continue
                 rows.append(
                     {
                         "role": role,
@@ -97,7 +99,7 @@ def table(study: Study) -> pd.DataFrame:
                         **auc.columns("auc"),
                         "low": auc.low,
                         "high": auc.high,
-                        "n_embeddings": n_embeddings,
+                        "n_embeddings": auc.n,
                         "n_runs": wide.index.get_level_values("run_id").nunique(),
                         "n_planned": sum(p.settings["seeds"]["count"] for p in points),
                     }

@@ -15,10 +15,11 @@ reproduced
     ``correlation``  difference of Fisher's z;
     ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
 deviates
-    it does not;
+    it does not; of a claim in words, the whole interval lies below zero;
 not_run
     the study does not run it, not under the paper's conditions, or has too few runs to tell: fewer
-    than five behind a mean, whose interval would be so wide that it agrees with anything.
+    than five behind a mean, whose interval would be so wide that it agrees with anything, or an
+    effect whose interval contains zero.
 
 Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
 them, is judged, and its note says in what it differs.
@@ -114,7 +115,8 @@ def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, floa
 def judge(claim: pd.Series, measured: Estimate) -> dict:
     """Measured value, interval, difference and verdict of one claim."""
     if claim["kind"] == "sign":
-        gap, decided, holds = UNKNOWN, not math.isnan(measured.low), measured.low > 0
+        gap, holds = UNKNOWN, measured.low > 0
+        decided = holds or measured.high <= 0
     else:
         gap = difference(claim, measured)
         decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
@@ -123,6 +125,8 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
         # Counts are compared per as many runs as the paper has.
         shown = [claim["published_n"] / measured.n * value for value in shown]
     few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
+    if claim["kind"] == "sign" and measured.low <= 0 < measured.high:
+        few = "the interval contains zero"
     return {
         **dict(zip(("measured", "low", "high"), shown, strict=True)),
         **dict(zip(("difference", "difference_low", "difference_high"), gap, strict=True)),

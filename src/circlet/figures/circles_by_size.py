@@ -14,8 +14,8 @@ SWEPT = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension 
 
 def draw(study: Study) -> Figure:
     """Means over runs with their 95 % intervals."""
-    figure = Figure(figsize=(3.9 * len(study.reproduce), 3.1))
-    grid = figure.subplots(1, len(study.reproduce), squeeze=False)[0]
-    for axes, role in zip(grid, study.reproduce, strict=True):
+    shown = [role for role in SWEPT if role in study.reproduce]
+    figure = Figure(figsize=(3.9 * len(shown), 3.1))
+    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         panels.circles_against(axes, io.read_table(study, "circle_summary", role), *SWEPT[role])
     return figure

@@ -37,8 +37,7 @@ def draw(study: Study) -> Figure:
                  ylabel="AUC, embeddings held out")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        line = here.iloc[0]
-        axes.set_title(f"{TITLES[role]}: {line['n_embeddings']} embeddings, {line['n_runs']} runs",
-                       fontsize=8)  # fmt: skip
+        n_embeddings, n_runs = here["n_embeddings"].min(), here["n_runs"].min()
+        axes.set_title(f"{TITLES[role]}: {n_embeddings} embeddings, {n_runs} runs", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure

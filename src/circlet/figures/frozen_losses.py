@@ -25,5 +25,5 @@ def draw(study: Study) -> Figure:
         p = here["p"].iloc[0]
         axes.axvline(p, color=style.ORANGE, linestyle=":")
         axes.set_title(f"step {step}, d = p at {p}\n{here['n_runs'].min()} runs per d", fontsize=8)
-        axes.set(xlabel="embedding dimension d", ylabel="test loss (nat)", ylim=(0, None))
+        axes.set(xlabel="embedding dimension d", ylabel="test loss (nat)", ylim=(0, 1))
     return figure

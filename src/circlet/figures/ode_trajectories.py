@@ -33,7 +33,11 @@ def draw(study: Study) -> Figure:
         axes.tick_params(labelsize=6)
     for axes in grid[len(frequencies) :]:
         axes.axis("off")
-    figure.legend(*grid[0].get_legend_handles_labels(), loc="lower right", ncols=2, fontsize=7)
+    legend = grid[0].get_legend_handles_labels()
+    if len(frequencies) < len(grid):
+        grid[-1].legend(*legend, loc="center", fontsize=7)
+    else:
+        figure.legend(*legend, loc="outside lower center", ncols=len(legend[0]), fontsize=7)
     figure.supxlabel("step", fontsize=8)
     figure.supylabel("signal", fontsize=8)
     return figure

@@ -27,6 +27,8 @@ def draw(study: Study) -> Figure:
     left.hist([gradient[~alive], gradient[alive]], edges, stacked=True,
               color=[style.BLUE, style.ORANGE], label=["dead", "survived"])  # fmt: skip
     left.legend(fontsize=7)
+    for axes in (left, middle):
+        axes.locator_params(axis="x", nbins=5)
     left.set(xlabel="relative gradient at step 4", ylabel="frequencies of all runs")
     n_runs, n_embeddings = survival["run_id"].nunique(), survival["embedding_seed"].nunique()
     left.set_title(f"{n_runs} runs, {n_embeddings} embeddings, rule {rule}", fontsize=8)
