@@ -105,7 +105,7 @@ def test_missing_config_is_refused(tmp_path):
 def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     given = config()
     before = json.dumps(given)
-    full = configuration.validate(given)
+    full = Study(given).config
     assert json.dumps(given) == before
     assert full["experiments"]["e"]["dtype"] == "float32"
     assert full["experiments"]["e"]["log"]["curves"] == {"every": 50}

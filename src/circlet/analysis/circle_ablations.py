@@ -57,7 +57,7 @@ def table(study: Study) -> pd.DataFrame:
                 reduced = interventions.keep(whole, kept) if kept else whole
                 network["embedding"] = torch.as_tensor(reduced)[None]
                 scores = embedding_mlp.scores(network, every, activation)
-                value, _ = loss.curves(scores, every.target, 2)
+                value, _ = loss.curves(scores, every.target, 1)
                 frames.append(
                     {"run_id": run_id, "step": step, "n_kept": len(kept), "kept": kept,
                      "loss": value.item()}
