@@ -6,7 +6,7 @@ import yaml
 from conftest import ROOT, config, experiment
 
 from circlet import config as configuration
-from circlet import plan
+from circlet import points, source
 from circlet.errors import ConfigError
 from circlet.plan import Study
 from circlet.source import SYSTEMS
@@ -142,7 +142,7 @@ def described(schema, path=""):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_parameter_is_described_and_has_a_valid_default(system):
-    parameters = plan.declared(system)["PARAMETERS"]
+    parameters = source.declared(system)["PARAMETERS"]
     schema = {"properties": parameters}
     configuration.check({k: v["default"] for k, v in parameters.items()}, schema)
     assert all(len(v["description"]) > 10 for v in parameters.values())
@@ -158,10 +158,10 @@ def test_every_key_is_described_in_schema_and_readme():
         assert len(description) > 10, key
         assert f"`{key.rsplit('.', 1)[-1]}`" in readme, f"config/README.md lacks {key}"
     for system in SYSTEMS:
-        for name, parameter in plan.declared(system)["PARAMETERS"].items():
+        for name, parameter in source.declared(system)["PARAMETERS"].items():
             row = re.search(rf"^\| `{name}` .*$", readme, re.MULTILINE)
             assert row, f"config/README.md lacks {system}'s {name}"
-            assert f"`{plan.canonical(parameter['default'])}`" in readme, name
+            assert f"`{points.canonical(parameter['default'])}`" in readme, name
 
 
 @pytest.mark.parametrize("name", ["config", "smoke", "paper"])

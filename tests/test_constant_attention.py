@@ -5,9 +5,10 @@ import torch
 from conftest import config
 from torch import nn
 
-from circlet import plan
-from circlet.plan import Study, declared
+from circlet import source
+from circlet.plan import Study
 from circlet.seeds import Seeds
+from circlet.source import declared
 from circlet.systems import constant_attention as system
 from circlet.training import loop
 
@@ -213,7 +214,7 @@ def test_curves_of_a_run_are_its_own():
 
 def test_network_defaults_are_those_of_the_paper():
     defaults = {
-        k: v["default"] for k, v in plan.declared("constant_attention")["PARAMETERS"].items()
+        k: v["default"] for k, v in source.declared("constant_attention")["PARAMETERS"].items()
     }
     assert defaults == {
         "p": 17, "d": 2, "hidden": 32, "train_fraction": 0.8, "learning_rate": 0.01,

@@ -16,6 +16,7 @@ def rates(n_runs, n=2000, seed=0):
     true = np.clip(0.3 + 0.05 * (signal - 87) + 0.05 * rng.normal(size=n), 0.01, 0.99)
     seen = rng.binomial(n_runs, true) / n_runs
     frame = pd.DataFrame({"initial_signal": signal, "rate": seen, "rate_n": n_runs})
+    frame["embedding_seed"] = np.arange(n) % 20
     return frame, float(np.corrcoef(signal, true)[0, 1])
 
 
@@ -34,7 +35,8 @@ def test_the_line_and_its_interval():
     found = claims.line_at(frame, 87)
     assert found.low < 0.3 < found.high
     assert found.high - found.low < 0.02
-    assert claims.line_at(frame.iloc[:2], 87).n == 2
+    assert found.n == 20  # embeddings
+    assert claims.line_at(frame.iloc[:2], 87).n == 0
 
 
 def test_within_a_range():
@@ -53,27 +55,33 @@ def test_shifting_turns_the_interval_round():
 def survival(alive_by_frequency, factor=1.2, runs=20):
     return pd.DataFrame(
         [
-            (f"r{run}", k, alive, factor, 3)
+            (f"r{run}-{factor}", run % 5, k, alive, 3, {1: 80.0, 2: 84.0, 3: 82 * factor}[k])
             for run in range(runs)
             for k, alive in alive_by_frequency.items()
         ],
-        columns=["run_id", "frequency", "survived", "scale_factor", "scale_frequency"],
-    )
+        columns=["run_id", "embedding_seed", "frequency", "alive", "scale_frequency",
+                 "initial_signal"],
+    )  # fmt: skip
 
 
 def test_scaled_frequencies():
     up = survival({1: False, 2: True, 3: True})
     assert claims.scaled(up, above=True).value == 0.5
-    assert claims.scaled(up, above=False).value == -0.5
+    assert math.isnan(claims.scaled(up, above=False).value)  # none was scaled down
+    assert math.isnan(claims.scaled(survival({1: True, 2: True, 3: True}, 1.01), above=True).value)
     down = survival({1: True, 2: True, 3: False}, factor=0.8)
     both = pd.concat([up, down])
     assert claims.scaled(both, above=True).value == 0.5
-    assert claims.scaled(both, above=False).value == 1
+    below = claims.scaled(both, above=False)
+    assert (below.value, below.n) == (1, 20)
 
 
 def test_auc_within_runs():
     frame = survival({1: False, 2: False, 3: True}).assign(initial_gradient=[-2, -1, 0] * 20)
-    assert claims.run_auc(frame, "initial_gradient").value == 1
+    found = claims.run_auc(frame, "initial_gradient")
+    assert (found.value, found.n) == (1, 5)  # embeddings
+    one = claims.run_auc(frame.assign(embedding_seed=0), "initial_gradient")
+    assert one.n == 20  # runs
     assert claims.run_auc(frame.assign(initial_gradient=1), "initial_gradient").value == 0.5
 
 
@@ -109,21 +117,45 @@ def test_the_peak_of_the_gradient():
     assert claims.late_gradient(trajectories(100, 0.01)).value == pytest.approx(0.09)
 
 
-def test_scatter_of_moduli_against_primes():
-    rng = np.random.default_rng(0)
+def moduli(seed, runs=20, rough=0.0):
+    """Circle counts of runs on a line in p; composites scatter about it by ``rough`` more."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for p in range(16, 102):
+        composite = any(p % n == 0 for n in range(2, p))
+        center = 0.05 * p + rough * rng.normal() * composite
+        rows += [(p, center + rng.normal()) for _ in range(runs)]
+    return pd.DataFrame(rows, columns=["p", "n_circles"])
 
-    def counts(scatter):
-        return pd.DataFrame(
-            [
-                (p, 0.05 * p + scatter * e)
-                for p, e in zip(range(16, 76), rng.normal(size=60), strict=True)
-            ],
-            columns=["p", "n_circles"],
-        )
 
-    assert claims.scatter_ratio(counts(1.0), counts(0.2)).low > 0
-    same = claims.scatter_ratio(counts(1.0), counts(1.0))
-    assert same.low < 0 < same.high
+def test_composites_that_scatter_more_are_told_from_those_that_do_not():
+    assert claims.scatter_ratio(moduli(0, rough=1.0)).low > 0
+    wrong = sum(claims.scatter_ratio(moduli(seed)).low > 0 for seed in range(40))
+    assert wrong <= 4
+    assert math.isnan(claims.scatter_ratio(moduli(0).query("p < 24")).value)  # two primes only
+
+
+def constructed(alive):
+    """Survival rows of two-frequency embeddings from {(seed, ratio): (first, second, other)}."""
+    rows = []
+    for (seed, ratio), (first, second, other) in alive.items():
+        signals = {4: (80.0, first), 2: (80.0 * ratio, second), 1: (1e-6, other), 3: (1e-6, False)}
+        rows += [(f"{seed}-{ratio}", seed, ratio, k, s, a) for k, (s, a) in signals.items()]
+    columns = ["run_id", "seed", "construct_ratio", "frequency", "initial_signal", "survived"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_draws_are_counted_once_and_ratio_one_has_no_first():
+    frame = constructed(
+        {
+            (0, 0.1): (True, False, True), (0, 0.5): (True, True, False),
+            (0, 1.0): (False, True, False),
+            (1, 0.1): (True, False, False), (1, 0.5): (False, True, False),
+        }
+    )  # fmt: skip
+    first = claims.draws(frame, "first", every=True)
+    assert (first.value, first.n) == (1, 2)
+    assert claims.draws(frame, "revived", every=False).value == 1
 
 
 def test_best_losses_are_of_the_last_step():
@@ -138,10 +170,10 @@ def test_every_claim_is_in_the_scorecard():
     published = pd.read_csv(source.PACKAGE / "data/published.csv")
     of_table = published[published["table"] == "ding_claims"]
     named = set(of_table["where"].str.removeprefix("claim="))
-    made = {name for name, *_ in claims.CLAIMS} | {"moduli_are_noisier"}
+    made = {name for name, *_ in claims.CLAIMS}
     assert made - named == {"signal_correlation"}  # the figure's; the scorecard has it at 50 runs
     assert named <= made
     roles = {name: role for name, role, *_ in claims.CLAIMS}
     for row in of_table.itertuples():
         name = row.where.removeprefix("claim=")
-        assert roles.get(name, "moduli") == row.role
+        assert roles[name] == row.role

@@ -5,8 +5,9 @@ from conftest import config
 from torch import nn
 
 from circlet.errors import CircletError
-from circlet.plan import Study, declared
+from circlet.plan import Study
 from circlet.seeds import Seeds
+from circlet.source import declared
 from circlet.systems import embedding_mlp as system
 from circlet.training import loop
 
@@ -36,7 +37,7 @@ class Plain(nn.Module):
             self.embedding.weight.copy_(torch.as_tensor(arrays["embedding"]))
             for layer, name in zip(self.layers[::2], ("hidden1", "hidden2", "output"), strict=True):
                 layer.weight.copy_(torch.as_tensor(arrays[f"{name}.weight"]))
-                layer.bias.copy_(torch.as_tensor(arrays[f"{name}.bias"][0]))
+                layer.bias.copy_(torch.as_tensor(arrays[f"{name}.bias"][:, 0]))
 
     def forward(self, a, b):
         return self.layers(torch.cat([self.embedding(a), self.embedding(b)], dim=1))
@@ -109,8 +110,8 @@ def test_gradient_is_that_of_autograd():
     system.gradients(state, problem, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
     o = system.scores(leaves, problem.train, "silu")
-    target = problem.train.target[..., 0]
-    sum(nn.functional.cross_entropy(o[i], target[i]) for i in range(3)).backward()
+    target = problem.train.target[:, 0]
+    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
     for name, leaf in leaves.items():
         torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
 
@@ -125,7 +126,7 @@ def test_split_is_of_ordered_pairs():
     problem = system.problem(parameters, [Seeds(0, 0, 5)], torch.float64, CPU)
     np.testing.assert_array_equal(problem.train.left, a[mask])
     np.testing.assert_array_equal(problem.train.right, b[mask])
-    np.testing.assert_array_equal(problem.test.target[0, :, 0], (a + b)[~mask] % 59)
+    np.testing.assert_array_equal(problem.test.target[0, 0], (a + b)[~mask] % 59)
 
 
 def test_initialisation_is_that_of_the_code_or_of_the_text():

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from conftest import config
 
-from circlet import io, plan
+from circlet import io, points, source
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.training import loop
@@ -167,8 +167,8 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
     block = next(Study(config(tmp_path)).blocks)
     loop.run_block(block, "cpu")
-    known = plan.declared("constant_attention")
-    monkeypatch.setattr(plan, "declared", lambda _: known | {"VERSION": 99})
+    known = source.declared("constant_attention")
+    monkeypatch.setattr(points, "declared", lambda _: known | {"VERSION": 99})
     with pytest.raises(LogError, match="another version"):
         io.read_log(block, "runs")
     monkeypatch.undo()

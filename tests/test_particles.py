@@ -5,9 +5,10 @@ import pytest
 import torch
 from conftest import config
 
-from circlet import plan
-from circlet.plan import Study, declared
+from circlet import source
+from circlet.plan import Study
 from circlet.seeds import Seeds
+from circlet.source import declared
 from circlet.systems import particles as system
 from circlet.training import loop
 
@@ -107,7 +108,7 @@ def test_a_run_alone_equals_the_run_in_a_block():
 
 
 def test_particle_defaults_are_those_that_reproduce_table_2():
-    defaults = {k: v["default"] for k, v in plan.declared("particles")["PARAMETERS"].items()}
+    defaults = {k: v["default"] for k, v in source.declared("particles")["PARAMETERS"].items()}
     assert defaults == {
         "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
         "scaling": "per_coordinate",

@@ -5,9 +5,10 @@ from conftest import config, experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from circlet import plan
+from circlet import points, source
 from circlet.errors import ConfigError
-from circlet.plan import Study, canonical, schedule_steps
+from circlet.plan import Study
+from circlet.points import canonical, schedule_steps
 from circlet.source import SYSTEMS
 
 
@@ -86,7 +87,7 @@ def test_a_block_is_the_study_of_itself():
 @pytest.mark.parametrize("schedule", [{}, {"every": 2}, {"at": [3]}, {"every": 50}])
 def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
     for system in SYSTEMS:
-        if kind not in plan.kinds(system):
+        if kind not in points.kinds(system):
             continue
         block = next(Study(config(system=system, log={kind: schedule})).blocks)
         again = next(Study(json.loads(block.study)).blocks)
@@ -96,11 +97,11 @@ def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A parameter or a kind of log that a later release adds, at its default."""
     before = [(block.study, block.point.spec) for block in Study(config()).blocks]
-    known = plan.declared("constant_attention")
+    known = source.declared("constant_attention")
     more = known["PARAMETERS"] | {
         "dropout": {"type": "number", "default": 0.0, "description": "Share of units left out."}
     }
-    monkeypatch.setattr(plan, "declared", lambda _: known | {"PARAMETERS": more})
+    monkeypatch.setattr(points, "declared", lambda _: known | {"PARAMETERS": more})
     after = [(block.study, block.point.spec) for block in Study(config()).blocks]
     assert after == before
 
@@ -146,8 +147,8 @@ def test_what_determines_the_numbers_is_in_the_identity(change):
 
 def test_a_raised_version_is_another_spec(monkeypatch):
     before = Study(config()).points[0].spec
-    known = plan.declared("constant_attention")
-    monkeypatch.setattr(plan, "declared", lambda _: known | {"VERSION": known["VERSION"] + 1})
+    known = source.declared("constant_attention")
+    monkeypatch.setattr(points, "declared", lambda _: known | {"VERSION": known["VERSION"] + 1})
     assert Study(config()).points[0].spec != before
 
 
@@ -157,7 +158,7 @@ def test_run_ids_differ_between_experiments():
 
 
 def test_names_keep_all_digits():
-    assert plan.canonical(0.123456789) == "0.123456789"
+    assert points.canonical(0.123456789) == "0.123456789"
 
 
 def test_a_log_at_the_last_step_is_allowed():

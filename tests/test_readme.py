@@ -3,7 +3,7 @@ import re
 import pytest
 from conftest import ROOT
 
-from circlet import schema
+from circlet import tables
 
 TEXT = (ROOT / "README.md").read_text()
 RECIPES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
@@ -39,5 +39,5 @@ def test_links_lead_somewhere():
 
 
 def test_every_table_is_listed():
-    for name in schema.TABLES:
+    for name in tables.TABLES:
         assert f"`{name}`" in TEXT, name

@@ -15,8 +15,8 @@ LAYERS = {
     "pages": {"pages"},
 }
 GROUND = {
-    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "plan", "products",
-    "schema", "seeds", "source",
+    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "plan", "points",
+    "products", "schema", "seeds", "source", "tables",
 }  # fmt: skip
 
 

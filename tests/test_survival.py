@@ -95,12 +95,15 @@ def test_one_embedding_has_no_held_out_score():
 
 def test_always_dead_is_as_good_as_the_share_of_the_dead():
     x, alive, _ = groups(gap=0, n_groups=50)
-    accuracy, majority = survival_classifiers.split_accuracy(x, alive)
+    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
     assert majority.value == pytest.approx(100 * (1 - alive.mean()), abs=7)
     assert accuracy.value == pytest.approx(majority.value)
+    assert gain.value == pytest.approx(0)
     x, alive, _ = groups(gap=8)
-    accuracy, majority = survival_classifiers.split_accuracy(x, alive)
+    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
     assert accuracy.value > 97 > majority.value
+    assert gain.value == pytest.approx(accuracy.value - majority.value)
+    assert gain.low > 0
     assert majority.low < majority.value < majority.high
 
 
@@ -159,9 +162,14 @@ def test_a_milestone_is_passed_for_good(auc, expected):
 
 def test_constructed_outcomes_go_by_initial_signal():
     run = pd.DataFrame(
-        {"initial_signal": [1e-6, 80, 40, 1e-6], "survived": [True, True, False, False]}
-    )
-    assert constructed_rates.outcome(run) == (True, False, True)
+        {"run_id": "r", "seed": 3, "construct_ratio": 0.5, "frequency": [1, 2, 3, 4],
+         "initial_signal": [1e-6, 80, 40, 1e-6], "survived": [True, True, False, False]}
+    )  # fmt: skip
+    (row,) = constructed_rates.outcomes(run).itertuples(index=False)
+    assert tuple(row) == (0.5, 3, True, False, True)
+    # At equal signals, which rounding may order either way, the smaller frequency is the first.
+    equal = run.assign(initial_signal=[1e-6, 80.000001, 80.000002, 1e-6])
+    assert constructed_rates.outcomes(equal)["first"].tolist() == [True]
 
 
 def test_ablations_are_all_choices_of_up_to_three():

@@ -11,7 +11,7 @@ import torch
 from conftest import config, experiment
 from test_structures import circle
 
-from circlet import analysis, figures, io, products, schema
+from circlet import analysis, figures, io, products, schema, tables
 from circlet.analysis import (
     classifier_maps,
     gather,
@@ -164,7 +164,7 @@ def test_products_of_one_experiment_depend_on_it_alone():
 def test_undeclared_columns_are_refused():
     frame = pd.DataFrame({"f_a": [1.0], "other": [2]})
     with pytest.raises(LogError, match=r"undeclared \['other'\]"):
-        schema.conform(frame, schema.TABLES["table2"], "table2")
+        schema.conform(frame, tables.TABLES["table2"], "table2")
 
 
 def test_values_of_another_type_are_refused():
@@ -174,10 +174,10 @@ def test_values_of_another_type_are_refused():
 
 
 def test_every_column_has_a_meaning():
-    for fields in (*schema.LOGS.values(), *schema.TABLES.values()):
+    for fields in (*schema.LOGS.values(), *tables.TABLES.values()):
         assert all(field.metadata[b"meaning"] for field in fields)
     made = set(products._declared("analysis"))
-    assert made == set(schema.TABLES)
+    assert made == set(tables.TABLES)
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
@@ -220,7 +220,7 @@ def test_the_gallery_is_the_first_runs_at_the_nearest_decay():
 def test_weight_magnitudes_are_those_of_the_network(study):
     frame = make(study, "weight_magnitudes").set_index(["run_id", "layer"])
     for block in study.blocks:
-        log = io.read_log(block, "parameters", final=True)
+        log = io.read_log(block, "parameters", [block.point.steps])
         for row in log[log["name"] != "embedding"].itertuples(index=False):
             layer, kind = row.name.split(".")
             found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]

@@ -10,7 +10,8 @@ from circlet.seeds import PURPOSES
 from circlet.source import SYSTEMS, declared
 
 if TYPE_CHECKING:
-    from circlet.plan import Point, Study
+    from circlet.plan import Study
+    from circlet.points import Point
 
 _DTYPE = {"dtype": {"enum": ["float32", "float64"]}}  # of the experiment, but may be swept
 
@@ -60,6 +61,8 @@ def varied(settings: dict[str, Any]) -> set[str]:
 
 def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
     """Whether an argument lists several values, each for a point of its own."""
+    if argument == "of":  # names one experiment
+        return False
     schema = INTERVENTIONS[intervention].get(argument, {})
     one = isinstance(value, list) and schema.get("type") == "array"
     return isinstance(value, list) and (not one or all(isinstance(v, list) for v in value))
@@ -88,6 +91,9 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     for intervention in settings["interventions"]:
         for name, arguments in intervention.items():
             _check_intervention(f"{where}.interventions.{name}", name, arguments)
+    named = [name for intervention in settings["interventions"] for name in intervention]
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and {"freeze": {}} in settings["interventions"]:
         raise ConfigError(f"{where}.interventions: {settings['system']} is not trained, to freeze")
 
@@ -109,6 +115,10 @@ def _check_log(where: str, settings: dict[str, Any]) -> None:
             raise ConfigError(
                 f"{where}.log.{kind}: {settings['system']} has no such log (it has: "
                 f"{', '.join(has)})"
+            )
+        if schedule is None and kind in ("signals", "embeddings"):
+            raise ConfigError(
+                f"{where}.log.{kind}: the tables need its first and last step at least; write {{}}"
             )
         late = [step for step in (schedule or {}).get("at", []) if step > settings["steps"]]
         if late:
@@ -165,20 +175,30 @@ def check_point(where: str, point: "Point") -> None:
 
 def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
     """The point, among those of another experiment, that a point starts from."""
-    for base in candidates:
-        same_runs = base.fixed_seeds.get("embedding") == point.fixed_seeds.get("embedding")
-        if base.system == point.system and base.parameters == point.parameters and same_runs:
-            has = {seed for block in base.blocks for seed in block.seeds}
-            if lacking := [s for b in point.blocks for s in b.seeds if s not in has]:
-                raise ConfigError(
-                    f"{where}.seeds: {base.experiment}, which it starts from, has no seed "
-                    f"{lacking[0]}"
-                )
-            return base
-    raise ConfigError(
-        f"{where}.interventions: {candidates[0].experiment} has no point with the parameters "
-        f"and embedding seeds of {point.name}"
-    )
+    name = candidates[0].experiment
+    found = [
+        base
+        for base in candidates
+        if (base.system, base.parameters) == (point.system, point.parameters)
+        and base.fixed_seeds.get("embedding") == point.fixed_seeds.get("embedding")
+    ]
+    if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
+        found = [
+            base
+            for base in found
+            if base.fixed_seeds == point.fixed_seeds
+            and base.settings["dtype"] == point.settings["dtype"]
+        ]
+    if len(found) != 1:
+        how_many = "more than one point" if found else "no point"
+        raise ConfigError(
+            f"{where}.interventions: {name} has {how_many} with the parameters and seeds of "
+            f"{point.name}"
+        )
+    has = {seed for block in found[0].blocks for seed in block.seeds}
+    if lacking := [s for b in point.blocks for s in b.seeds if s not in has]:
+        raise ConfigError(f"{where}.seeds: {name}, which it starts from, has no seed {lacking[0]}")
+    return found[0]
 
 
 def check_roles(study: "Study") -> None:

@@ -101,6 +101,8 @@ def _fill(instance: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[-1]] | schema
     if isinstance(instance, float) and "integer" in schema.get("type", ()):
         return int(instance)  # 300.0 is an integer to the schema, but not to Python
+    if isinstance(instance, list) and "items" in schema:
+        return [_fill(item, schema["items"], root) for item in instance]
     if isinstance(instance, dict):
         for key, sub in schema.get("properties", {}).items():
             if "default" in sub:

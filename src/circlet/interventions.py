@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+VERSION = 1  # raised whenever their numbers change; runs with interventions are then made again
+
 INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "scale": {
         "frequency": {
@@ -68,7 +70,7 @@ INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "freeze": {},
 }
 
-FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in Ding et al.
+FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code
 
 
 def columns(name: str) -> dict[str, dict[str, Any]]:

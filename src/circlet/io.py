@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from circlet import schema, source
 from circlet.errors import LogError
-from circlet.plan import Block, Study
+from circlet.plan import Study
+from circlet.points import Block
 
 _FOOTER = b"circlet"
 

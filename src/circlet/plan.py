@@ -1,14 +1,12 @@
-"""The plan of a study: every run, block and path, as a pure function of the config.
+"""The plan of a study: every experiment, point and block, as a pure function of the config.
 
-Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends on its own
-parameters alone, so more seeds, values or experiments never rename what exists. Nothing here looks
-at results, and nobody else invents the path of a log.
+Nothing here looks at results.
 """
 
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,230 +14,10 @@ from typing import Any
 from circlet import checks
 from circlet import config as configuration
 from circlet.errors import ConfigError
-from circlet.interventions import INTERVENTIONS, columns
-from circlet.seeds import PURPOSES, Seeds
+from circlet.interventions import columns
+from circlet.points import Block, Point
+from circlet.seeds import PURPOSES
 from circlet.source import declared
-
-# Where logs are, below the folder of the results.
-LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
-JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
-
-EARLY = range(11)  # steps at which signals are always logged: the first gradients
-
-
-def kinds(system: str) -> tuple[str, ...]:
-    """Kinds of logs that the runs of a system have."""
-    return ("runs", *declared(system)["SCHEDULES"])
-
-
-def canonical(value: Any) -> str:
-    """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
-    if isinstance(value, list):
-        return "+".join(map(canonical, value))
-    return format(value, ".15g") if isinstance(value, float) else str(value)
-
-
-@dataclass(frozen=True)
-class Block:
-    """An aligned range of seeds of one point: one job, one tensor program, one log folder."""
-
-    point: "Point"
-    first: int
-    count: int
-
-    @property
-    def name(self) -> str:
-        """Folder name: ``00000-00049``, first and last seed."""
-        return f"{self.first:05d}-{self.first + self.count - 1:05d}"
-
-    @property
-    def seeds(self) -> range:
-        """The seeds of its runs."""
-        return range(self.first, self.first + self.count)
-
-    @property
-    def ends(self) -> list[int]:
-        """First and last seed, as footers have them."""
-        return [self.first, self.first + self.count - 1]
-
-    def log(self, kind: str) -> Path:
-        """Path of one of its logs."""
-        return self._path(LOG, kind=kind)
-
-    @property
-    def logs(self) -> list[Path]:
-        """Paths of all its logs."""
-        return [self.log(kind) for kind in self.point.logs]
-
-    @property
-    def job_log(self) -> Path:
-        """Text log of the job that makes it."""
-        return self._path(JOB_LOG)
-
-    def _path(self, template: str, **fields: str) -> Path:
-        point = self.point
-        names = {"experiment": point.experiment, "point": point.name, "seeds": self.name}
-        return point.results / template.format(**names, **fields)
-
-    @property
-    def bases(self) -> list["Block"]:
-        """Blocks of the runs that its own runs start from; none without such an intervention."""
-        base = self.point.base
-        return [b for b in base.blocks if set(b.seeds) & set(self.seeds)] if base else []
-
-    @property
-    def inputs(self) -> list[Path]:
-        """Logs that must be there before it can run."""
-        return [block.log("signals") for block in self.bases]
-
-    def _experiment(self) -> dict[str, Any]:
-        seeds = self.point.identity["seeds"] | {"first": self.first, "count": self.count}
-        return self.point.identity | {"seeds": seeds, "block": self.count}
-
-    @property
-    def study(self) -> str:
-        """Config of the study that is just this block, as canonical JSON: what its job runs.
-
-        It names nothing of the other blocks, and no default that another release may add, so
-        that neither changes a job that is done.
-        """
-        config = {
-            "results": str(self.point.results),
-            "experiments": {self.point.experiment: self._experiment()},
-        }
-        if self.bases:
-            ends = {"first": self.bases[0].first, "count": sum(b.count for b in self.bases)}
-            base = self.bases[0]._experiment()
-            base |= {"seeds": base["seeds"] | ends}
-            config["bases"] = {self.point.base.experiment: base}
-        return json.dumps(config, sort_keys=True)
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Expected computing time on one CPU core."""
-        system = declared(self.point.system)
-        # A formula of the parameters, written as text in the system's file so that the plan can
-        # cost a study without importing torch. It is our own source, not the user's.
-        formula = system["FLOPS_PER_STEP"]
-        flops = eval(formula, {"__builtins__": {}}, dict(self.point.parameters))
-        double = 2 if self.point.settings["dtype"] == "float64" else 1
-        runs_steps = self.point.steps * self.count
-        return double * flops * runs_steps / system["FLOPS_PER_SECOND"]
-
-
-@dataclass(frozen=True)
-class Point:
-    """One combination of parameters of an experiment."""
-
-    experiment: str
-    system: str
-    parameters: dict[str, Any]
-    interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
-    settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
-    results: Path
-    base: "Point | None" = None  # whose outcome an intervention looks at
-
-    @property
-    def name(self) -> str:
-        """Folder name: labelled parameters always, others where they are not at their default."""
-        schemas = declared(self.system)["PARAMETERS"]
-        parts = [
-            schemas[key].get("label", f"{key}=") + canonical(value)
-            for key, value in self.parameters.items()
-            if "label" in schemas[key] or value != schemas[key]["default"]
-        ]
-        if self.settings["dtype"] != "float32":
-            parts.append(f"dtype={self.settings['dtype']}")
-        parts += [f"{purpose}={seed}" for purpose, seed in self.fixed_seeds.items()]
-        for intervention in self.interventions:
-            for name, arguments in intervention.items():
-                schemas = INTERVENTIONS[name]
-                given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
-                parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
-        return "_".join(parts)
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """Its parameters and the arguments of its interventions, by the columns of tables."""
-        found = dict(self.parameters)
-        for intervention in self.interventions:
-            for name, arguments in intervention.items():
-                found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
-        return found
-
-    def intervenes(self, name: str) -> bool:
-        """Whether an intervention is among its own."""
-        return any(name in intervention for intervention in self.interventions)
-
-    @property
-    def logs(self) -> tuple[str, ...]:
-        """Kinds of logs that a block of this point has."""
-        return kinds(self.system)
-
-    def steps_logged(self, kind: str) -> list[int]:
-        """Sorted steps at which a kind of log is written."""
-        schedule = self.settings["log"][kind]
-        if schedule is None:
-            return []
-        early = {step for step in EARLY if kind == "signals" and step <= self.steps}
-        return sorted(early | set(schedule_steps(schedule, self.steps)))
-
-    @property
-    def steps(self) -> int:
-        """Number of steps of a run."""
-        return self.settings["steps"]
-
-    @property
-    def blocks(self) -> list[Block]:
-        """Its blocks, in the order of seeds."""
-        seeds, size = self.settings["seeds"], self.settings["block"]
-        return [
-            Block(self, first, size)
-            for first in range(seeds["first"], seeds["first"] + seeds["count"], size)
-        ]
-
-    def seeds(self, seed: int) -> Seeds:
-        """The three seeds of the run with a given seed."""
-        return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))
-
-    @property
-    def fixed_seeds(self) -> dict[str, int]:
-        """Seeds that all its runs share, by purpose."""
-        seeds = self.settings["seeds"]
-        return {k: seeds[k] for k in PURPOSES if seeds[k] is not None}
-
-    def run_id(self, seed: int) -> str:
-        """Identity of a run across the study."""
-        return f"{self.experiment}/{self.name}/s{seed:05d}"
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """All that its own config says of the numbers of its runs.
-
-        What is at its default is left out: an option that a later release adds must not make
-        finished runs again. Should a default itself change, VERSION is raised.
-        """
-        system = declared(self.system)
-        schedules = self.settings["log"]
-        identity = {
-            "system": self.system,
-            "parameters": {
-                name: value
-                for name, value in self.parameters.items()
-                if value != system["PARAMETERS"][name]["default"]
-            },
-            "steps": self.steps,
-            "dtype": self.settings["dtype"],
-            "seeds": self.fixed_seeds,
-            "log": {k: v for k, v in schedules.items() if v != system["SCHEDULES"][k]},
-        }
-        return identity | ({"interventions": self.interventions} if self.interventions else {})
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """Identity and version: what a log must have been made with to be this point's."""
-        spec = self.identity | {"version": declared(self.system)["VERSION"]}
-        return spec | ({"base": self.base.spec} if self.base else {})
 
 
 class Study:
@@ -399,18 +177,3 @@ def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dic
         for argument, value in arguments.items()
     ]
     return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]
-
-
-def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:
-    """Sorted steps that a schedule names, the first and the last step among them."""
-    chosen = {0, steps, *schedule.get("at", [])}
-    until = min(schedule.get("until", steps), steps)
-    if "every" in schedule:
-        chosen |= set(range(0, until + 1, schedule["every"]))
-    if per_decade := schedule.get("per_decade"):
-        for i in itertools.count():
-            step = round(10 ** (i / per_decade))
-            if step > steps:
-                break
-            chosen.add(step)
-    return sorted(chosen)

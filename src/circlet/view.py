@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from circlet import io, products
 from circlet.errors import LogError
-from circlet.plan import Block, Study
+from circlet.plan import Study
+from circlet.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 2.0  # start of a process with torch

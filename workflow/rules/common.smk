@@ -5,8 +5,8 @@ import sys
 from circlet import config as configuration
 from circlet import products
 from circlet.errors import CircletError
-from circlet.plan import JOB_LOG, LOG, Study, kinds
-from circlet.source import declared
+from circlet.plan import Study
+from circlet.points import JOB_LOG, LOG, kinds
 
 if not workflow.configfiles:
 

@@ -28,6 +28,6 @@ for system in study.systems:
             CONDA
         params:
             study=lambda wildcards: block_of(wildcards).study,
-            version=declared(system)["VERSION"],
+            version=lambda wildcards: block_of(wildcards).point.version,
         shell:
             "python -m circlet run --study {params.study:q} --log {log:q}"

@@ -8,14 +8,14 @@ import importlib
 
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, schema, tables
 from circlet.products import Product
 
 
 def make(product: Product) -> None:
     """Compute a table and write it."""
     frame = importlib.import_module(product.module).table(product.study)
-    fields = schema.TABLES[product.name]
+    fields = tables.TABLES[product.name]
     if not len(frame.columns):  # no rows at all
         frame = pd.DataFrame(columns=[field.name for field in fields])
     for unit in ("run_id", "point"):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from circlet import interventions, io, loss, schema
+from circlet import interventions, io, loss, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 from circlet.systems import embedding_mlp
@@ -41,7 +41,7 @@ def weights(parts: pd.DataFrame) -> dict[str, torch.Tensor]:
 @torch.no_grad()
 def table(study: Study) -> pd.DataFrame:
     """A row per run, logged step and choice."""
-    columns = [field.name for field in schema.TABLES["circle_ablations"]]
+    columns = tables.names("circle_ablations")
     survival = io.read_table(study, "survival", "trajectory")
     frames = []
     for block in study.blocks:

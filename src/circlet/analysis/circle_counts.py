@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -23,5 +23,5 @@ def table(study: Study) -> pd.DataFrame:
         }
     )
     runs = io.read_table(study, "runs").set_index("run_id")[["test_loss", "test_accuracy"]]
-    columns = [field.name for field in schema.TABLES["circle_counts"]]
+    columns = tables.names("circle_counts")
     return gather.keyed([counts.join(runs).reset_index()], study, columns)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import exemplars, gather
 from circlet.plan import Study
 from circlet.systems import constant_attention
@@ -45,7 +45,7 @@ def table(study: Study) -> pd.DataFrame:
     shown = gallery(structures)
     chosen = io.read_table(study, "exemplars", "table1")["run_id"]
     frame = gather.final(study, "parameters")
-    frames = [gather.rows_per_run([], study, [f.name for f in schema.TABLES["classifier_maps"]])]
+    frames = [gather.rows_per_run([], study, tables.names("classifier_maps"))]
     for run_id in dict.fromkeys([*chosen, *shown]):
         of_run = frame[frame["run_id"] == run_id]
         weights = {

@@ -9,7 +9,7 @@ nearest to the mean of the non-circles. Ties go to fewer imperfections, then to 
 
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -55,5 +55,5 @@ def table(study: Study) -> pd.DataFrame:
             row.to_dict() | {"role": role, "structure": structure}
             for structure, row in choose(runs).items()
         ]
-    columns = [field.name for field in schema.TABLES["exemplars"]]
+    columns = tables.names("exemplars")
     return gather.rows_per_run(rows, study, columns)

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from circlet import io
 from circlet.analysis import gather
 from circlet.analysis.survival_classifiers import grouped_auc
-from circlet.plan import Point, Study, schedule_steps
+from circlet.plan import Study
+from circlet.points import Point, schedule_steps
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 LOGS = ("runs", "signals")
@@ -64,7 +65,7 @@ def grid(points: list[Point]) -> list[int]:
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role, weight decay and step that can be scored on at least five embeddings.
+    """A row per experiment, weight decay and step that can be scored on at least five embeddings.
 
     An embedding of which all circles survive, or none, has no score.
     """
@@ -84,6 +85,8 @@ def table(study: Study) -> pd.DataFrame:
                 for block in point.blocks
             ]
             log = pd.concat([frame for frame in logs if len(frame)] or logs[:1])
+            if log.empty:
+                continue
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
             truth = alive.reindex(wide.index).to_numpy(bool)
             groups = embeddings.reindex(wide.index).to_numpy()
@@ -93,10 +96,10 @@ def table(study: Study) -> pd.DataFrame:
                     continue
                 rows.append(
                     {
-                        "role": role,
+                        "experiment": experiment,
                         "weight_decay": decay,
                         "step": step,
-                        **auc.columns("auc"),
+                        "auc": auc.value,
                         "low": auc.low,
                         "high": auc.high,
                         "n_embeddings": auc.n,

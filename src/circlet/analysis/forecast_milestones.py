@@ -25,19 +25,18 @@ def passes(steps: pd.Series, auc: pd.Series, threshold: float) -> float:
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role, weight decay and threshold."""
+    """A row per experiment, weight decay and threshold."""
     forecast = io.read_table(study, "forecast")
     rows = []
-    for (role, decay), curve in forecast.groupby(["role", "weight_decay"], sort=False):
+    for (name, decay), curve in forecast.groupby(["experiment", "weight_decay"], sort=False):
         curve = curve.sort_values("step")
         for threshold in THRESHOLDS:
             step, low, high = (
-                passes(curve["step"], curve[column], threshold)
-                for column in ("auc", "auc_high", "auc_low")
+                passes(curve["step"], curve[column], threshold) for column in ("auc", "high", "low")
             )
             rows.append(
                 {
-                    "role": role,
+                    "experiment": name,
                     "weight_decay": decay,
                     "threshold": threshold,
                     "step": step,

@@ -18,6 +18,7 @@ def table(study: Study) -> pd.DataFrame:
     counts = {point.parameters["d"]: point.settings["seeds"]["count"] for point in study.points}
     rows = [
         {
+            "experiment": study.reproduce["frozen"],
             "d": d,
             "p": runs["p"].iloc[0],
             "step": step,

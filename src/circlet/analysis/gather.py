@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 
 from circlet import io
-from circlet.plan import Block, Study
+from circlet.plan import Study
+from circlet.points import Block
 from circlet.seeds import PURPOSES
 
 SEEDS = ("seed", *(f"{purpose}_seed" for purpose in PURPOSES))

@@ -32,9 +32,10 @@ def table(study: Study) -> pd.DataFrame:
             here = alive[place == b]
             rows.append(
                 {
+                    "experiment": study.reproduce["initial_gradients"],
                     "step": step,
-                    "low": edges[b],
-                    "high": edges[b + 1],
+                    "bin_low": edges[b],
+                    "bin_high": edges[b + 1],
                     "rule": rule,
                     **stats.share(int(here.sum()), len(here)).columns("rate"),
                     "n_runs": survival["run_id"].nunique(),

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -13,7 +13,7 @@ TABLES = ()
 
 def table(study: Study) -> pd.DataFrame:
     """A row per role, run and logged step."""
-    columns = [field.name for field in schema.TABLES["losses"]]
+    columns = tables.names("losses")
     frames = []
     for role, experiment in study.reproduce.items():
         for point in study.experiment(experiment):

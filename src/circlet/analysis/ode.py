@@ -103,7 +103,8 @@ def fit(x: np.ndarray, method: str, alpha: float = ALPHA) -> Fit:
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(terms(x[:-1], method != "quadratic"), np.diff(x, axis=0))
     intercept = np.broadcast_to(model.intercept_, x.shape[1])
-    return Fit(model.coef_, intercept, converged=not caught)
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return Fit(model.coef_, intercept, converged=not stopped)
 
 
 def r2(law: Fit, x: np.ndarray) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather, ode
 from circlet.analysis.ode_fits import signals
 from circlet.plan import Study
@@ -15,7 +15,7 @@ TABLES = ()
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run, linear method and pair of frequencies; source 0 is the constant."""
-    columns = [field.name for field in schema.TABLES["ode_coefficients"]]
+    columns = tables.names("ode_coefficients")
     frames = []
     for point in study.points:
         for run_id, x in signals(point, study).items():

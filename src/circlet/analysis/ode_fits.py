@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather, ode
-from circlet.plan import Point, Study
+from circlet.plan import Study
+from circlet.points import Point
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 LOGS = ("runs", "signals")
@@ -70,7 +71,7 @@ def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per finished run and method."""
-    columns = [field.name for field in schema.TABLES["ode_fits"]]
+    columns = tables.names("ode_fits")
     rows = [row for point in study.points for row in _rows(signals(point, study))]
     frame = pd.DataFrame(rows).reindex(
         columns=["run_id", *(name for name in columns if name not in gather.SEEDS)]

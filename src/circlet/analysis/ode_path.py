@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather, ode
 from circlet.analysis.ode_fits import measures, signals
 from circlet.plan import Study
@@ -17,7 +17,7 @@ ALPHAS = np.logspace(-3, 1, 13)
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and strength."""
-    columns = [field.name for field in schema.TABLES["ode_path"]]
+    columns = tables.names("ode_path")
     rows = []
     for point in study.points:
         runs = signals(point, study)

@@ -12,10 +12,11 @@ TABLES = ("ode_fits",)
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role, dimension and method."""
+    """A row per experiment, dimension and method."""
     rows = []
-    for role, experiment in study.reproduce.items():
-        fits = io.read_table(study, "ode_fits", role).query("status == 'fitted'")
+    fitted = io.read_table(study, "ode_fits").query("status == 'fitted'")
+    for experiment in study.config["experiments"]:
+        fits = fitted[fitted["experiment"] == experiment]
         for point in study.experiment(experiment):
             d, count = point.parameters["d"], point.settings["seeds"]["count"]
             for method in ode.METHODS:
@@ -24,7 +25,7 @@ def table(study: Study) -> pd.DataFrame:
                 unstable = stats.count(int((runs["growth"] > 1).sum()), runs["growth"].count())
                 rows.append(
                     {
-                        "role": role,
+                        "experiment": experiment,
                         "d": d,
                         "method": method,
                         **stats.mean(runs["r2"].to_numpy(float)).columns("r2"),

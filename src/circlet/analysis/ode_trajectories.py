@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather, ode
 from circlet.analysis.ode_fits import signals
 from circlet.plan import Study
@@ -17,7 +17,7 @@ EVERY = 10  # steps between the rows of a figure's line
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run, frequency and every tenth step."""
-    columns = [field.name for field in schema.TABLES["ode_trajectories"]]
+    columns = tables.names("ode_trajectories")
     survival = io.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]
     frames = []

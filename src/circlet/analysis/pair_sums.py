@@ -6,7 +6,7 @@ The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the class
 import numpy as np
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 from circlet.systems import constant_attention
@@ -20,7 +20,7 @@ def table(study: Study) -> pd.DataFrame:
     drawn = set(io.read_table(study, "classifier_maps")["run_id"])
     embeddings = io.read_table(study, "embeddings")
     runs = {b.point.run_id(seed): (b.point, seed) for b in study.blocks for seed in b.seeds}
-    frames = [gather.rows_per_run([], study, [f.name for f in schema.TABLES["pair_sums"]])]
+    frames = [gather.rows_per_run([], study, tables.names("pair_sums"))]
     for run_id, frame in embeddings[embeddings["run_id"].isin(drawn)].groupby("run_id"):
         point, seed = runs[run_id]
         vectors = np.stack(frame.sort_values("token")["vector"])

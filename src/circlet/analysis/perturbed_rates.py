@@ -22,6 +22,7 @@ def table(study: Study) -> pd.DataFrame:
         others = runs.loc[runs["frequency"] != k, "initial_signal"].mean()
         rows.append(
             {
+                "experiment": study.reproduce["perturbation"],
                 "embedding_seed": seed,
                 "frequency": k,
                 "factor": factor,

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -19,7 +19,7 @@ def arithmetic(run: pd.Series) -> str:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per finished run; lost and gained are null where the float64 run is missing."""
-    columns = [field.name for field in schema.TABLES["precision"]]
+    columns = tables.names("precision")
     survival = io.read_table(study, "survival", "precision")
     alive = {
         run_id: set(rows.loc[rows["survived"], "frequency"])

@@ -8,7 +8,7 @@ first ten principal components.
 import numpy as np
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.analysis import gather, spectrum
 from circlet.plan import Study
 
@@ -34,7 +34,7 @@ def _points(run_id: str, step: int, xy: np.ndarray, **others) -> pd.DataFrame:
 
 def table(study: Study) -> pd.DataFrame:
     """A row per step, view, plane and token."""
-    columns = [field.name for field in schema.TABLES["projections"]]
+    columns = tables.names("projections")
     survival = io.read_table(study, "survival", "trajectory")
     if survival.empty:
         return gather.keyed([], study, columns)

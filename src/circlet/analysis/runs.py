@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -12,5 +12,5 @@ TABLES = ()
 
 def table(study: Study) -> pd.DataFrame:
     """Seeds, outcome, cost and code of every run."""
-    columns = [field.name for field in schema.TABLES["runs"]]
+    columns = tables.names("runs")
     return gather.per_run(gather.outcomes(study), study, columns)

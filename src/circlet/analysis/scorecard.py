@@ -142,6 +142,8 @@ def _answer(study: Study, claim: pd.Series) -> dict:
     reason = differs and unmet(study, claim["role"], wanted | _assignments(claim["accepts"]))
     if not reason:
         frame = io.read_table(study, claim["table"])
+        if "experiment" in frame:
+            frame = frame[frame["experiment"] == study.reproduce[claim["role"]]]
         for name, value in _assignments(claim["where"]).items():
             frame = frame[[_same(cell, value) for cell in frame[name]]]
         if len(frame):
@@ -150,7 +152,8 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             measured = Estimate(*map(float, ends), int(row[f"{column}_n"]))
             verdict = judge(claim, measured)
             note = "; ".join(filter(None, [verdict["note"], differs]))
-            return verdict | {"n_planned": row["n_planned"], "note": note}
+            n_runs = min(measured.n, int(row.get("n_runs", measured.n)))  # n may count pairs
+            return verdict | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
         reason = f"{claim['table']} has no row with {claim['where']}"
     return judge(claim, Estimate()) | {"n_planned": 0, "verdict": "not_run", "note": reason}
 

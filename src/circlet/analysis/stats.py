@@ -29,13 +29,17 @@ def student(n: int) -> float:
 
 
 def mean(values: np.ndarray, normal: bool = False) -> Estimate:
-    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n), as Mușat has it."""
+    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n), as Mușat has it.
+
+    Values that are all the same, as counts of few runs may be, do not tell how they would spread:
+    they have no interval.
+    """
     n = len(values)
     if n == 0:
         return Estimate()
     center = float(np.mean(values))
-    if n == 1:
-        return Estimate(center, n=1)
+    if n == 1 or np.ptp(values) == 0:
+        return Estimate(center, n=n)
     half = (Z if normal else student(n)) * float(np.std(values, ddof=1)) / math.sqrt(n)
     return Estimate(center, center - half, center + half, n)
 

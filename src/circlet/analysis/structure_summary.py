@@ -12,7 +12,8 @@ import pandas as pd
 
 from circlet import io
 from circlet.analysis import stats
-from circlet.plan import Point, Study
+from circlet.plan import Study
+from circlet.points import Point
 
 SYSTEMS = ("constant_attention", "particles")
 TABLES = ("structures",)

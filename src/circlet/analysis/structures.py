@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -64,5 +64,5 @@ def table(study: Study) -> pd.DataFrame:
                 "validation_accuracy": accuracy[run_id],
             }
         )
-    columns = [field.name for field in schema.TABLES["structures"]]
+    columns = tables.names("structures")
     return gather.rows_per_run(rows, study, columns)

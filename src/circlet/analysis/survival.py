@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather, spectrum
 from circlet.plan import Study
 
@@ -64,7 +64,7 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
 
 def table(study: Study) -> pd.DataFrame:
     """A row per finished run and frequency."""
-    columns = [field.name for field in schema.TABLES["survival"]]
+    columns = tables.names("survival")
     frames = []
     for block in study.blocks:
         last = block.point.steps

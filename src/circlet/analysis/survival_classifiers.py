@@ -36,16 +36,20 @@ def machine():
     return make_pipeline(StandardScaler(), LinearSVC(random_state=0))
 
 
-def split_accuracy(x: np.ndarray, alive: np.ndarray) -> tuple[Estimate, Estimate]:
-    """Accuracy (%) of the machine and of the majority on a random fifth, with Wilson's interval."""
+def split_accuracy(x: np.ndarray, alive: np.ndarray) -> tuple[Estimate, Estimate, Estimate]:
+    """Accuracy (%) of the machine, of the majority, and the difference, on a random fifth.
+
+    Wilson's intervals for the accuracies; the difference is of pairs of answers, with the normal
+    interval of their mean.
+    """
     fitted, tested, y, truth = train_test_split(x, alive, test_size=0.2, random_state=0)
     if len(np.unique(y)) < 2:
-        return Estimate(n=len(truth)), Estimate(n=len(truth))
-    right = int((machine().fit(fitted, y).predict(tested) == truth).sum())
-    return tuple(
-        Estimate(*(100 * value for value in stats.share(k, len(truth))[:3]), len(truth))
-        for k in (right, int((truth == (y.mean() > 0.5)).sum()))
-    )
+        return (Estimate(n=len(truth)),) * 3
+    right = machine().fit(fitted, y).predict(tested) == truth
+    usual = truth == (y.mean() > 0.5)
+    shares = [stats.share(int(answers.sum()), len(truth)) for answers in (right, usual)]
+    gain = stats.mean(100.0 * (right.astype(int) - usual.astype(int)), normal=True)
+    return (*(Estimate(*(100 * value for value in s[:3]), s.n) for s in shares), gain)
 
 
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make=machine) -> Estimate:
@@ -83,26 +87,28 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make=machi
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role and set of features."""
+    """A row per experiment and set of features."""
     rows = []
-    for role, experiment in study.reproduce.items():
+    every = io.read_table(study, "survival").dropna(subset=["initial_gradient"])
+    for experiment in study.config["experiments"]:
         points = study.experiment(experiment)
         rule, column = spectrum.rule(points[0].steps)
-        survival = io.read_table(study, "survival", role).dropna(subset=["initial_gradient"])
+        survival = every[every["experiment"] == experiment]
         alive = survival[column].to_numpy(bool)
         if len(alive) < FOLDS:
             continue
         for features, columns in FEATURES.items():
             x = survival[columns].to_numpy(float)
-            accuracy, majority = split_accuracy(x, alive)
+            accuracy, majority, gain = split_accuracy(x, alive)
             auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy())
             rows.append(
                 {
-                    "role": role,
+                    "experiment": experiment,
                     "features": features,
                     "rule": rule,
                     **accuracy.columns("accuracy"),
                     **majority.columns("majority"),
+                    **gain.columns("gain"),
                     **auc.columns("auc"),
                     "n_embeddings": survival["embedding_seed"].nunique(),
                     "n_runs": survival["run_id"].nunique(),

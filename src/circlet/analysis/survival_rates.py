@@ -23,6 +23,7 @@ def table(study: Study) -> pd.DataFrame:
     }
     rows = [
         {
+            "experiment": study.reproduce["initial_signals"],
             "embedding_seed": seed,
             "frequency": k,
             "initial_signal": runs["initial_signal"].mean(),

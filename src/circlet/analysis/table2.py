@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from circlet import io, schema
+from circlet import io, tables
 from circlet.plan import Study
 
 ROLES = ("table2",)
@@ -13,4 +13,4 @@ def table(study: Study) -> pd.DataFrame:
     """A row per f_a and sample of seeds; what is no circle is called a grid."""
     rows = io.read_table(study, "structure_summary", "table2")
     rows = rows.rename(columns=lambda name: name.replace("non_circles", "grids"))
-    return rows[[field.name for field in schema.TABLES["table2"]]]
+    return rows[tables.names("table2")]

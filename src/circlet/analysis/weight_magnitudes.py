@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from circlet import schema
+from circlet import tables
 from circlet.analysis import gather
 from circlet.plan import Study
 
@@ -23,5 +23,5 @@ def table(study: Study) -> pd.DataFrame:
         for name, values in zip(parts["name"], parts["values"], strict=True):
             row[f"mean_abs_{name.split('.')[1]}"] = float(np.abs(values).mean())
         rows.append(row)
-    columns = [field.name for field in schema.TABLES["weight_magnitudes"]]
+    columns = tables.names("weight_magnitudes")
     return gather.rows_per_run(rows, study, columns)

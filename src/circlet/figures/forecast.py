@@ -16,13 +16,15 @@ TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by w
 
 def draw(study: Study) -> Figure:
     """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
-    forecast = io.read_table(study, "forecast")
-    shown = [role for role in TITLES if (forecast["role"] == role).any()]
+    curves = {
+        role: io.read_table(study, "forecast", role) for role in TITLES if role in study.reproduce
+    }
+    shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than five embeddings, or none or all of their circles survive")
     figure = Figure(figsize=(4.3 * len(shown), 3.3))
     for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-        here = forecast[forecast["role"] == role]
+        here = curves[role].rename(columns={"low": "auc_low", "high": "auc_high"})
         decays = sorted(here["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):

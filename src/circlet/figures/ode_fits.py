@@ -18,9 +18,8 @@ def draw(study: Study) -> Figure:
     """R^2 against dimension; a dead and a surviving circle; coefficients of the Lasso."""
     figure = Figure(figsize=(9, 6.2))
     axes = figure.subplots(2, 2)
-    summary = io.read_table(study, "ode_summary")
     role = "ode_dimensions" if "ode_dimensions" in study.reproduce else "trajectory"
-    fits = summary[summary["role"] == role].sort_values("d")
+    fits = io.read_table(study, "ode_summary", role).sort_values("d")
     for method, colour in METHODS.items():
         panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour,
                     label=method.replace("_", " "))  # fmt: skip

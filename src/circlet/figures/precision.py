@@ -1,6 +1,5 @@
 """Which circles float32 loses, and why: the cancelling gradient of the cross-entropy."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from circlet import io
@@ -37,16 +36,16 @@ def draw(study: Study) -> Figure:
     left.set_title(
         f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic", fontsize=8
     )
-    width = 0.8 / len(shown)
+    seeds, width = sorted(runs["seed"].unique()), 0.8 / len(shown)
     for i, name in enumerate(shown):
-        here = runs[runs["arithmetic"] == name].sort_values("seed")
-        x = np.arange(len(here)) + (i - (len(shown) - 1) / 2) * width
+        here = runs[runs["arithmetic"] == name]
+        place = here["seed"].map({seed: at for at, seed in enumerate(seeds)})
+        x = place + (i - (len(shown) - 1) / 2) * width
         right.bar(x, here["n_circles"], width, color=COLOURS[name])
         for at, (_, run) in zip(x, here.iterrows(), strict=True):
             if run["lost"] == run["lost"] and run["lost"] > 0:
                 right.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
                            fontsize=7, color=COLOURS[name])  # fmt: skip
-    seeds = sorted(runs["seed"].unique())
     right.set_xticks(range(len(seeds)), seeds)
     right.set(xlabel="seed", ylabel="circles at the end")
     right.set_title("-n: circles of the float64 run that died", fontsize=8)

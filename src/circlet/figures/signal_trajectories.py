@@ -13,7 +13,7 @@ TABLES = ("trajectories", "projections")
 
 def draw(study: Study) -> Figure:
     """Left: every frequency's signal; right: projections at the start, half way and at the end."""
-    signals = io.read_table(study, "trajectories", "trajectory")
+    signals = io.read_table(study, "trajectories", "trajectory").dropna(subset=["signal"])
     views = io.read_table(study, "projections", "trajectory").query("view == 'fourier'")
     if signals.empty:
         return panels.nothing("no finished run to draw")

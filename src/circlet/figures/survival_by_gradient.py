@@ -35,7 +35,8 @@ def draw(study: Study) -> Figure:
 
     for shade, (step, line) in zip((0.3, 0.5, 0.75, 1), rates.groupby("step"), strict=False):
         line = line[line["rate_n"] >= 10]
-        middle.plot((line["low"] + line["high"]) / 2, line["rate"], color=style.BLUE, alpha=shade,
+        center = (line["bin_low"] + line["bin_high"]) / 2
+        middle.plot(center, line["rate"], color=style.BLUE, alpha=shade,
                     marker="o", markersize=2.5, label=f"step {step}")  # fmt: skip
     middle.legend(fontsize=7)
     middle.set(xlabel="relative gradient", ylabel="survival rate", ylim=(-0.04, 1.04))
@@ -45,13 +46,17 @@ def draw(study: Study) -> Figure:
         right.scatter(survival["initial_signal"][kind], gradient[kind], s=5, color=colour,
                       alpha=0.5, lw=0, label=name, rasterized=True)  # fmt: skip
     right.set(xlabel="initial signal", ylabel="relative gradient at step 4")
-    scores = io.read_table(study, "survival_classifiers")
-    scores = scores[(scores["role"] == "initial_gradients") & (scores["features"] == "both")]
+    scores = io.read_table(study, "survival_classifiers", "initial_gradients")
+    scores = scores[scores["features"] == "both"]
     if len(scores):
         score = scores.iloc[0]
+        auc = score["auc"]
+        held_out = "one embedding, none to hold out"
+        if auc == auc:
+            held_out = f"AUC on held-out embeddings {auc:.2f}"
         right.set_title(
             f"linear SVM {score['accuracy']:.1f} %, always 'dead' {score['majority']:.1f} %\n"
-            f"AUC on held-out embeddings {score['auc']:.2f}",
+            f"{held_out}",
             fontsize=8,
         )
     return figure

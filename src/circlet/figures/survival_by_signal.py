@@ -1,6 +1,7 @@
 """Survival against the initial signal, found, scaled and constructed (Ding et al., figure 6)."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,9 +14,8 @@ TABLES = ()
 OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "ding_claims")
 
 
-def found(axes: Axes, study: Study) -> None:
+def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
     """Left: a dot per embedding and frequency, with the line and r of their correlation."""
-    rates = io.read_table(study, "survival_rates")
     axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
     title = f"{rates['embedding_seed'].nunique()} embeddings, {rates['n_runs'].min()} runs each"
     if np.ptp(rates["initial_signal"]) and np.ptp(rates["rate"]):
@@ -30,9 +30,8 @@ def found(axes: Axes, study: Study) -> None:
     axes.set_title(title, fontsize=8)
 
 
-def scaled(axes: Axes, study: Study) -> None:
+def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Middle: a line per embedding, over the factors."""
-    rates = io.read_table(study, "perturbed_rates")
     for _, line in rates.groupby("embedding_seed"):
         line = line.sort_values("deviation")
         axes.errorbar(
@@ -46,9 +45,8 @@ def scaled(axes: Axes, study: Study) -> None:
     axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
 
 
-def constructed(axes: Axes, study: Study) -> None:
+def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Right: first, second and any other frequency, over the ratio of the two."""
-    rates = io.read_table(study, "constructed_rates").sort_values("ratio")
     colours = {"first": style.ORANGE, "second": style.BLUE, "revived": style.GREY}
     for name, colour in colours.items():
         label = "any other" if name == "revived" else name
@@ -61,9 +59,18 @@ def constructed(axes: Axes, study: Study) -> None:
 
 def draw(study: Study) -> Figure:
     """A panel for each part that the study has."""
-    parts = {"initial_signals": found, "perturbation": scaled, "construction": constructed}
-    shown = [part for role, part in parts.items() if role in study.reproduce]
+    parts = {
+        "initial_signals": ("survival_rates", found),
+        "perturbation": ("perturbed_rates", scaled),
+        "construction": ("constructed_rates", constructed),
+    }
+    shown = [role for role in parts if role in study.reproduce]
     figure = Figure(figsize=(3.1 * len(shown), 3.2))
-    for axes, part in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-        part(axes, study)
+    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        table, part = parts[role]
+        rates = io.read_table(study, table)
+        if rates.empty:
+            panels.missing(axes, "no finished run")
+        else:
+            part(axes, rates, study)
     return figure

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from circlet import interventions, io, source, systems
 from circlet.errors import CircletError
-from circlet.plan import Block, Point
+from circlet.points import Block, Point
 from circlet.seeds import Seeds
 from circlet.training.adamw import AdamW
 from circlet.training.recorder import Recorder

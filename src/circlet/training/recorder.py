@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from circlet import fourier, schema
-from circlet.plan import Point
+from circlet.points import Point
 from circlet.seeds import Seeds
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
