@@ -1,4 +1,7 @@
-"""Write the golden values of all systems: `python tests/golden.py`, after raising a VERSION."""
+"""Write the golden values of all systems and of interventions: `python tests/golden.py`.
+
+To be run after raising a VERSION.
+"""
 
 import importlib
 import json
@@ -13,7 +16,7 @@ def rounded(value):
 
 
 if __name__ == "__main__":
-    for system in SYSTEMS:
-        values = importlib.import_module(f"test_{system}").golden_values()
-        path = Path(__file__).parent / "golden" / f"{system}.json"
+    for name in (*SYSTEMS, "interventions"):
+        values = importlib.import_module(f"test_{name}").golden_values()
+        path = Path(__file__).parent / "golden" / f"{name}.json"
         path.write_text(json.dumps({k: rounded(v) for k, v in values.items()}) + "\n")

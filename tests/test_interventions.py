@@ -1,9 +1,11 @@
+import json
+
 import numpy as np
 import pytest
 import torch
 from conftest import experiment
 
-from circlet import interventions, io
+from circlet import interventions, io, points
 from circlet.analysis import spectrum
 from circlet.errors import ConfigError
 from circlet.plan import Study
@@ -202,3 +204,94 @@ def test_a_planted_circle_has_circularity_one():
     circle = np.outer(np.cos(angle), [1, 0, 0]) + np.outer(np.sin(angle), [0, 1, 0])
     found = spectrum.circularity(circle)
     assert found[k - 1] == pytest.approx(1)
+
+
+def strongest(of):
+    return [{"keep": {"strongest": 1, "of": of}}]
+
+
+def test_a_base_may_have_a_base(tmp_path):
+    """The job of the last in a chain is planned, and runs, by itself."""
+    whole = study(
+        tmp_path,
+        a=small(seeds={"count": 6}, block=3),
+        b=small(interventions=strongest("a"), seeds={"count": 4}),
+        c=small(interventions=strongest("b"), seeds={"count": 4}, block=4),
+    )
+    assert [b.point.experiment for b in whole.ordered_blocks] == ["a", "a", "b", "b", "c"]
+    for block in whole.ordered_blocks:
+        alone = Study(json.loads(block.study))
+        (again,) = alone.blocks
+        assert again.point.spec == block.point.spec
+        assert again.logs == block.logs
+        assert again.inputs == block.inputs
+        loop.run_block(again, "cpu")
+    assert set(io.read_log(block, "runs")["status"]) == {"finished"}
+
+
+def test_the_part_of_a_study_knows_its_bases(tmp_path):
+    whole = study(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
+    part = whole.part(["b"])
+    assert [p.experiment for p in part.points] == ["b"]
+    assert list(part.config["bases"]) == ["a"]
+    assert part.points[0].spec == whole.experiment("b")[0].spec
+    assert Study(part.config).points[0].spec == part.points[0].spec
+
+
+def test_which_base_is_meant_is_never_guessed(tmp_path):
+    two = small(interventions=[{"scale": {"frequency": 1, "factor": [0.5, 2]}}])
+    with pytest.raises(ConfigError, match="base has more than one point with"):
+        study(tmp_path, base=two, starts=small(interventions=strongest("base")))
+    both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
+    starts = small(interventions=strongest("base"), dtype="float64")
+    point = study(tmp_path, base=both, starts=starts).experiment("starts")[0]
+    assert point.base.settings["dtype"] == "float64"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"interventions": [{"keep": {"strongest": 1, "of": ["a", "b"]}}]}, "is not of type"),
+        ({"interventions": [{"keep": {"random": 1}}, {"keep": {"random": 2}}]}, "listed twice"),
+        ({"log": {"signals": None}}, "log.signals: the tables need its first and last step"),
+        ({"log": {"embeddings": None}}, "log.embeddings: the tables need"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_once(tmp_path, changes, message):
+    with pytest.raises(ConfigError) as caught:
+        study(tmp_path, a=small(), b=small(), e=small(**changes))
+    assert message in str(caught.value)
+
+
+def test_seeds_may_be_written_with_a_point(tmp_path):
+    points = study(tmp_path, e=small(seeds={"count": 2, "embedding": [1.0, 2.0]})).points
+    assert [point.name.rsplit("_", 1)[1] for point in points] == ["embedding=1", "embedding=2"]
+    assert loop.run(points[0], [0], CPU)
+
+
+def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path, monkeypatch):
+    def specs():
+        whole = study(tmp_path, e=small(), f=small(interventions=[{"keep": {"random": 1}}]))
+        return [whole.experiment(name)[0].spec for name in ("e", "f")]
+
+    before = specs()
+    monkeypatch.setattr(points, "INTERVENTIONS_VERSION", 99)
+    after = specs()
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+def golden_values():
+    """What must not change without a new VERSION of interventions.py."""
+    stream = Seeds(5, 0, 0).stream
+    acts = {
+        "scale": interventions.scale(start(), 2, 1.5),
+        "keep": interventions.keep(start(), interventions.draw(stream("intervention"), 13, 2)),
+        "construct": interventions.construct(stream("intervention"), (13, 6), 0.5, 80.0),
+    }
+    flat = {name: array.ravel()[:12].tolist() for name, array in acts.items()}
+    return {"version": interventions.VERSION, **flat}
+
+
+def test_golden_values(golden):
+    golden("interventions", golden_values())

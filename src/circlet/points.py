@@ -110,7 +110,7 @@ class Block:
         while blocks:
             bases[blocks[0].point.experiment] = self._experiment(blocks)
             # Ranges of seeds are unbroken, so the first and the last block have all bases.
-            blocks = list(dict.fromkeys([*blocks[0].bases, *blocks[-1].bases]))
+            blocks = list({b.name: b for b in (*blocks[0].bases, *blocks[-1].bases)}.values())
         if bases:
             config["bases"] = bases
         return json.dumps(config, sort_keys=True)

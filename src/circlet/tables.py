@@ -175,7 +175,9 @@ TABLES: dict[str, list[pa.Field]] = {
     ],
     "survival_classifiers": [
         _EXPERIMENT,
-        column("features", pa.string(), "signal, gradient, or both"),
+        column(
+            "features", pa.string(), "signal, gradient, both, circularity, or signal_circularity"
+        ),
         column("rule", pa.string(), "of survival, A or B"),
         *_estimate("accuracy", "linear SVM on a fifth of the rows that it was not fitted to", "%"),
         *_estimate("majority", "accuracy of always saying that it dies, on the same fifth", "%"),

@@ -27,6 +27,8 @@ FEATURES = {
     "signal": ["initial_signal"],
     "gradient": ["initial_gradient"],
     "both": ["initial_signal", "initial_gradient"],
+    "circularity": ["circularity"],
+    "signal_circularity": ["initial_signal", "circularity"],
 }
 FOLDS = 10
 
