@@ -8,7 +8,7 @@ import time
 
 import pytest
 from test_io import mounted
-from test_workflow import STUDY, edited
+from test_workflow import STUDY, edited, without_ding
 
 
 def fails(project, *command, config="config/smoke.yaml"):
@@ -18,6 +18,16 @@ def fails(project, *command, config="config/smoke.yaml"):
     assert done.returncode != 0, text
     assert "Traceback" not in text
     return text
+
+
+@pytest.fixture
+def half_project(empty_project):
+    """A project with nothing run, and the smaller half of the smoke study: that of Mușat."""
+    edited(empty_project, without_ding)
+    return empty_project
+
+
+HALF = STUDY.part(STUDY.of_systems(["constant_attention", "particles"]))
 
 
 def half_written(project):
@@ -80,35 +90,35 @@ def test_a_read_only_results_folder(empty_project):
         assert "Read-only file system" in fails(empty_project)
 
 
-def test_a_full_results_folder(empty_project):
+def test_a_full_results_folder(half_project):
     """Blocks that fitted stay; the one that did not says why and leaves nothing."""
-    results = empty_project.folder / "results"
-    results.rename(empty_project.folder / "old")
+    results = half_project.folder / "results"
+    results.rename(half_project.folder / "old")
     with mounted(results, "size=400k"):
-        text = fails(empty_project)
+        text = fails(half_project)
         assert "No space left on device" in text
-        assert not half_written(empty_project)
+        assert not half_written(half_project)
         done = list(results.glob("smoke/logs/**/runs.parquet"))
         assert done
-        status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+        status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
         assert "failed: see results/smoke/job_logs" in status
 
 
-def test_a_failing_block_does_not_stop_the_others(empty_project):
+def test_a_failing_block_does_not_stop_the_others(half_project):
     """The folder of one point, with one block, is on a disk of its own, which is full."""
-    block = STUDY.experiment("decay_scan")[0].blocks[0]
-    folder = empty_project.folder / block.log("runs").parents[1]
+    block = HALF.experiment("decay_scan")[0].blocks[0]
+    folder = half_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
     with mounted(folder, "size=4k"):
-        text = fails(empty_project, "tables")
+        text = fails(half_project, "tables")
         assert f"error: {block.log('runs').parent}" in text
-        done = list(empty_project.folder.glob("results/smoke/logs/**/runs.parquet"))
-        assert len(done) == sum(1 for _ in STUDY.blocks) - 1
-    empty_project.snakemake("tables")
-    assert not [r for r in empty_project.would_run() if not r.startswith(("figure", "report"))]
+        done = list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))
+        assert len(done) == sum(1 for _ in HALF.blocks) - 1
+    half_project.snakemake("tables")
+    assert not [r for r in half_project.would_run() if not r.startswith(("figure", "report"))]
 
 
-def test_control_c_keeps_what_is_done(empty_project):
+def test_control_c_keeps_what_is_done(half_project):
     """Four long blocks and the short ones, six at once; ctrl-C when only the long ones are left."""
 
     def lengthen(study):
@@ -117,15 +127,15 @@ def test_control_c_keeps_what_is_done(empty_project):
             "curves": {"every": 100_000}, "signals": {"every": 100_000},
         }  # fmt: skip
 
-    edited(empty_project, lengthen)
-    short = sum(1 for block in STUDY.blocks if block.point.experiment != "weight_decay")
-    said = empty_project.folder / "said.txt"
+    edited(half_project, lengthen)
+    short = sum(1 for block in HALF.blocks if block.point.experiment != "weight_decay")
+    said = half_project.folder / "said.txt"
     with said.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
              "--cores", "6", "--configfile", "config/smoke.yaml"],
-            cwd=empty_project.folder,
-            env=os.environ | {"PYTHONPATH": str(empty_project.folder / "src")},
+            cwd=half_project.folder,
+            env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
@@ -142,31 +152,31 @@ def test_control_c_keeps_what_is_done(empty_project):
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     assert "Traceback" not in said.read_text()
-    assert not half_written(empty_project)
-    assert len(list(empty_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
+    assert not half_written(half_project)
+    assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
     # It goes on where it was, without being unlocked.
-    edited(empty_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
-    jobs = empty_project.would_run()
+    edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
+    jobs = half_project.would_run()
     assert jobs["constant_attention"] == 4
     assert "particles" not in jobs
 
 
-def test_two_runs_at_once(empty_project):
+def test_two_runs_at_once(half_project):
     first = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
          "--configfile", "config/smoke.yaml"],
-        cwd=empty_project.folder,
-        env=os.environ | {"PYTHONPATH": str(empty_project.folder / "src")},
+        cwd=half_project.folder,
+        env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         deadline = time.monotonic() + 180
-        while not list(empty_project.folder.glob("results/smoke/job_logs/**/*.log")):
+        while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        text = fails(empty_project)
+        text = fails(half_project)
         assert "cannot be locked" in text
         assert first.wait(timeout=120) == 0
     finally:
         first.kill()
-    assert "table_structures" not in empty_project.would_run()
+    assert "table_structures" not in half_project.would_run()
