@@ -109,7 +109,7 @@ def test_gradient_is_that_of_autograd():
     gradient = loop.views(every, {n: v.shape[1:] for n, v in state.items()})
     system.gradients(state, problem, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.scores(leaves, problem.train, "silu")
+    o = system.logits(leaves, problem.train, "silu")
     target = problem.train.target[:, 0]
     sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
     for name, leaf in leaves.items():

@@ -162,7 +162,7 @@ def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
         ([{"keep": {"strongest": 1, "of": "e"}}], "e would start from itself"),
         ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
-        ([{"shrink": {}}], "unknown key 'shrink'"),
+        ([{"shrink": {}}], "no 'shrink' (there are: scale"),
         ([{"freeze": {"what": 1}}], "interventions"),
     ],
 )
@@ -174,7 +174,7 @@ def test_bad_interventions_are_one_line(tmp_path, acts, message):
 
 
 def test_what_is_not_trained_cannot_be_frozen(tmp_path):
-    with pytest.raises(ConfigError, match="particles is not trained"):
+    with pytest.raises(ConfigError, match="freeze needs a trained system"):
         study(tmp_path, e=experiment("particles", interventions=[{"freeze": {}}]))
 
 

@@ -79,17 +79,6 @@ def test_runs_follow_those_that_they_start_from(project):
     assert "constant_attention" not in jobs
 
 
-def test_a_lost_base_is_made_again_before_what_starts_from_it(project):
-    """With the start's own log lost, too, the base comes first."""
-    for name in ("trajectory", "ablated_starts"):
-        block = next(b for b in STUDY.blocks if b.point.experiment == name)
-        shutil.rmtree((project.folder / block.log("signals")).parent)
-    project.snakemake("tables")
-    for name in ("trajectory", "ablated_starts"):
-        block = next(b for b in STUDY.blocks if b.point.experiment == name)
-        assert (project.folder / block.log("signals")).exists()
-
-
 def test_fewer_seeds_run_no_block(project):
     edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=10))
     jobs = project.would_run()

@@ -1,6 +1,7 @@
 """Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from circlet import config as configuration
@@ -90,12 +91,18 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     _check_log(where, settings)
     for intervention in settings["interventions"]:
         for name, arguments in intervention.items():
+            if name not in INTERVENTIONS:
+                known = ", ".join(INTERVENTIONS)
+                raise ConfigError(f"{where}.interventions: no {name!r} (there are: {known})")
             _check_intervention(f"{where}.interventions.{name}", name, arguments)
     named = [name for intervention in settings["interventions"] for name in intervention]
     if twice := {name for name in named if named.count(name) > 1}:
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and {"freeze": {}} in settings["interventions"]:
-        raise ConfigError(f"{where}.interventions: {settings['system']} is not trained, to freeze")
+        raise ConfigError(
+            f"{where}.interventions: freeze needs a trained system, {settings['system']} is "
+            "simulated"
+        )
 
 
 def _check_seeds(where: str, settings: dict[str, Any]) -> None:
@@ -205,26 +212,33 @@ def check_roles(study: "Study") -> None:
     """Whether every experiment of ``reproduce`` can be what its figure or table is made from."""
     roles = configuration.schema()["properties"]["reproduce"]["properties"]
     for role, name in study.reproduce.items():
-        where, needs = f"reproduce.{role}", roles[role]["x-needs"]
+        where = f"reproduce.{role}"
         if name not in study.config["experiments"]:
             raise ConfigError(f"{where}: there is no experiment {name!r}")
-        settings = study.config["experiments"][name]
-        if settings["system"] != needs["system"]:
-            raise ConfigError(f"{where}: needs an experiment with {needs['system']}, {name} is not")
-        allowed = set(needs["varies"])
-        if others := varied(settings) - allowed:
-            only = " and ".join(sorted(allowed)) or "nothing"
-            raise ConfigError(
-                f"{where}: needs an experiment that varies only {only}, {name} varies "
-                f"{', '.join(sorted(others))}"
-            )
-        acts = {act for intervention in settings["interventions"] for act in intervention}
-        if acts != set(needs.get("interventions", ())):
-            text = " and ".join(needs.get("interventions", ())) or "no"
-            raise ConfigError(f"{where}: needs an experiment with {text} intervention, {name} "
-                              "is not")  # fmt: skip
-        for point in study.experiment(name):
-            if "d" in needs and point.parameters["d"] != needs["d"]:
-                raise ConfigError(
-                    f"{where}: needs an experiment with d = {needs['d']}, {name} is not"
-                )
+        for wanted, has in _unmet(study, name, roles[role]["x-needs"]):
+            raise ConfigError(f"{where}: needs an experiment {wanted}, {name} {has}")
+
+
+def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a role needs and an experiment has not, as (needed, what it has instead)."""
+    settings, point = study.config["experiments"][name], study.experiment(name)[0]
+    if settings["system"] != needs["system"]:
+        yield f"with {needs['system']}", "is not"
+        return
+    allowed = set(needs["varies"])
+    if others := varied(settings) - allowed:
+        only = " and ".join(sorted(allowed)) or "nothing"
+        yield f"that varies only {only}", f"varies {', '.join(sorted(others))}"
+    acts = {act for intervention in settings["interventions"] for act in intervention}
+    if acts != set(needs.get("interventions", ())):
+        wanted = " and ".join(needs.get("interventions", ())) or "no intervention"
+        yield f"with {wanted}", f"has {' and '.join(sorted(acts)) or 'none'}"
+    if "argument" in needs and f"keep_{needs['argument']}" not in point.keys:
+        yield f"that keeps {needs['argument']} frequencies", "does not"
+    if point.base and point.base.experiment != study.reproduce.get("trajectory"):
+        yield "that starts from `reproduce.trajectory`", f"starts from {point.base.experiment}"
+    for kind in needs.get("logs", ()):
+        if settings["log"][kind] is None:
+            yield f"that logs {kind}", "does not"
+    if any("d" in needs and p.parameters["d"] != needs["d"] for p in study.experiment(name)):
+        yield f"with d = {needs['d']}", "is not"

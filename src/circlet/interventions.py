@@ -159,4 +159,6 @@ def apply(
                 return np.full_like(embedding, np.nan)
             order = np.argsort(-base, kind="stable")
             return keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
-    return embedding
+        case "freeze":
+            return embedding  # the training loop leaves it alone
+    raise NotImplementedError(name)

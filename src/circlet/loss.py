@@ -1,6 +1,6 @@
 """Cross-entropy without cancellation: the loss of every trained system, and its gradient.
 
-With o_j the scores and y the right class, softmax_y - 1 cancels once the network is nearly certain:
+With o_j the logits and y the right class, softmax_y - 1 cancels once the network is nearly certain:
 in float32 it is noise below 1e-7, which Adam then scales up to full steps. Minus the sum of the
 other probabilities is the same number and exact. Likewise for the loss, log(1 + sum_(j != y)
 exp(o_j - o_y)) is the same as logsumexp(o) - o_y, without the difference of large numbers.
@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 
-def residual(scores: Tensor, target: Tensor, dim: int) -> Tensor:
-    """Gradient of the cross-entropy of every example by its scores: softmax - onehot, exactly.
+def residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
+    """Gradient of the cross-entropy of every example by its logits: softmax - onehot, exactly.
 
     Parameters
     ----------
-    scores
-        Class scores, the classes along ``dim``.
+    logits
+        The classes along ``dim``.
     target
         Right classes, of the same shape but for a length of 1 along ``dim``.
     dim
@@ -25,27 +25,27 @@ def residual(scores: Tensor, target: Tensor, dim: int) -> Tensor:
     Returns
     -------
     Tensor
-        Shape of ``scores``. It sums to zero along ``dim``.
+        Shape of ``logits``. It sums to zero along ``dim``.
     """
-    result = torch.softmax(scores, dim).scatter_(dim, target, 0.0)
+    result = torch.softmax(logits, dim).scatter_(dim, target, 0.0)
     return result.scatter_(dim, target, -result.sum(dim, keepdim=True))
 
 
-def cancelling_residual(scores: Tensor, target: Tensor, dim: int) -> Tensor:
+def cancelling_residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     """The same with softmax_y - 1, as PyTorch's cross_entropy has it: to see what it does."""
-    result = torch.softmax(scores, dim)
+    result = torch.softmax(logits, dim)
     return result.scatter_add_(dim, target, result.new_full((), -1.0).expand(target.shape))
 
 
-def curves(scores: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
     Parameters
     ----------
-    scores, target, dim
+    logits, target, dim
         As of ``residual``; the first dimension is the run.
     """
-    above = (scores - scores.gather(dim, target)).scatter_(dim, target, -torch.inf)
+    above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
     loss = torch.nn.functional.softplus(above.logsumexp(dim))
-    right = scores.argmax(dim, keepdim=True) == target
-    return loss.mean(1), right.flatten(1).to(scores.dtype).mean(1)
+    right = logits.argmax(dim, keepdim=True) == target
+    return loss.mean(1), right.flatten(1).to(logits.dtype).mean(1)

@@ -128,7 +128,8 @@ class Study:
         if experiment in known:
             return
         every = self.config["bases"] | self.config["experiments"]
-        where = f"experiments.{experiment}"
+        group = "bases" if experiment in self.config["bases"] else "experiments"
+        where = f"{group}.{experiment}"
         settings = every[experiment]
         for base in checks.bases(settings):
             if base not in every:

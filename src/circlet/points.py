@@ -199,6 +199,11 @@ class Point:
             for first in range(seeds["first"], seeds["first"] + seeds["count"], size)
         ]
 
+    @property
+    def count(self) -> int:
+        """Number of its runs."""
+        return self.settings["seeds"]["count"]
+
     def seeds(self, seed: int) -> Seeds:
         """The three seeds of the run with a given seed."""
         return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))

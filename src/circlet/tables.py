@@ -187,12 +187,10 @@ TABLES: dict[str, list[pa.Field]] = {
         *_COUNTS,
     ],
     "losses": [
-        column("role", pa.string(), "entry of `reproduce`"),
         *SEEDS,
         STEP,
         column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
         column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
-        column("dtype", pa.string(), "float32 or float64"),
     ],
     "frozen_losses": [
         _EXPERIMENT,
@@ -271,7 +269,6 @@ TABLES: dict[str, list[pa.Field]] = {
         column("least_squares", pa.float64(), "rollout of the least-squares fit"),
         column("lasso", pa.float64(), "rollout of the Lasso fit"),
         column("analytic", pa.float64(), "analytic solution with the Lasso's coefficients"),
-        column("quadratic", pa.float64(), "rollout of the quadratic fit"),
     ],
     "ode_summary": [
         _EXPERIMENT,
@@ -303,7 +300,7 @@ TABLES: dict[str, list[pa.Field]] = {
     ],
     "precision": [
         *SEEDS,
-        column("arithmetic", pa.string(), "float64, float32 exact or float32 cancelling"),
+        column("arithmetic", pa.string(), "dtype and residual, as float32 exact"),
         column("n_circles", pa.int32(), "rule A"),
         column("lost", pa.int32(), "circles of the float64 run of the same seed that died"),
         column("gained", pa.int32(), "circles that the float64 run has not"),

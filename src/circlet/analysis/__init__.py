@@ -1,7 +1,7 @@
 """East wing: logs and tables in, tables out. One module per table, of the table's name.
 
 A table's module declares its inputs (see ``circlet.products``) and defines ``table(study)``, which
-returns a frame with the columns that ``circlet.schema`` declares for it.
+returns a frame with the columns that ``circlet.tables`` declares for it.
 """
 
 import importlib

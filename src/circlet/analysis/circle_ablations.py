@@ -56,8 +56,8 @@ def table(study: Study) -> pd.DataFrame:
             for kept in choices(strongest):
                 reduced = interventions.keep(whole, kept) if kept else whole
                 network["embedding"] = torch.as_tensor(reduced)[None]
-                scores = embedding_mlp.scores(network, every, activation)
-                value, _ = loss.curves(scores, every.target, 1)
+                logits = embedding_mlp.logits(network, every, activation)
+                value, _ = loss.curves(logits, every.target, 1)
                 frames.append(
                     {"run_id": run_id, "step": step, "n_kept": len(kept), "kept": kept,
                      "loss": value.item()}

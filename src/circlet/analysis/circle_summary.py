@@ -38,7 +38,7 @@ def table(study: Study) -> pd.DataFrame:
             | {
                 "n_frequencies": (point.parameters["p"] - 1) // 2,
                 "n_runs": len(runs),
-                "n_planned": point.settings["seeds"]["count"],
+                "n_planned": point.count,
             }
         )
     return pd.DataFrame(rows)

@@ -29,7 +29,7 @@ def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
 def table(study: Study) -> pd.DataFrame:
     """A row per ratio."""
     experiment = study.reproduce["construction"]
-    count = study.points[0].settings["seeds"]["count"]
+    count = study.points[0].count
     rows = []
     for ratio, runs in outcomes(io.read_table(study, "survival", "construction")).groupby("ratio"):
         row = {"experiment": experiment, "ratio": ratio}

@@ -90,9 +90,9 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     if signal <= 0:
         return Estimate(n=raw.n)
     scale = math.sqrt(total / (signal + (noise * n.mean()) / trials))
-    scaled = [scale * value for value in raw[:3]]
+    corrected = [scale * value for value in raw[:3]]
     # Few runs may leave more noise than there is; such an r cannot be told.
-    return Estimate(*scaled, raw.n) if scaled[2] < 1 else Estimate(n=raw.n)
+    return Estimate(*corrected, raw.n) if corrected[2] < 1 else Estimate(n=raw.n)
 
 
 def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
@@ -310,7 +310,7 @@ def table(study: Study) -> pd.DataFrame:
             n_runs = frame["run_id"].nunique()
         else:
             n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
-        n_planned = sum(point.settings["seeds"]["count"] for point in points)
+        n_planned = sum(point.count for point in points)
         counts = {"n_runs": n_runs, "n_planned": n_planned}
         rows.append({"claim": claim, **found.columns("effect"), **counts})
     return pd.DataFrame(rows)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from circlet import io
 from circlet.analysis import gather
-from circlet.analysis.survival_classifiers import grouped_auc
+from circlet.analysis.classifiers import grouped_auc
 from circlet.plan import Study
 from circlet.points import Point, schedule_steps
 
@@ -100,11 +100,12 @@ def table(study: Study) -> pd.DataFrame:
                         "weight_decay": decay,
                         "step": step,
                         "auc": auc.value,
-                        "low": max(auc.low, 0.0),
-                        "high": min(auc.high, 1.0),
+                        # Where all embeddings have the same AUC, as 1, the ends are the mean.
+                        "low": auc.value if np.isnan(auc.low) else max(auc.low, 0.0),
+                        "high": auc.value if np.isnan(auc.high) else min(auc.high, 1.0),
                         "n_embeddings": auc.n,
                         "n_runs": wide.index.get_level_values("run_id").nunique(),
-                        "n_planned": sum(p.settings["seeds"]["count"] for p in points),
+                        "n_planned": sum(p.count for p in points),
                     }
                 )
     return pd.DataFrame(rows)

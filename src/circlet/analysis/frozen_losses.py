@@ -15,7 +15,7 @@ STEPS = (500, 1000, 5000, 10_000)  # of the figure; those that a study has
 def table(study: Study) -> pd.DataFrame:
     """A row per dimension and step."""
     losses = io.read_table(study, "losses", "frozen")
-    counts = {point.parameters["d"]: point.settings["seeds"]["count"] for point in study.points}
+    counts = {point.parameters["d"]: point.count for point in study.points}
     rows = [
         {
             "experiment": study.reproduce["frozen"],

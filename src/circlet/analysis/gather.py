@@ -1,6 +1,6 @@
 """Logs of many blocks as one frame, with the keys of the runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -101,8 +101,3 @@ def keyed(frames: list[pd.DataFrame], study: Study, columns: list[str]) -> pd.Da
     keys = pd.concat([_keys(block, study) for block in study.blocks]).set_index("run_id")
     lacking = [name for name in [*key_columns(study), *columns] if name not in frame]
     return frame.join(keys[lacking], on="run_id")[key_columns(study) + columns]
-
-
-def runs_of(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each run, in order."""
-    return iter(frame.groupby("run_id", sort=False))

@@ -21,7 +21,7 @@ def table(study: Study) -> pd.DataFrame:
     """A row per step and bin of the gradient that is not empty."""
     survival = io.read_table(study, "survival", "initial_gradients")
     rule, column = spectrum.rule(study.points[0].steps)
-    n_planned = sum(point.settings["seeds"]["count"] for point in study.points)
+    n_planned = sum(point.count for point in study.points)
     rows = []
     early = np.stack(survival["early_gradients"]) if len(survival) else np.empty((0, 0))
     alive = survival[column].to_numpy(bool)

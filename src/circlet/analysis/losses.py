@@ -12,16 +12,10 @@ TABLES = ()
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per role, run and logged step."""
+    """A row per run and logged step."""
     columns = tables.names("losses")
     frames = []
-    for role, experiment in study.reproduce.items():
-        for point in study.experiment(experiment):
-            for block in point.blocks:
-                frame = gather.finished(block, "curves", study)
-                frames.append(
-                    frame[["run_id", "step", "train_loss", "test_loss"]].assign(
-                        role=role, dtype=point.settings["dtype"]
-                    )
-                )
+    for block in study.blocks:
+        frame = gather.finished(block, "curves", study)
+        frames.append(frame[["run_id", "step", "train_loss", "test_loss"]])
     return gather.keyed(frames, study, columns)

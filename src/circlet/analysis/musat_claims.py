@@ -96,7 +96,7 @@ def table(study: Study) -> pd.DataFrame:
 
     def planned(role: str, by: str, values: tuple[float, ...]) -> int:
         points = study.experiment(study.reproduce[role])
-        return sum(p.settings["seeds"]["count"] for p in points if p.parameters[by] in values)
+        return sum(p.count for p in points if p.parameters[by] in values)
 
     rows: list[dict] = []
 

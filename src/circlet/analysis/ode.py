@@ -15,6 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
+from circlet.analysis import gather
+from circlet.plan import Study
+from circlet.points import Point
+
 STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
 ALPHA = 0.01  # of the paper's Lasso
 METHODS = ("least_squares", "lasso", "quadratic")
@@ -155,3 +159,25 @@ def error(found: np.ndarray, x: np.ndarray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         value = np.sqrt(((found - x)[1:] ** 2).mean())
     return float(value) if np.isfinite(value) else np.inf
+
+
+def signals(point: Point, study: Study) -> dict[str, np.ndarray]:
+    """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
+    found = {}
+    for block in point.blocks:
+        log = gather.finished(block, "signals", study, range(STEPS + 1))
+        found |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
+    return found
+
+
+def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
+    """What both tables of fits say of a law fitted to x (steps + 1, frequencies)."""
+    heldout = [r2(law, other) for other in others]
+    return {
+        "r2": r2(law, x),
+        "r2_heldout": float(np.median(heldout)) if heldout else np.nan,
+        "rollout_error": error(rollout(law, x[0], len(x) - 1), x),
+        "mean_signal": float(x.mean()),
+        "nonzero": law.nonzero,
+        "converged": law.converged,
+    }

@@ -5,7 +5,6 @@ import pandas as pd
 
 from circlet import tables
 from circlet.analysis import gather, ode
-from circlet.analysis.ode_fits import signals
 from circlet.plan import Study
 
 ROLES = ("trajectory",)
@@ -18,7 +17,7 @@ def table(study: Study) -> pd.DataFrame:
     columns = tables.names("ode_coefficients")
     frames = []
     for point in study.points:
-        for run_id, x in signals(point, study).items():
+        for run_id, x in ode.signals(point, study).items():
             for method in ("least_squares", "lasso") if ode.enough(x) else ():
                 law = ode.fit(x, method)
                 every = np.column_stack([law.intercept, law.coefficients])

@@ -12,33 +12,10 @@ import pandas as pd
 from circlet import tables
 from circlet.analysis import gather, ode
 from circlet.plan import Study
-from circlet.points import Point
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 LOGS = ("runs", "signals")
 TABLES = ()
-
-
-def signals(point: Point, study: Study) -> dict[str, np.ndarray]:
-    """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
-    found = {}
-    for block in point.blocks:
-        log = gather.finished(block, "signals", study, range(ode.STEPS + 1))
-        found |= {run_id: ode.dense(rows) for run_id, rows in gather.runs_of(log)}
-    return found
-
-
-def measures(law: ode.Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
-    """What both tables of fits say of a law fitted to x (steps + 1, frequencies)."""
-    heldout = [ode.r2(law, other) for other in others]
-    return {
-        "r2": ode.r2(law, x),
-        "r2_heldout": float(np.median(heldout)) if heldout else np.nan,
-        "rollout_error": ode.error(ode.rollout(law, x[0], len(x) - 1), x),
-        "mean_signal": float(x.mean()),
-        "nonzero": law.nonzero,
-        "converged": law.converged,
-    }
 
 
 def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
@@ -57,7 +34,7 @@ def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
             law = ode.fit(x, method)
             yield (
                 row
-                | measures(law, x, others)
+                | ode.measures(law, x, others)
                 | {
                     "status": "fitted",
                     "analytic_error": ode.error(ode.analytic(law, x[0], len(x) - 1), x)
@@ -72,7 +49,7 @@ def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
 def table(study: Study) -> pd.DataFrame:
     """A row per finished run and method."""
     columns = tables.names("ode_fits")
-    rows = [row for point in study.points for row in _rows(signals(point, study))]
+    rows = [row for point in study.points for row in _rows(ode.signals(point, study))]
     frame = pd.DataFrame(rows).reindex(
         columns=["run_id", *(name for name in columns if name not in gather.SEEDS)]
     )

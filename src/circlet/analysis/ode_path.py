@@ -5,7 +5,6 @@ import pandas as pd
 
 from circlet import tables
 from circlet.analysis import gather, ode
-from circlet.analysis.ode_fits import measures, signals
 from circlet.plan import Study
 
 ROLES = ("trajectory",)
@@ -20,10 +19,10 @@ def table(study: Study) -> pd.DataFrame:
     columns = tables.names("ode_path")
     rows = []
     for point in study.points:
-        runs = signals(point, study)
+        runs = ode.signals(point, study)
         for run_id, x in runs.items():
             others = [other for name, other in runs.items() if name != run_id]
             for alpha in ALPHAS if ode.enough(x) else ():
                 law = ode.fit(x, "lasso", float(alpha))
-                rows.append({"run_id": run_id, "alpha": alpha} | measures(law, x, others))
+                rows.append({"run_id": run_id, "alpha": alpha} | ode.measures(law, x, others))
     return gather.keyed([pd.DataFrame(rows)] if rows else [], study, columns)

@@ -18,7 +18,7 @@ def table(study: Study) -> pd.DataFrame:
     for experiment in study.config["experiments"]:
         fits = fitted[fitted["experiment"] == experiment]
         for point in study.experiment(experiment):
-            d, count = point.parameters["d"], point.settings["seeds"]["count"]
+            d, count = point.parameters["d"], point.count
             for method in ode.METHODS:
                 runs = fits[(fits["d"] == d) & (fits["method"] == method)]
                 relative = runs["rollout_error"] / runs["mean_signal"]

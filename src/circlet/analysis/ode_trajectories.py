@@ -5,7 +5,6 @@ import pandas as pd
 
 from circlet import io, tables
 from circlet.analysis import gather, ode
-from circlet.analysis.ode_fits import signals
 from circlet.plan import Study
 
 ROLES = ("trajectory",)
@@ -22,10 +21,10 @@ def table(study: Study) -> pd.DataFrame:
     alive = survival.set_index(["run_id", "frequency"])["survived"]
     frames = []
     for point in study.points:
-        for run_id, x in signals(point, study).items():
+        for run_id, x in ode.signals(point, study).items():
             if not ode.enough(x):
                 continue
-            laws = {method: ode.fit(x, method) for method in ode.METHODS}
+            laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}
             lines = {m: ode.rollout(law, x[0], len(x) - 1) for m, law in laws.items()}
             lines |= {"signal": x, "analytic": ode.analytic(laws["lasso"], x[0], len(x) - 1)}
             step, frequency = np.indices(x[::EVERY].shape)

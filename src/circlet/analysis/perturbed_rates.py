@@ -13,7 +13,7 @@ TABLES = ("survival",)
 def table(study: Study) -> pd.DataFrame:
     """A row per embedding and factor."""
     survival = io.read_table(study, "survival", "perturbation")
-    count = study.points[0].settings["seeds"]["count"]
+    count = study.points[0].count
     rows = []
     keys = ["embedding_seed", "scale_factor", "scale_frequency"]
     for (seed, factor, k), runs in survival.groupby(keys):

@@ -12,9 +12,7 @@ TABLES = ("survival", "losses", "runs")
 
 def arithmetic(run: pd.Series) -> str:
     """Name of a run's arithmetic, from its dtype and residual."""
-    if run["dtype"] == "float64":
-        return "float64" if run["residual"] == "exact" else "float64 cancelling"
-    return f"float32 {run['residual']}"
+    return f"{run['dtype']} {run['residual']}"
 
 
 def table(study: Study) -> pd.DataFrame:
@@ -28,10 +26,11 @@ def table(study: Study) -> pd.DataFrame:
     runs = io.read_table(study, "runs", "precision").set_index("run_id")
     runs = runs.loc[[run_id for run_id in runs.index if run_id in alive]]
     runs["arithmetic"] = runs.apply(arithmetic, axis=1) if len(runs) else []
-    seed = runs.index.str.rsplit("/", n=1).str[1]
-    exact = runs["arithmetic"] == "float64"
+    seeds = survival.groupby("run_id")["seed"].first()
+    seed = [seeds[run_id] for run_id in runs.index]
+    exact = runs["arithmetic"] == "float64 exact"
     reference = {s: alive[r] for r, s, e in zip(runs.index, seed, exact, strict=True) if e}
-    losses = io.read_table(study, "losses").query("role == 'precision'")
+    losses = io.read_table(study, "losses", "precision")
     late = losses[losses["step"] >= losses["step"].max() * 2 / 3]
     spikes = late.groupby("run_id")["train_loss"].max()
     rows = []

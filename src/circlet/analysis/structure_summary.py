@@ -26,7 +26,7 @@ def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.Dat
 
     All seeds and, where there are more, the first as many as the paper has.
     """
-    first, n = point.settings["seeds"]["first"], point.settings["seeds"]["count"]
+    first, n = point.settings["seeds"]["first"], point.count
     if n > PUBLISHED_SEEDS:
         few = runs[runs["seed"] < first + PUBLISHED_SEEDS]
         yield f"first_{PUBLISHED_SEEDS}", PUBLISHED_SEEDS, few

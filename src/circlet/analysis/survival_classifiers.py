@@ -9,14 +9,14 @@ the embeddings.
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GroupKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from circlet import io
 from circlet.analysis import spectrum, stats
+from circlet.analysis.classifiers import grouped_auc
 from circlet.analysis.stats import Estimate
 from circlet.plan import Study
 
@@ -30,7 +30,7 @@ FEATURES = {
     "circularity": ["circularity"],
     "signal_circularity": ["initial_signal", "circularity"],
 }
-FOLDS = 10
+FEWEST = 10  # rows to fit
 
 
 def machine():
@@ -54,40 +54,6 @@ def split_accuracy(x: np.ndarray, alive: np.ndarray) -> tuple[Estimate, Estimate
     return (*(Estimate(*(100 * value for value in s[:3]), s.n) for s in shares), gain)
 
 
-def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make=machine) -> Estimate:
-    """ROC AUC within each group, scored by a machine that has not seen the group.
-
-    Parameters
-    ----------
-    x
-        Features, shape (rows, features).
-    alive
-        Truth, shape (rows,), bool.
-    groups
-        Embedding of each row, shape (rows,).
-    make
-        Makes the unfitted classifier.
-
-    Returns
-    -------
-    Estimate
-        Mean over groups with Student's interval; groups in which all or none survive have no AUC.
-    """
-    folds = min(FOLDS, len(np.unique(groups)))
-    if folds < 2:
-        return Estimate()
-    found = []
-    for fitted, tested in GroupKFold(folds).split(x, alive, groups):
-        if len(np.unique(alive[fitted])) < 2:
-            continue
-        score = make().fit(x[fitted], alive[fitted]).decision_function(x[tested])
-        for group in np.unique(groups[tested]):
-            here = groups[tested] == group
-            if 0 < alive[tested][here].sum() < here.sum():
-                found.append(roc_auc_score(alive[tested][here], score[here]))
-    return stats.mean(np.array(found))
-
-
 def table(study: Study) -> pd.DataFrame:
     """A row per experiment and set of features."""
     rows = []
@@ -97,12 +63,12 @@ def table(study: Study) -> pd.DataFrame:
         rule, column = spectrum.rule(points[0].steps)
         survival = every[every["experiment"] == experiment]
         alive = survival[column].to_numpy(bool)
-        if len(alive) < FOLDS:
+        if len(alive) < FEWEST:
             continue
         for features, columns in FEATURES.items():
             x = survival[columns].to_numpy(float)
             accuracy, majority, gain = split_accuracy(x, alive)
-            auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy())
+            auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy(), machine)
             rows.append(
                 {
                     "experiment": experiment,
@@ -114,7 +80,7 @@ def table(study: Study) -> pd.DataFrame:
                     **auc.columns("auc"),
                     "n_embeddings": survival["embedding_seed"].nunique(),
                     "n_runs": survival["run_id"].nunique(),
-                    "n_planned": sum(p.settings["seeds"]["count"] for p in points),
+                    "n_planned": sum(p.count for p in points),
                 }
             )
     return pd.DataFrame(rows)

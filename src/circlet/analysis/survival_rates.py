@@ -17,7 +17,7 @@ def table(study: Study) -> pd.DataFrame:
     """A row per embedding and frequency."""
     survival = io.read_table(study, "survival", "initial_signals")
     planned = {
-        point.fixed_seeds["embedding"]: point.settings["seeds"]["count"]
+        point.fixed_seeds["embedding"]: point.count
         for point in study.points
         if "embedding" in point.fixed_seeds
     }

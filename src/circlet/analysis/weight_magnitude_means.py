@@ -25,7 +25,7 @@ def table(study: Study) -> pd.DataFrame:
                     **stats.mean(runs["mean_abs_weight"].to_numpy()).columns("mean_abs_weight"),
                     **stats.mean(runs["mean_abs_bias"].to_numpy()).columns("mean_abs_bias"),
                     "n_runs": len(runs),
-                    "n_planned": point.settings["seeds"]["count"],
+                    "n_planned": point.count,
                 }
             )
     return pd.DataFrame(rows).sort_values(["layer", "weight_decay"])

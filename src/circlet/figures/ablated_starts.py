@@ -15,20 +15,20 @@ COLOURS = {1: style.ORANGE, 2: style.GREEN}
 
 def draw(study: Study) -> Figure:
     """Test loss, log-log: from all frequencies, from the strongest, from random ones."""
-    losses = io.read_table(study, "losses")
+    losses = {role: io.read_table(study, "losses", role) for role in study.reproduce}
     counts = io.read_table(study, "circle_counts").set_index("run_id")
     columns = {"ablated_starts": "keep_strongest", "random_starts": "keep_random"}
     shown = {role: name for role, name in columns.items() if role in study.reproduce}
-    if losses.empty or not shown:
+    if any(losses[role].empty for role in shown):
         return panels.nothing("no run from an ablated embedding")
     # One base run; with it its ablated starts, which have its seed.
-    seed = min(losses.loc[losses["role"] == role, "seed"].min() for role in shown)
+    seed = min(losses[role]["seed"].min() for role in shown)
     figure = Figure(figsize=(4.3 * len(shown), 3.3))
     grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
-        base = losses[(losses["role"] == "trajectory") & (losses["seed"] == seed)]
+        base = losses["trajectory"].query("seed == @seed")
         panels.loss_line(axes, base, counts, style.BLUE, "all frequencies")
-        here = losses[(losses["role"] == role) & (losses["seed"] == seed)]
+        here = losses[role].query("seed == @seed")
         for n, line in here.groupby(column):
             which = "strongest final" if role == "ablated_starts" else "random"
             panels.loss_line(axes, line, counts, COLOURS.get(n, style.GREY), f"{n} {which}")

@@ -1,4 +1,4 @@
-"""Panels that several figures share: an embedding, a classifier, a grid of small pictures."""
+"""Panels that several figures share: an embedding, a classifier, lines of circles and fits."""
 
 import numpy as np
 import pandas as pd
@@ -175,13 +175,10 @@ def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | No
     )
 
 
-def circles_against(
-    axes: Axes, summary: pd.DataFrame, by: str, label: str, title: str = ""
-) -> None:
+def circles_against(axes: Axes, summary: pd.DataFrame, by: str, label: str) -> None:
     """Mean number of circles with its interval against one parameter."""
     band(axes, summary, by, "circles", style.BLUE)
-    lead = f"{title}, " if title else ""
-    axes.set_title(f"{lead}{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
+    axes.set_title(f"{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
     axes.set(xlabel=label, ylabel="number of circles", ylim=(0, None))
 
 

@@ -10,16 +10,17 @@ ROLES = ("precision",)
 TABLES = ("precision", "losses")
 
 COLOURS = {
-    "float64": style.BLUE,
+    "float64 exact": style.BLUE,
     "float32 exact": style.GREEN,
     "float32 cancelling": style.ORANGE,
+    "float64 cancelling": style.GREY,
 }
 
 
 def draw(study: Study) -> Figure:
     """Left: train loss of every run; right: circles of every seed in each arithmetic."""
     runs = io.read_table(study, "precision")
-    losses = io.read_table(study, "losses", "precision").query("role == 'precision'")
+    losses = io.read_table(study, "losses", "precision")
     if runs.empty:
         return panels.nothing("no finished run to draw")
     figure = Figure(figsize=(9, 3.5))

@@ -79,7 +79,7 @@ def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> lis
                 "system": settings["system"],
                 "planned": sum(b.count for p in study.experiment(name) for b in p.blocks),
                 "finished": int((here["status"] == "finished").sum()),
-                "diverged": int((here["status"] != "finished").sum()),
+                "unfinished": int((here["status"] != "finished").sum()),
                 "seconds": float(here["seconds"].sum()),
                 "device": ", ".join(sorted(here["device"].unique())),
                 "points": points.to_dict("records"),

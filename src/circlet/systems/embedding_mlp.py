@@ -1,6 +1,6 @@
 """Embedding and two-layer network on ordered pairs (Ding et al., section 2 and appendix E).
 
-    [E_a, E_b] -> linear -> act -> linear -> act -> linear -> scores of c,   target (a + b) mod p
+    [E_a, E_b] -> linear -> act -> linear -> act -> linear -> logits of c,   target (a + b) mod p
 
 over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
 E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: left and right half of its
@@ -151,7 +151,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Problem:
-    """Train and test pairs of all runs of a block, and the network's form."""
+    """Train and test pairs of all runs of a block, the activation and the form of the gradient."""
 
     train: Pairs
     test: Pairs
@@ -217,8 +217,8 @@ def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
     return torch.ops.aten.threshold_backward(gradient, z, 0)
 
 
-def scores(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
-    """Class scores of every pair, (runs, p, pairs)."""
+def logits(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
+    """Logits of every pair, (runs, p, pairs)."""
     h = _activate(_hidden1(weights, chosen), activation)
     h = torch.baddbmm(weights["hidden2.bias"], weights["hidden2.weight"], h.mT)
     h = _activate(h, activation)
@@ -234,8 +234,8 @@ def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tenso
     h2 = _activate(z2, act)
     o = torch.baddbmm(weights["output.bias"], weights["output.weight"], h2)
 
-    by_scores = loss.residual if problem.residual == "exact" else loss.cancelling_residual
-    back = by_scores(o, chosen.target, 1).div_(chosen.target.shape[2])
+    by_logits = loss.residual if problem.residual == "exact" else loss.cancelling_residual
+    back = by_logits(o, chosen.target, 1).div_(chosen.target.shape[2])
     out["output.weight"].copy_(back @ h2.mT)
     out["output.bias"].copy_(back.sum(2, keepdim=True))
     back = _back(weights["output.weight"].mT @ back, z2, act)
@@ -262,6 +262,6 @@ def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
     measured = {}
     for part in ("train", "test"):
         chosen: Pairs = getattr(problem, part)
-        values = loss.curves(scores(weights, chosen, problem.activation), chosen.target, 1)
+        values = loss.curves(logits(weights, chosen, problem.activation), chosen.target, 1)
         measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
     return measured
