@@ -63,7 +63,7 @@ def commit() -> str | None:
 
 def provenance() -> dict[str, Any]:
     """What a footer says of the code and the machine: commit, versions, interpreter."""
-    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow")
+    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow", "scikit-learn")
     return {
         "commit": commit(),
         "versions": {name: version(name) for name in packages},
