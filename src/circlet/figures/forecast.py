@@ -9,7 +9,7 @@ from circlet.figures import panels, style
 from circlet.plan import Study
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
-TABLES = ("forecast", "forecast_milestones")
+TABLES = ("forecast",)
 
 TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by weight decay"}
 
@@ -24,7 +24,9 @@ def draw(study: Study) -> Figure:
         return panels.nothing("fewer than five embeddings, or none or all of their circles survive")
     figure = Figure(figsize=(4.3 * len(shown), 3.3))
     for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-        here = curves[role].rename(columns={"low": "auc_low", "high": "auc_high"})
+        here = curves[role].rename(
+            columns={"low": "auc_low", "high": "auc_high", "n_embeddings": "auc_n"}
+        )
         decays = sorted(here["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):
@@ -39,7 +41,7 @@ def draw(study: Study) -> Figure:
                  ylabel="AUC, embeddings held out")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        n_embeddings, n_runs = here["n_embeddings"].min(), here["n_runs"].min()
+        n_embeddings, n_runs = here["auc_n"].min(), here["n_runs"].min()
         axes.set_title(f"{TITLES[role]}: {n_embeddings} embeddings, {n_runs} runs", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure

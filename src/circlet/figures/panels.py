@@ -167,12 +167,17 @@ def structure_label(row: pd.Series) -> str:
 
 
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
-    """A line of estimates with dots and the band of their 95 % intervals."""
+    """A line of estimates with dots and the band of their 95 % intervals.
+
+    Two runs have an interval, too, but so wide that a band would only hide the dots.
+    """
     rows = rows.sort_values(x)
+    told = rows[f"{y}_n"] > 2
     axes.plot(rows[x], rows[y], color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
     axes.fill_between(
-        rows[x], rows[f"{y}_low"], rows[f"{y}_high"], color=colour, alpha=0.2, linewidth=0
-    )
+        rows[x], rows[f"{y}_low"], rows[f"{y}_high"], where=told, color=colour, alpha=0.2,
+        linewidth=0,
+    )  # fmt: skip
 
 
 def circles_against(axes: Axes, summary: pd.DataFrame, by: str, label: str) -> None:

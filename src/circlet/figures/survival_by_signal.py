@@ -51,7 +51,7 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     for name, colour in colours.items():
         label = "any other" if name == "revived" else name
         panels.band(axes, rates, "ratio", name, colour, label=label)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="center right")
     axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio",
                    fontsize=8)  # fmt: skip
     axes.set(xlabel="ratio r of the signals", ylabel="survival rate", ylim=(-0.04, 1.04))
