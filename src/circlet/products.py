@@ -68,7 +68,9 @@ def _experiments(declared: dict, study: Study) -> list[str]:
     """Names of the experiments that a product is about; none if the study lacks what it needs."""
     if "ROLES" in declared or "OPTIONAL_ROLES" in declared:
         roles = _roles(declared, study)
-        complete = set(declared.get("ROLES", ())) <= set(roles)
+        needed = set(declared.get("ROLES", ()))
+        has_optional = "OPTIONAL_ROLES" not in declared or bool(set(roles) - needed)
+        complete = needed <= set(roles) and has_optional
         return [study.reproduce[role] for role in roles] if complete else []
     return study.of_systems(declared.get("SYSTEMS", study.systems))
 

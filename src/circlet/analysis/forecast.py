@@ -24,7 +24,7 @@ LOGS = ("runs", "signals")
 TABLES = ("survival",)
 
 PER_DECADE = 6
-FEWEST_EMBEDDINGS = 5
+FEWEST_EMBEDDINGS = 3
 
 
 def regression():
@@ -65,7 +65,7 @@ def grid(points: list[Point]) -> list[int]:
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per experiment, weight decay and step that can be scored on at least five embeddings.
+    """A row per experiment, weight decay and step that can be scored on at least three embeddings.
 
     An embedding of which all circles survive, or none, has no score.
     """

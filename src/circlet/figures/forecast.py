@@ -21,7 +21,7 @@ def draw(study: Study) -> Figure:
     }
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
-        return panels.nothing("fewer than five embeddings, or none or all of their circles survive")
+        return panels.nothing("fewer than three embeddings of which some circles survive")
     figure = Figure(figsize=(4.3 * len(shown), 3.3))
     for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         here = curves[role].rename(
