@@ -76,6 +76,11 @@ def test_counts_are_shown_per_published_runs():
     assert found["difference"] == pytest.approx(-7)
 
 
+def test_every_paper_has_a_title():
+    papers = pd.read_csv(source.PACKAGE / "data/papers.csv")
+    assert set(PUBLISHED["paper"]) == set(papers["paper"])
+
+
 def test_published_cells_are_complete():
     cells = PUBLISHED[PUBLISHED["source"].isin(["Table 1", "Table 2"])]
     assert len(cells) == 4 * 6 + 3 * 3
