@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from circlet import io
-from circlet.analysis import stats
+from circlet.analysis import gather, stats
 from circlet.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
@@ -25,12 +25,8 @@ MEANS = {
 def table(study: Study) -> pd.DataFrame:
     """A row per point; means with Student's t interval."""
     counts = io.read_table(study, "circle_counts")
-    by_point = dict(list(counts.groupby(counts["run_id"].str.rsplit("/", n=1).str[0])))
     rows = []
-    for point in study.points:
-        runs = by_point.get(f"{point.experiment}/{point.name}", counts.iloc[:0])
-        row = dict.fromkeys(study.parameters) | point.keys
-        row |= {"experiment": point.experiment, "system": point.system, "point": point.name}
+    for point, row, runs in gather.by_point(counts, study):
         for name, column in MEANS.items():
             row |= stats.mean(runs[column].to_numpy(float, na_value=np.nan)).columns(name)
         rows.append(

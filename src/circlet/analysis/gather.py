@@ -1,13 +1,13 @@
 """Logs of many blocks as one frame, with the keys of the runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
 
 from circlet import io
 from circlet.plan import Study
-from circlet.points import Block
+from circlet.points import Block, Point
 from circlet.seeds import PURPOSES
 
 SEEDS = ("seed", *(f"{purpose}_seed" for purpose in PURPOSES))
@@ -37,6 +37,17 @@ def _keys(block: Block, study: Study) -> pd.DataFrame:
     frame = pd.DataFrame(rows, index=block.seeds).reindex(columns=[*key_columns(study), *SEEDS])
     wanted = {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
     return frame.astype(wanted)
+
+
+def by_point(
+    frame: pd.DataFrame, study: Study
+) -> Iterator[tuple[Point, dict[str, Any], pd.DataFrame]]:
+    """Every point of a study, its keys, and the rows of its runs; there may be none."""
+    rows = dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0])))
+    for point in study.points:
+        keys = {"experiment": point.experiment, "system": point.system, "point": point.name}
+        keys |= dict.fromkeys(study.parameters) | point.keys
+        yield point, keys, rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
 
 
 def outcomes(study: Study) -> pd.DataFrame:

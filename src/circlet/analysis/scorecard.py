@@ -139,7 +139,8 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
 def _answer(study: Study, claim: pd.Series) -> dict:
     wanted = _assignments(claim["conditions"])
     differs = unmet(study, claim["role"], wanted)
-    reason = differs and unmet(study, claim["role"], wanted | _assignments(claim["accepts"]))
+    accepted = wanted | _assignments(claim["accepts"])
+    reason = differs if unmet(study, claim["role"], accepted) else ""
     if not reason:
         frame = io.read_table(study, claim["table"])
         if "experiment" in frame:

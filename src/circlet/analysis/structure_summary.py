@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from circlet import io
-from circlet.analysis import stats
+from circlet.analysis import gather, stats
 from circlet.plan import Study
 from circlet.points import Point
 
@@ -57,18 +57,12 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
 def table(study: Study) -> pd.DataFrame:
     """A row per point and sample of seeds."""
     structures = io.read_table(study, "structures")
-    by_point = dict(list(structures.groupby(structures["run_id"].str.rsplit("/", n=1).str[0])))
     rows = []
-    for point in study.points:
-        runs = by_point.get(f"{point.experiment}/{point.name}", structures.iloc[:0])
+    for point, keys, runs in gather.by_point(structures, study):
         for sample, n_planned, chosen in samples(point, runs):
             rows.append(
                 {
-                    "experiment": point.experiment,
-                    "system": point.system,
-                    "point": point.name,
-                    **dict.fromkeys(study.parameters),
-                    **point.keys,
+                    **keys,
                     "dtype": point.settings["dtype"],
                     "sample": sample,
                     **summary(chosen),
