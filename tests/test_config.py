@@ -33,7 +33,9 @@ BAD = {
     "no mapping": (config(seeds=40), "e.seeds: 40 is no mapping"),
     "text": (config(sweep={"p": [11, "13"]}), "e.sweep.p: '13' is not of type 'integer'"),
     "wrong type": (config(steps="many"), "experiments.e.steps: 'many' is not of type 'integer'"),
-    "YAML's 1e-4": (config(parameters={"learning_rate": "1e-4"}), "write a dot, as in 1.0e-4"),
+    "a list": (config(parameters={"d": [2, 3]}), "what varies goes under `sweep`"),
+    "until alone": (config(log={"signals": {"until": 3}}), "`until` limits `every`"),
+    "YAML's 1e-4": (config(parameters={"learning_rate": "1e-4"}), "write a dot and a sign, as in 1.0e-4"),
     "float seeds": (config(seeds={"count": 1.5}), "experiments.e.seeds.count"),
     "p is 1": (config(parameters={"p": 1}), "e.parameters.p: 1 is less than the minimum of 3"),
     "negative decay": (config(parameters={"weight_decay": -0.1}), "e.parameters.weight_decay"),
@@ -175,3 +177,15 @@ def test_shipped_configs_are_valid_and_keep_apart(name):
 def test_a_role_needs_its_dimension():
     with pytest.raises(ConfigError, match="with d = 2"):
         Study(config(parameters={"d": 1}) | {"reproduce": {"table1": "e"}})
+
+
+def test_a_role_needs_the_signals_that_it_fits():
+    def study(**log):
+        settings = experiment("embedding_mlp", steps=50, log=log)
+        return Study(
+            {"results": "r", "experiments": {"e": settings}, "reproduce": {"ode_dimensions": "e"}}
+        )
+
+    assert study(signals={"every": 1})
+    with pytest.raises(ConfigError, match="logs signals of every step to 50, e does not"):
+        study(signals={"every": 5})

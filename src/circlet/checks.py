@@ -237,6 +237,9 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
         yield f"that keeps {needs['argument']} frequencies", "does not"
     if point.base and point.base.experiment != study.reproduce.get("trajectory"):
         yield "that starts from `reproduce.trajectory`", f"starts from {point.base.experiment}"
+    dense = range(min(needs.get("every_signal", 0), point.steps) + 1)
+    if not set(dense) <= set(point.steps_logged("signals")):
+        yield f"that logs signals of every step to {dense[-1]}", "does not"
     for kind in needs.get("logs", ()):
         if settings["log"][kind] is None:
             yield f"that logs {kind}", "does not"

@@ -69,12 +69,18 @@ def _explain(error, prefix: str) -> str:
             text = f"{error.instance!r} is no name (lower-case letters, digits and underscores)"
         case "pattern":
             text = f"{error.instance!r} is no plain path (letters, digits and . _ - /)"
+        case "dependentRequired":
+            text = "`until` limits `every`, which is not given"
+        case "type" if isinstance(error.instance, list) and prefix.endswith(".parameters"):
+            text = f"{error.instance!r} is a list: what varies goes under `sweep`"
         case "minProperties" | "minItems":
             text = "is empty"
         case "type" if "e" in str(error.instance) and _looks_like_a_number(error.instance):
-            text = f"{error.message}: YAML reads it as text, write a dot, as in 1.0e-4"
+            text = f"{error.message}: YAML reads it as text, write a dot and a sign, as in 1.0e-4"
         case "type" if error.validator_value == "array":
             text = f"{error.instance!r} is no list: write [{error.instance}]"
+        case "type" if error.validator_value == "object" and error.instance is None:
+            text = "has no value: write {} for none"
         case "type" if error.validator_value == "object":
             text = f"{error.instance!r} is no mapping of keys to values"
         case _:

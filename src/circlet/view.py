@@ -133,6 +133,8 @@ def scorecard(study: Study) -> str:
             f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
             "status` lists"
         )
+    # Claims about experiments that the study does not name are counted below, not listed.
+    asked = ~frame["note"].str.contains("`reproduce` names no experiment")
     rows = [
         (
             row.verdict,
@@ -142,7 +144,7 @@ def scorecard(study: Study) -> str:
             f"{number(row.low)} … {number(row.high)}",
             f"{row.n_runs}/{row.n_planned}",
         )
-        for row in frame.itertuples()
+        for row in frame[asked].itertuples()
     ]
     header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
     counts = frame["verdict"].value_counts()

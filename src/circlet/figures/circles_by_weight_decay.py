@@ -25,11 +25,11 @@ def draw(study: Study) -> Figure:
         if part.empty:
             panels.missing(axes, f"no weight decay {name}")
             continue
-        panels.band(axes, part, "weight_decay", "circles_absolute", style.GREY, "signal above 10")
+        panels.band(axes, part, "weight_decay", "circles_absolute", style.GREY, "above 10")
         panels.band(axes, part, "weight_decay", "circles", style.BLUE, "above twice the mean")
         axes.axhline(part["n_frequencies"].iloc[0], color=style.GREY, lw=0.8, ls=":")
         axes.locator_params(axis="x", nbins=5)
-        axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(0, None))
+        axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
         axes.set_title(f"{name}, {part['n_runs'].min()} runs per value", fontsize=8)
     figure.axes[0].legend(fontsize=7, title="counted if its signal is", title_fontsize=7)
     return figure

@@ -24,6 +24,8 @@ def draw(study: Study) -> Figure:
         panels.band(axes, here, "d", "test_loss", style.BLUE)
         p = here["p"].iloc[0]
         axes.axvline(p, color=style.ORANGE, linestyle=":")
-        axes.set_title(f"step {step}, d = p at {p}\n{here['n_runs'].min()} runs per d", fontsize=8)
+        above = int((dots["test_loss"] > 1).sum())
+        title = f"step {step}, d = p at {p}\n{here['n_runs'].min()} runs per d, {above} above 1"
+        axes.set_title(title, fontsize=8)
         axes.set(xlabel="embedding dimension d", ylabel="test loss (nat)", ylim=(0, 1))
     return figure

@@ -11,6 +11,7 @@ OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 TABLES = ("ode_summary",)
 OPTIONAL_TABLES = ("ode_trajectories", "ode_coefficients")
 
+LABELS = {"least_squares": "least squares", "lasso": "Lasso"}
 METHODS = {"least_squares": style.BLUE, "lasso": style.ORANGE}
 
 
@@ -20,9 +21,11 @@ def draw(study: Study) -> Figure:
     axes = figure.subplots(2, 2)
     role = "ode_dimensions" if "ode_dimensions" in study.reproduce else "trajectory"
     fits = io.read_table(study, "ode_summary", role).sort_values("d")
+    if not fits["n_runs"].sum():
+        return panels.nothing("no run with enough steps to fit")
     for method, colour in METHODS.items():
         panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour,
-                    label=method.replace("_", " "))  # fmt: skip
+                    label=LABELS[method])  # fmt: skip
     axes[0, 0].set(xlabel="embedding dimension d", ylabel="$R^2$ of one-step changes")
     axes[0, 0].set_title(f"{fits['n_runs'].min()} runs per d, bands: 95 % intervals", fontsize=8)
     axes[0, 0].legend(fontsize=7)

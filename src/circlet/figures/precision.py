@@ -15,6 +15,13 @@ COLOURS = {
     "float32 cancelling": style.ORANGE,
     "float64 cancelling": style.GREY,
 }
+# The exact ones coincide: a broad line below, a dashed one above.
+STYLES = {
+    "float64 exact": (2.0, "-"),
+    "float32 exact": (0.8, "--"),
+    "float32 cancelling": (0.6, "-"),
+    "float64 cancelling": (0.6, "-"),
+}
 
 
 def draw(study: Study) -> Figure:
@@ -27,11 +34,12 @@ def draw(study: Study) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
     named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
     shown = [name for name in COLOURS if (runs["arithmetic"] == name).any()]
-    for name in reversed(shown):
+    for name in shown:
         for i, (_, line) in enumerate(named[named["arithmetic"] == name].groupby("run_id")):
             line = line[line["step"] > 0].sort_values("step")
             left.plot(line["step"], line["train_loss"].clip(lower=1e-9), color=COLOURS[name],
-                      lw=0.6, alpha=0.7, label=name if i == 0 else None)  # fmt: skip
+                      lw=STYLES[name][0], ls=STYLES[name][1], alpha=0.6,
+                      label=name if i == 0 else None)  # fmt: skip
     left.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
     left.legend(fontsize=7, loc="lower left")
     left.set_title(
@@ -42,7 +50,7 @@ def draw(study: Study) -> Figure:
         here = runs[runs["arithmetic"] == name]
         place = here["seed"].map({seed: at for at, seed in enumerate(seeds)})
         x = place + (i - (len(shown) - 1) / 2) * width
-        right.bar(x, here["n_circles"], width, color=COLOURS[name])
+        right.bar(x, here["n_circles"], width, color=COLOURS[name], label=name)
         for at, (_, run) in zip(x, here.iterrows(), strict=True):
             if run["lost"] == run["lost"] and run["lost"] > 0:
                 right.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",

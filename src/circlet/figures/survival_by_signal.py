@@ -32,14 +32,16 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
 
 def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Middle: a line per embedding, over the factors."""
-    for _, line in rates.groupby("embedding_seed"):
+    for seed, line in rates.groupby("embedding_seed"):
         line = line.sort_values("deviation")
         axes.errorbar(
             line["deviation"], line["rate"],
             yerr=np.abs(line[["rate_low", "rate_high"]].T.to_numpy() - line["rate"].to_numpy()),
-            marker="o", markersize=3, linewidth=1, elinewidth=0.5,
+            marker="o", markersize=3, linewidth=1, elinewidth=0.5, label=f"embedding {seed}",
         )  # fmt: skip
     axes.axvline(0, color=style.GREY, linewidth=0.8, linestyle=":")
+    if rates["embedding_seed"].nunique() <= 4:
+        axes.legend(fontsize=7, loc="upper left")
     k = ", ".join(map(str, sorted(rates["frequency"].unique())))
     axes.set_title(f"signal of k = {k} scaled\n{rates['n_runs'].min()} runs per dot", fontsize=8)
     axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
@@ -50,7 +52,12 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     colours = {"first": style.ORANGE, "second": style.BLUE, "revived": style.GREY}
     for name, colour in colours.items():
         label = "any other" if name == "revived" else name
-        panels.band(axes, rates, "ratio", name, colour, label=label)
+        ends = rates[[f"{name}_low", f"{name}_high"]].T.to_numpy()
+        # Side by side, as the three often have the same rate.
+        x = rates["ratio"] + 0.012 * (list(colours).index(name) - 1)
+        spread = np.abs(ends - rates[name].to_numpy())
+        axes.errorbar(x, rates[name], yerr=spread, color=colour, marker="o", markersize=3,
+                      linewidth=1, elinewidth=0.6, label=label)  # fmt: skip
     axes.legend(fontsize=7, loc="center right")
     axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio",
                    fontsize=8)  # fmt: skip
