@@ -189,16 +189,21 @@ def all_survive(counts: pd.DataFrame) -> Estimate:
     return stats.share(int(every.sum()), len(every))
 
 
+def _gradients(trajectories: pd.DataFrame) -> pd.Series:
+    """Mean over frequencies of the gradient norm, by run and step at which it is logged."""
+    return trajectories.groupby(["run_id", "step"])["gradient"].mean().dropna()
+
+
 def peak_step(trajectories: pd.DataFrame) -> Estimate:
     """How near the largest gradient is to step 100: 1 minus |log2 (step / 100)|, mean over runs."""
-    means = trajectories.groupby(["run_id", "step"])["gradient"].mean().dropna()
+    means = _gradients(trajectories)
     steps = np.array([rows.idxmax()[1] for _, rows in means.groupby(level=0)], dtype=float)
     return stats.mean(1 - np.abs(np.log2(np.maximum(steps, 1) / 100)))
 
 
 def late_gradient(trajectories: pd.DataFrame) -> Estimate:
     """A tenth minus the largest gradient from step 1000 on, as a share of the largest of all."""
-    means = trajectories.groupby(["run_id", "step"])["gradient"].mean().dropna()
+    means = _gradients(trajectories)
     late = means[means.index.get_level_values("step") >= 1000].groupby(level=0).max()
     return stats.mean((0.1 - late / means.groupby(level=0).max()).dropna().to_numpy())
 

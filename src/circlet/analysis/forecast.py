@@ -84,7 +84,7 @@ def table(study: Study) -> pd.DataFrame:
                 for point in points
                 for block in point.blocks
             ]
-            log = pd.concat([frame for frame in logs if len(frame)] or logs[:1])
+            log = gather.together(logs)
             if log.empty:
                 continue
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")

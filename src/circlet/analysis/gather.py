@@ -52,8 +52,7 @@ def by_point(
 
 def outcomes(study: Study) -> pd.DataFrame:
     """The logs of outcomes of all blocks, with the commit of each block's footer."""
-    return _together(
-        study,
+    return together(
         [
             io.read_log(block, "runs")
             .assign(commit=io.footer(block.log("runs")).get("commit"))
@@ -75,8 +74,7 @@ def finished(
 
 def final(study: Study, kind: str) -> pd.DataFrame:
     """The last step of one kind of log, of all finished runs."""
-    return _together(
-        study,
+    return together(
         [
             finished(block, kind, study, [block.point.steps])
             for block in study.blocks
@@ -85,7 +83,8 @@ def final(study: Study, kind: str) -> pd.DataFrame:
     )
 
 
-def _together(study: Study, frames: list[pd.DataFrame]) -> pd.DataFrame:
+def together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of blocks, one below the other; there may be no row in any of them."""
     # Blocks without finished runs are left out: their empty columns have no type to agree on.
     full = [frame for frame in frames if len(frame)] or frames[:1]
     return pd.concat(full, ignore_index=True)
