@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import config
@@ -33,7 +34,7 @@ def test_round_trip(tmp_path):
     path = tmp_path / "deep/er/t.parquet"
     io.write(table, path, {"made": "by a test"})
     assert pa.parquet.read_table(path).to_pydict() == table.to_pydict()
-    assert io.footer(path) == {"made": "by a test"}
+    assert io.footer(path) == {"made": "by a test", "sha256": io.footer(path)["sha256"]}
     assert [p.name for p in path.parent.iterdir()] == ["t.parquet"]
 
 
@@ -58,7 +59,7 @@ def test_a_file_that_may_not_be_read_is_not_called_damaged(block, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr(io.pq, "read_schema", refuse)
+    monkeypatch.setattr(io.pq, "read_metadata", refuse)
     with pytest.raises(LogError, match="cannot be read: Permission denied") as caught:
         io.read_log(block, "runs")
     assert "delete" not in one_line(caught, block.log("runs"))
@@ -157,7 +158,7 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
 
-    monkeypatch.setattr(io.pq, "write_table", refuse)
+    monkeypatch.setattr(io.Path, "write_bytes", refuse)
     with pytest.raises(LogError, match="quota") as caught:
         io.write(pa.table({"a": [1]}), tmp_path / "t.parquet", {})
     one_line(caught, tmp_path / "t.parquet")
@@ -174,3 +175,26 @@ def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(LogError, match="is missing"):
         io.read_log(next(Study(config(tmp_path, dtype="float64")).blocks), "runs")
+
+
+@pytest.mark.parametrize("kind", ["runs", "curves", "signals", "embeddings", "parameters"])
+def test_a_flipped_bit_is_always_found(tmp_path, kind):
+    """In data, where Parquet has checksums, and in its metadata, where it has none."""
+    block = next(Study(config(tmp_path, steps=20)).blocks)
+    loop.run_block(block, "cpu")
+    path = block.log(kind)
+    whole = path.read_bytes()
+    io.read_log(block, kind)
+    random = np.random.default_rng(0)
+    for position in random.integers(len(whole), size=400):
+        path.write_bytes(flipped(whole, position, random.integers(8)))
+        with pytest.raises(LogError, match=r"is damaged|made with another|other seeds") as caught:
+            io.read_log(block, kind)
+        one_line(caught, path)
+
+
+def flipped(content, position, bit=4):
+    """The same bytes but for one bit."""
+    changed = bytearray(content)
+    changed[position] ^= 1 << bit
+    return bytes(changed)

@@ -8,7 +8,7 @@ from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.seeds import Seeds
 from circlet.systems import constant_attention
-from circlet.training import loop
+from circlet.training import devices, loop
 from circlet.training.adamw import AdamW
 
 CPU = torch.device("cpu")
@@ -145,7 +145,7 @@ def test_a_missing_gpu_is_said():
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(CircletError, match="no GPU"):
-        loop.find_device("cuda")
+        devices.claim("cuda").__enter__()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

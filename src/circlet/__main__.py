@@ -1,10 +1,32 @@
 """``python -m circlet``: the command line."""
 
+import os
 import sys
 
-try:
-    from circlet.cli import main
 
-    main()
-except KeyboardInterrupt:  # before `main` could see to it
-    sys.exit("interrupted")
+def run() -> int:
+    """Run the command; its exit status."""
+    try:
+        from circlet.cli import main
+
+        main()
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
+            return 1
+        return stop.code or 0
+    except KeyboardInterrupt:  # before `main` could see to it
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    status = run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:  # the reader, as in `| head`, has seen enough
+        status = 1
+    # At once: Python would take 0.2 s to take torch apart, in every job.
+    os._exit(status)

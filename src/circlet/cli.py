@@ -1,6 +1,7 @@
 """The command line: a subcommand per kind of job, and plan, status and scorecard to look."""
 
 import argparse
+import gc
 import importlib
 import json
 import logging
@@ -9,10 +10,12 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from types import ModuleType
 
 from circlet import products, view
-from circlet.errors import CircletError, ConfigError
+from circlet.errors import CircletError, ConfigError, Interrupted
 from circlet.plan import Study
+from circlet.points import Block
 
 log = logging.getLogger("circlet")
 
@@ -61,6 +64,9 @@ def main(argv: list[str] | None = None) -> None:
     except CircletError as error:
         log.error("error: %s", error)
         sys.exit(1)
+    except Interrupted as stop:
+        log.error("ended by %s: %s", signal.Signals(stop.signal).name, stop.saved)
+        sys.exit(128 + stop.signal)
     except KeyboardInterrupt:
         log.error("interrupted")
         sys.exit(130)
@@ -98,6 +104,15 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise ConfigError(f"--study: not JSON: {error}") from None
 
 
+def _load(module: str) -> ModuleType:
+    """Import a module that imports much, without the garbage collector: it would find nothing."""
+    gc.disable()
+    try:
+        return importlib.import_module(module)
+    finally:
+        gc.enable()
+
+
 def show_plan(arguments: argparse.Namespace) -> None:
     """Print what the study will do."""
     print(view.plan(_study(arguments)))
@@ -115,28 +130,41 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
-    loop = importlib.import_module("circlet.training.loop")
-    for block in _study(arguments).ordered_blocks:
-        loop.run_block(block, arguments.device, _Progress(block))
+    study = _study(arguments)
+    loop = _load("circlet.training.loop")
+    checkpoint = _load("circlet.training.checkpoint")
+    with checkpoint.deferred() as caught:
+        for block in study.ordered_blocks:
+            if caught:
+                raise Interrupted(caught[0], f"before {_name(block)}")
+            loop.run_block(block, arguments.device, _Progress(block), caught)
+
+
+def _name(block: Block) -> str:
+    return f"{block.point.experiment}/{block.point.name}/{block.name}"
 
 
 class _Progress:
     """Says where a block is: after 5 s, then every 10 s, and at its end."""
 
-    def __init__(self, block):
-        self.name = f"{block.point.experiment}/{block.point.name}/{block.name}"
+    def __init__(self, block: Block):
+        self.name = _name(block)
         self.runs, self.steps = block.count, block.point.steps
-        self.started = time.monotonic()
+        self.started, self.first = time.monotonic(), None
         self.next = self.started + 5
 
     def __call__(self, done: int, steps: int) -> None:
         now = time.monotonic()
         spent = now - self.started
+        if self.first is None:  # not 0 where a checkpoint goes on
+            self.first = done
+            if done:
+                log.info("%s: goes on at %.0f %%", self.name, 100 * done / steps)
         if done == steps:
             log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, self.steps, spent)
-        elif done and now >= self.next:
+        elif done > self.first and now >= self.next:
             self.next = now + 10
-            left = spent / done * (steps - done)
+            left = spent / (done - self.first) * (steps - done)
             share = 100 * done / steps
             log.info("%s: %.0f %% done, about %.0f s left", self.name, share, left)
 
@@ -151,15 +179,15 @@ def _product(kind: str, name: str, study: Study) -> products.Product:
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
     product = _product("tables", arguments.name, _study(arguments))
-    importlib.import_module("circlet.analysis").make(product)
+    _load("circlet.analysis").make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
     product = _product("figures", arguments.name, _study(arguments))
-    importlib.import_module("circlet.figures").make(product)
+    _load("circlet.figures").make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    importlib.import_module("circlet.pages.report").make(products.report(_study(arguments)))
+    _load("circlet.pages.report").make(products.report(_study(arguments)))

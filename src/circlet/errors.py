@@ -11,3 +11,11 @@ class ConfigError(CircletError):
 
 class LogError(CircletError):
     """A log or table is missing, damaged, or was made from another config."""
+
+
+class Interrupted(BaseException):
+    """A signal has ended a block between two steps; no error, and not to be caught as one."""
+
+    def __init__(self, signal: int, saved: str):
+        super().__init__(signal, saved)
+        self.signal, self.saved = signal, saved

@@ -1,6 +1,7 @@
 """Parquet in and out: a file is whole or absent, and says what made it."""
 
 import contextlib
+import hashlib
 import json
 import os
 import platform
@@ -9,10 +10,10 @@ import uuid
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from circlet import schema, source
@@ -20,7 +21,11 @@ from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.points import Block
 
-_FOOTER = b"circlet"
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FOOTER = "circlet"
+_NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
 
 
 @contextlib.contextmanager
@@ -73,17 +78,44 @@ def provenance() -> dict[str, Any]:
 
 
 def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
-    """Write a Parquet file whole or not at all, with a JSON footer; raises LogError."""
-    metadata = (table.schema.metadata or {}) | {_FOOTER: json.dumps(footer).encode()}
+    """Write a Parquet file whole or not at all, with a JSON footer; raises LogError.
+
+    The footer has the checksum of the whole file, taken while zeros stood in its place.
+    """
+    made = json.dumps(footer | {"sha256": _NO_DIGEST})
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({_FOOTER: made})
+    content = sink.getvalue().to_pybytes()
+    digest = hashlib.sha256(content).hexdigest()
     with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+        temporary.write_bytes(content.replace(_NO_DIGEST.encode(), digest.encode()))
+
+
+def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
+    """A Parquet file whose checksum is right; raises LogError.
+
+    Parquet's own checksums, of pages, leave its metadata open: there a flipped bit can turn a
+    column into another without a word.
+    """
+    with reading(path):
+        content = path.read_bytes()
+        digest = _footer(pa.BufferReader(content))["sha256"]
+        blank = content.replace(digest.encode(), _NO_DIGEST.encode())
+        if hashlib.sha256(blank).hexdigest() != digest:
+            raise ValueError("its checksum is wrong")
+        return pq.read_table(pa.BufferReader(content), schema=schema)
 
 
 def footer(path: Path) -> dict[str, Any]:
     """The JSON footer of a file; raises LogError if the file is missing or damaged."""
     with reading(path):
-        metadata = pq.read_schema(path).metadata or {}
-        return json.loads(metadata[_FOOTER])
+        return _footer(path)
+
+
+def _footer(source: Path | pa.NativeFile) -> dict[str, Any]:
+    return json.loads((pq.read_metadata(source).metadata or {})[_FOOTER.encode()])
 
 
 @contextlib.contextmanager
@@ -93,21 +125,20 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise LogError(f"{path}: is missing; run snakemake to make it") from None
-    except (pa.ArrowInvalid, OSError, KeyError, ValueError) as error:
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         if isinstance(error, OSError) and error.errno:
             raise LogError(f"{path}: cannot be read: {error.strerror}") from error
         reason = " ".join(str(error).split())[:100]
         raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from error
 
 
-def read_table(study: Study, name: str, role: str = "") -> pd.DataFrame:
+def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
     """A table of the study, or its rows of the experiment with a role.
 
     Raises LogError if it is missing or damaged.
     """
     path = study.table(name)
-    with reading(path):
-        frame = pq.read_table(path).to_pandas()
+    frame = _read(path).to_pandas()
     return frame[frame["experiment"] == study.reproduce[role]] if role else frame
 
 
@@ -119,7 +150,7 @@ def is_current(block: Block) -> bool:
     return all(footer(path).get("spec") == block.point.spec for path in block.logs)
 
 
-def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.DataFrame:
+def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
     """One log of one block, as its schema says; all steps or some.
 
     Raises LogError if the file is missing or damaged, if it was made with other settings than
@@ -137,6 +168,7 @@ def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.
         )
     if made.get("seeds") != block.ends:
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
-    filters = None if steps is None else [("step", "in", list(steps))]
-    with reading(path):
-        return pq.read_table(path, schema=schema.LOGS[kind], filters=filters).to_pandas()
+    table = _read(path, schema.LOGS[kind])
+    if steps is not None:
+        table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
+    return table.to_pandas()

@@ -78,6 +78,11 @@ class Block:
         return point.results / template.format(**names, **fields)
 
     @property
+    def checkpoint(self) -> Path:
+        """Where it is kept while it is not done; beside its logs, and no log itself."""
+        return self.log("checkpoint").with_suffix(".pt")
+
+    @property
     def bases(self) -> list["Block"]:
         """Blocks of the runs that its own runs start from; none without such an intervention."""
         base = self.point.base
@@ -176,6 +181,10 @@ class Point:
     def logs(self) -> tuple[str, ...]:
         """Kinds of logs that a block of this point has."""
         return kinds(self.system)
+
+    def cpu_runs(self, count: int) -> int:
+        """How many runs of a block of ``count`` advance together on a CPU."""
+        return min(count, declared(self.system).get("CPU_RUNS", count))
 
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""

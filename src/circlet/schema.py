@@ -4,12 +4,15 @@ A run is named by its keys: ``experiment, system, run_id`` and its parameters as
 columns of tables are in ``circlet.tables``. Accuracies are shares in 0..1.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import numpy as np
 import pyarrow as pa
 
 from circlet.errors import LogError
+
+if TYPE_CHECKING:  # jobs that train need no pandas, whose import takes 0.2 s
+    import pandas as pd
 
 PARAMETER_TYPES = {
     "integer": pa.int32(),
@@ -108,7 +111,37 @@ def keys(parameters: dict[str, dict[str, Any]], unit: str) -> list[pa.Field]:
     ]
 
 
-def conform(frame: pd.DataFrame, fields: list[pa.Field], name: str) -> pa.Table:
+def _array(values: Any, type: pa.DataType) -> pa.Array:
+    """Values of a column from their memory: ``pa.array`` would import pandas. NaN is null."""
+    if pa.types.is_list(type):
+        sizes = [len(row) for row in values]
+        flat = np.concatenate(values) if sizes else np.empty(0)
+        parts = [None, _offsets(sizes)]
+        return pa.Array.from_buffers(
+            type, len(sizes), parts, children=[_array(flat, type.value_type)]
+        )
+    if pa.types.is_string(type):
+        texts = [str(value).encode() for value in values]
+        parts = [None, _offsets([len(text) for text in texts]), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(type, len(texts), parts)
+    numbers = np.ascontiguousarray(values, type.to_pandas_dtype())
+    valid = None
+    if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+        valid = pa.py_buffer(np.packbits(~np.isnan(numbers), bitorder="little"))
+    return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(numbers)])
+
+
+def _offsets(sizes: list[int]) -> pa.Buffer:
+    return pa.py_buffer(np.cumsum([0, *sizes], dtype=np.int32))
+
+
+def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
+    """Columns of a log as a table with exactly the declared ones; NaN is null."""
+    arrays = [_array(columns[field.name], field.type) for field in declared]
+    return pa.Table.from_arrays(arrays, schema=declared)
+
+
+def conform(frame: "pd.DataFrame", fields: list[pa.Field], name: str) -> pa.Table:
     """A frame as a table with exactly these columns, in this order and type.
 
     Raises LogError if a column is missing or undeclared, or a value does not fit its type.

@@ -1,5 +1,7 @@
 """AdamW, the optimiser of all trained systems."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -36,3 +38,13 @@ class AdamW:
         scale = (self.square / (1 - second**self.steps)).sqrt_().add_(self.eps)
         self.values.mul_(1 - self.learning_rate * self.weight_decay)
         self.values.addcdiv_(self.mean, scale, value=-self.learning_rate / (1 - first**self.steps))
+
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` needs to go on from here, on the CPU."""
+        return {"steps": self.steps, "mean": self.mean.cpu(), "square": self.square.cpu()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.steps = state["steps"]
+        self.mean.copy_(state["mean"])
+        self.square.copy_(state["square"])

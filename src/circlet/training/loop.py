@@ -1,7 +1,9 @@
 """One loop for all systems: the runs of a block advance together, in one tensor program."""
 
+import hashlib
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -14,20 +16,13 @@ from circlet import interventions, io, source, systems
 from circlet.errors import CircletError
 from circlet.points import Block, Point
 from circlet.seeds import Seeds
+from circlet.training import devices
 from circlet.training.adamw import AdamW
+from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all) after every step."""
-
-
-def find_device(wanted: str) -> torch.device:
-    """The device that ``auto``, ``cpu`` or ``cuda`` means here; raises CircletError."""
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
-    if wanted == "auto":
-        wanted = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(wanted)
 
 
 def stacked(
@@ -58,14 +53,14 @@ def stepper(
     state: dict[str, Tensor],
     problem: Any,
     frozen: bool = False,
-) -> Callable[[], None]:
-    """The function that advances all runs by one step, in place.
+) -> tuple[Callable[[], None], AdamW | None]:
+    """The function that advances all runs by one step, in place, and its optimiser.
 
     A trained system follows AdamW, on all of its arrays or, if ``frozen``, on all but the
-    embedding. A simulated system has its own step.
+    embedding. A simulated system has its own step, and no optimiser.
     """
     if not hasattr(system, "gradients"):
-        return lambda: system.step(state, problem)
+        return lambda: system.step(state, problem), None
     every = torch.zeros_like(flat)
     gradient = views(every, {name: view.shape[1:] for name, view in state.items()})
     trained = slice(state["embedding"][0].numel() if frozen else 0, None)
@@ -75,7 +70,7 @@ def stepper(
         system.gradients(state, problem, gradient)
         optimizer.step(every[:, trained])
 
-    return step
+    return step, optimizer
 
 
 def initial(point: Point, seed: int, base: np.ndarray | None) -> dict[str, np.ndarray]:
@@ -101,6 +96,90 @@ def base_signals(block: Block) -> dict[int, np.ndarray]:
     return found
 
 
+class Part:
+    """Some runs of a point that advance together, as one tensor program."""
+
+    def __init__(
+        self,
+        point: Point,
+        seeds: list[int],
+        device: torch.device,
+        bases: dict[int, np.ndarray],
+    ):
+        self.system = systems.load(point.system)
+        self.point, self.device = point, device
+        dtype = getattr(torch, point.settings["dtype"])
+        self.streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
+        starts = [initial(point, seed, bases.get(seed)) for seed in seeds]
+        self.flat, self.arrays = stacked(starts, dtype, device)
+        self.problem = self.system.problem(point.parameters, self.streams, dtype, device)
+        frozen = point.intervenes("freeze")
+        self.step, self.optimizer = stepper(
+            self.system, point.parameters, self.flat, self.arrays, self.problem, frozen
+        )
+        self.recorder = Recorder(point, seeds)
+        # Without a base whatever is not finite has diverged.
+        self.startable = self._finite() | (point.base is None)
+        self.done, self.seconds = -1, 0.0  # step 0 is not recorded yet
+
+    def advance(self, after: Callable[["Part"], None]) -> None:
+        """Go on to the last step; ``after`` is called when a step is done and recorded."""
+        self.started = time.perf_counter() - self.seconds
+        while self.done < self.point.steps:
+            if self.done >= 0:
+                self.step()
+            self.done += 1
+            self._record()
+            after(self)
+        self.seconds = time.perf_counter() - self.started
+        # What it has recorded is all that is needed from here on.
+        self.step = self.optimizer = self.problem = None
+
+    def _record(self) -> None:
+        if not (due := self.recorder.due(self.done)):
+            return
+        if "curves" in due:
+            self.recorder.curves(self.done, self.system.curves(self.arrays, self.problem))
+        if "gradients" in due:
+            self.recorder.gradients(self.done, self._embedding_gradient())
+        self.recorder.arrays(self.done, self.arrays, due)
+
+    def _embedding_gradient(self) -> Tensor:
+        """Gradient of the loss of every run by its embedding, (runs, p, d)."""
+        out = {name: torch.empty_like(values) for name, values in self.arrays.items()}
+        self.system.gradients(self.arrays, self.problem, out)
+        return out["embedding"]
+
+    def _finite(self) -> np.ndarray:
+        return torch.isfinite(self.flat).all(1).cpu().numpy()
+
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` needs to go on from here as if nothing had happened, on the CPU."""
+        finished = self.done == self.point.steps
+        return {
+            "done": self.done,
+            "seconds": self.seconds if finished else time.perf_counter() - self.started,
+            "values": self.flat.cpu(),
+            "optimizer": self.optimizer.state() if self.optimizer else {},
+            "recorded": self.recorder.kept,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state, of the same runs."""
+        self.done, self.seconds = state["done"], state["seconds"]
+        self.flat.copy_(state["values"])
+        if state["optimizer"]:  # not where it was simulated, or was at its end
+            self.optimizer.restore(state["optimizer"])
+        self.recorder.kept = state["recorded"]
+
+    def tables(self) -> dict[str, pa.Table]:
+        """The logs of its runs by kind."""
+        cuda = self.device.type == "cuda"
+        name = torch.cuda.get_device_name(self.device) if cuda else self.device.type
+        seconds = self.seconds / len(self.streams)
+        return self.recorder.tables(self.streams, self.startable, self._finite(), seconds, name)
+
+
 @torch.no_grad()
 def run(
     point: Point,
@@ -108,100 +187,88 @@ def run(
     device: torch.device,
     progress: Progress | None = None,
     bases: dict[int, np.ndarray] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> dict[str, pa.Table]:
-    """Run some seeds of a point from step 0 to the end and return their logs by kind.
+    """Run some seeds of a point to the end and return their logs by kind.
 
-    On a GPU all of them advance together, on a CPU as many as the system says.
+    On a GPU all of them advance together, on a CPU as many as the system says. They begin at step
+    0, or where their checkpoint was saved.
     """
-    system = systems.load(point.system)
-    size = len(seeds) if device.type == "cuda" else getattr(system, "CPU_RUNS", len(seeds))
-    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    made = []
-    for i, part in enumerate(parts):
+    saved = checkpoint.load() if checkpoint else []
+    size = together(point, len(seeds), device)
+    groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    done: list[Part] = []
 
-        def advance(done: int, steps: int, before: int = i) -> None:
-            if progress is not None:
-                progress(before * steps + done, len(parts) * steps)
+    def after(part: Part) -> None:
+        if progress:
+            progress(len(done) * point.steps + part.done, len(groups) * point.steps)
+        if checkpoint and checkpoint.due():
+            checkpoint.save([p.state() for p in (*done, part)])
 
-        made.append(_run_together(system, point, part, device, advance, bases or {}))
-    return {kind: pa.concat_tables([tables[kind] for tables in made]) for kind in point.logs}
-
-
-def _run_together(
-    system: ModuleType,
-    point: Point,
-    seeds: list[int],
-    device: torch.device,
-    progress: Progress,
-    bases: dict[int, np.ndarray],
-) -> dict[str, pa.Table]:
-    """Run some seeds as one tensor program."""
-    dtype = getattr(torch, point.settings["dtype"])
-    streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
-    starts = [initial(point, seed, bases.get(seed)) for seed in seeds]
-    flat, state = stacked(starts, dtype, device)
-    problem = system.problem(point.parameters, streams, dtype, device)
-    step = stepper(
-        system, point.parameters, flat, state, problem, frozen=point.intervenes("freeze")
-    )
-    recorder = Recorder(point, seeds)
-    # Without a base whatever is not finite has diverged.
-    startable = torch.isfinite(flat).all(1).cpu().numpy() | (point.base is None)
-
-    started = time.perf_counter()
-    for done in range(point.steps + 1):
-        due = recorder.due(done)
-        if "curves" in due:
-            recorder.curves(done, system.curves(state, problem))
-        if "gradients" in due:
-            recorder.gradients(done, _embedding_gradient(system, state, problem))
-        recorder.arrays(done, state, due)
-        progress(done, point.steps)
-        if done < point.steps:
-            step()
-    seconds = time.perf_counter() - started
-
-    finite = torch.isfinite(flat).all(1).cpu().numpy()
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    return recorder.tables(streams, startable, finite, seconds / len(seeds), name)
+    for i, group in enumerate(groups):
+        part = Part(point, group, device, bases or {})
+        if i < len(saved):
+            part.restore(saved[i])
+        part.advance(after)
+        done.append(part)
+    tables = [part.tables() for part in done]
+    return {kind: pa.concat_tables([t[kind] for t in tables]) for kind in point.logs}
 
 
-def _embedding_gradient(system: ModuleType, state: dict[str, Tensor], problem: Any) -> Tensor:
-    """Gradient of the loss of every run by its embedding, (runs, p, d)."""
-    out = {name: torch.empty_like(values) for name, values in state.items()}
-    system.gradients(state, problem, out)
-    return out["embedding"]
+def together(point: Point, count: int, device: torch.device) -> int:
+    """How many of the runs of a block advance together."""
+    return count if device.type == "cuda" else point.cpu_runs(count)
 
 
-def run_block(block: Block, device: str = "auto", progress: Progress | None = None) -> None:
-    """Run a block and write its logs.
+def run_block(
+    block: Block,
+    device: str = "auto",
+    progress: Progress | None = None,
+    caught: Sequence[int] = (),
+) -> None:
+    """Run a block and write its logs, from its checkpoint if there is one.
 
     The log of outcomes is written last, so that a block with it is complete. Raises CircletError
-    on a missing GPU, too little memory or a full disk.
+    on a missing GPU, too little memory or a full disk, and Interrupted, with a checkpoint saved,
+    when a signal is in ``caught``.
     """
     # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
     torch.set_num_threads(1)
-    chosen = find_device(device)
     point = block.point
     started = time.perf_counter()
-    try:
-        tables = run(point, list(block.seeds), chosen, progress, base_signals(block))
-    except (MemoryError, RuntimeError) as error:
-        # torch says so in words only.
-        full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
-        if isinstance(error, MemoryError) or full:
-            raise CircletError(
-                f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; set a "
-                "smaller `block`"
-            ) from error
-        raise
-    footer = io.provenance() | {
-        "spec": point.spec,
-        "parameters": point.parameters,
-        "seeds": block.ends,
-        "code": source.digest(__name__, f"circlet.systems.{point.system}"),
-        "device": str(chosen),
+    with devices.claim(device) as chosen:
+        bases = base_signals(block)
+        made_by = io.provenance() | {
+            "spec": point.spec,
+            "parameters": point.parameters,
+            "seeds": block.ends,
+            "code": source.digest(__name__, f"circlet.systems.{point.system}"),
+            "device": chosen.type,
+        }
+        checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, bases), caught)
+        try:
+            tables = run(point, list(block.seeds), chosen, progress, bases, checkpoint)
+        except (MemoryError, RuntimeError) as error:
+            # torch says so in words only.
+            full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
+            if isinstance(error, MemoryError) or full:
+                raise CircletError(
+                    f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
+                    "set a smaller `block`"
+                ) from error
+            raise
+    footer = made_by | {
         "seconds": round(time.perf_counter() - started, 3),
+        "interruptions": checkpoint.interruptions,
     }
     for kind in reversed(point.logs):
         io.write(tables[kind], block.log(kind), footer)
+    checkpoint.remove()
+
+
+def _fingerprint(made_by: dict[str, Any], bases: dict[int, np.ndarray]) -> str:
+    """Fingerprint of all that decides the numbers of a block, down to the last bit."""
+    starts = {seed: signals.tolist() for seed, signals in sorted(bases.items())}
+    # Not the commit: `code` has what matters of it.
+    decisive = {k: v for k, v in made_by.items() if k != "commit"} | {"bases": starts}
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()

@@ -1,7 +1,8 @@
 """Collect what a config asks for while a block runs, and lay it out as the declared logs."""
 
+from typing import Any
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -20,9 +21,9 @@ class Recorder:
         self.point = point
         self.seeds = np.asarray(seeds, dtype=np.int32)
         self._due: dict[int, set[str]] = {}
-        self._kept: dict[str, dict[int, dict[str, np.ndarray]]] = {}
+        self.kept: dict[str, dict[int, dict[str, Tensor]]] = {}  # kind, step, name; on the CPU
         for kind in point.logs[1:]:  # all but the outcomes
-            self._kept[kind] = {}
+            self.kept[kind] = {}
             for step in point.steps_logged(kind):
                 self._due.setdefault(step, set()).add(kind)
 
@@ -49,9 +50,8 @@ class Recorder:
 
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
         # A copy, as the next step changes the tensors in place.
-        self._kept[kind][step] = {
-            name: array.to("cpu", torch.float32, copy=True).numpy()
-            for name, array in arrays.items()
+        self.kept[kind][step] = {
+            name: array.to("cpu", torch.float32, copy=True) for name, array in arrays.items()
         }
 
     def tables(
@@ -76,77 +76,72 @@ class Recorder:
         device
             Where it ran.
         """
-        frames = {
-            kind: getattr(self, f"_{kind}_frame")() for kind, kept in self._kept.items() if kept
+        columns = {
+            kind: getattr(self, f"_{kind}_columns")() for kind, kept in self.kept.items() if kept
         }
-        frames["runs"] = self._runs_frame(streams, startable, finite, seconds, device)
+        columns["runs"] = self._runs_columns(streams, startable, finite, seconds, device)
         return {
-            kind: schema.conform(frames[kind], list(schema.LOGS[kind]), kind)
-            if kind in frames
+            kind: schema.table(columns[kind], schema.LOGS[kind])
+            if kind in columns
             else schema.LOGS[kind].empty_table()
             for kind in self.point.logs
         }
 
-    def _runs_frame(self, streams, startable, finite, seconds, device) -> pd.DataFrame:
-        last = self._kept.get("curves", {}).get(self.point.steps, {})
-        final = {name: last.get(name, np.full(len(finite), np.nan)) for name in CURVES}
+    def _runs_columns(self, streams, startable, finite, seconds, device) -> dict[str, Any]:
+        n = len(self.seeds)
+        last = self.kept.get("curves", {}).get(self.point.steps, {})
+        final = {k: last[k].numpy() if last else np.full(n, np.nan) for k in CURVES}
         if last:
-            finite = finite & np.isfinite(last["train_loss"])
-        return pd.DataFrame(
-            {
-                "seed": self.seeds,
-                "embedding_seed": [s.embedding for s in streams],
-                "network_seed": [s.network for s in streams],
-                "data_seed": [s.data for s in streams],
-                "steps": self.point.steps,
-                "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
-                **{name: pd.array(values, dtype="Float32") for name, values in final.items()},
-                "seconds": seconds,
-                "device": device,
-                "dtype": self.point.settings["dtype"],
-            }
-        )
+            finite = finite & np.isfinite(final["train_loss"])
+        return {
+            "seed": self.seeds,
+            "embedding_seed": [s.embedding for s in streams],
+            "network_seed": [s.network for s in streams],
+            "data_seed": [s.data for s in streams],
+            "steps": [self.point.steps] * n,
+            "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
+            **final,
+            "seconds": [seconds] * n,
+            "device": [device] * n,
+            "dtype": [self.point.settings["dtype"]] * n,
+        }
 
-    def _curves_frame(self) -> pd.DataFrame:
-        return pd.concat(
-            pd.DataFrame({"seed": self.seeds, "step": step, **values})
-            for step, values in self._kept["curves"].items()
-        )
+    def _curves_columns(self) -> dict[str, np.ndarray]:
+        kept = self.kept["curves"]
+        return {
+            "seed": np.tile(self.seeds, len(kept)),
+            "step": np.repeat(list(kept), len(self.seeds)),
+            **{k: np.concatenate([values[k].numpy() for values in kept.values()]) for k in CURVES},
+        }
 
-    def _signals_frame(self) -> pd.DataFrame:
-        return _long(self._kept["signals"], "signal", self.seeds, "frequency", first=1)
+    def _signals_columns(self) -> dict[str, np.ndarray]:
+        return self._long("signals", "signal", "frequency", first=1)
 
-    def _gradients_frame(self) -> pd.DataFrame:
-        return _long(self._kept["gradients"], "gradient", self.seeds, "frequency", first=1)
+    def _gradients_columns(self) -> dict[str, np.ndarray]:
+        return self._long("gradients", "gradient", "frequency", first=1)
 
-    def _embeddings_frame(self) -> pd.DataFrame:
-        frame = _long(self._kept["embeddings"], "embedding", self.seeds, "token", first=0)
-        return frame.rename(columns={"embedding": "vector"})
+    def _embeddings_columns(self) -> dict[str, Any]:
+        columns = self._long("embeddings", "embedding", "token", first=0)
+        return columns | {"vector": columns.pop("embedding")}
 
-    def _parameters_frame(self) -> pd.DataFrame:
-        return pd.DataFrame(
-            [
-                (seed, step, name, list(array.shape[1:]), array[run].ravel())
-                for step, arrays in self._kept["parameters"].items()
-                for run, seed in enumerate(self.seeds)
-                for name, array in arrays.items()
-            ],
-            columns=["seed", "step", "name", "shape", "values"],
-        )
+    def _parameters_columns(self) -> dict[str, Any]:
+        rows = [
+            (seed, step, name, array.shape[1:], array[run].flatten().numpy())
+            for step, arrays in self.kept["parameters"].items()
+            for run, seed in enumerate(self.seeds)
+            for name, array in arrays.items()
+        ]
+        names = ("seed", "step", "name", "shape", "values")
+        return dict(zip(names, zip(*rows, strict=True), strict=True))
 
-
-def _long(
-    kept: dict[int, dict[str, np.ndarray]], name: str, seeds: np.ndarray, index: str, first: int
-) -> pd.DataFrame:
-    """One row per run, step and entry of the second axis; further axes stay in the cell."""
-    cells = np.stack([arrays[name] for arrays in kept.values()], axis=1)  # (runs, steps, n, ...)
-    runs, steps, n = cells.shape[:3]
-    values = cells.reshape(runs * steps * n, *cells.shape[3:])
-    return pd.DataFrame(
-        {
-            "seed": np.repeat(seeds, steps * n),
+    def _long(self, kind: str, name: str, index: str, first: int) -> dict[str, np.ndarray]:
+        """A row per run, step and entry of the second axis; further axes stay in the cell."""
+        kept = self.kept[kind]
+        cells = torch.stack([arrays[name] for arrays in kept.values()], 1).numpy()
+        runs, steps, n = cells.shape[:3]  # (runs, steps, n, ...)
+        return {
+            "seed": np.repeat(self.seeds, steps * n),
             "step": np.tile(np.repeat(list(kept), n), runs),
             index: np.tile(np.arange(first, first + n), runs * steps),
-            name: values if values.ndim == 1 else list(values),
+            name: cells.reshape(runs * steps * n, *cells.shape[3:]),
         }
-    )

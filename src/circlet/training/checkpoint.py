@@ -1,0 +1,115 @@
+"""Checkpoints: a block that is ended before its time goes on where it was.
+
+The file stands in the folder of the block's logs and is no output of any rule, so Snakemake leaves
+it alone when a job fails. It goes when the block is done.
+"""
+
+import contextlib
+import hashlib
+import io as stream
+import logging
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from circlet import io
+from circlet.errors import Interrupted, LogError
+
+log = logging.getLogger("circlet")
+
+# What schedulers, `kill` and ctrl-C send before they kill. SIGUSR1 is what `sbatch --signal` and
+# clusters with `preempt_send_user_signal` are usually told to send.
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint; at most so many between two
+
+
+class Checkpoint:
+    """The checkpoint of one block: when it is due, and how it is kept.
+
+    The first is due after ten seconds, the next ones whenever the time has doubled, at most ten
+    minutes apart; so a short block writes none, and a killed one loses at most half of its work.
+
+    Parameters
+    ----------
+    path
+        Where it is kept.
+    made_by
+        Settings, code and versions. A checkpoint that was made by others is left unused.
+    caught
+        Signals that have arrived, as ``deferred`` gives them.
+    """
+
+    def __init__(self, path: Path, made_by: str, caught: list[int]):
+        self.path, self.made_by, self.caught = path, made_by, caught
+        self.started = time.monotonic()
+        self.next = self.started + FIRST
+        self.interruptions = 0  # how often the block was begun again before
+
+    def load(self) -> list[dict[str, Any]]:
+        """The states of its parts when it was saved; none if it never was, or by other code."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
+            return []
+        digest, body = content[:32], content[32:]
+        if hashlib.sha256(body).digest() != digest:  # torch would read a flipped bit as a number
+            log.info("%s: is damaged and left unused", self.path)
+            return []
+        saved = torch.load(stream.BytesIO(body), weights_only=True)
+        if saved["made_by"] != self.made_by:
+            log.info("%s: was made with other settings, code or versions; left unused", self.path)
+            return []
+        self.interruptions = saved["interruptions"] + 1
+        return saved["parts"]
+
+    def due(self) -> bool:
+        """Whether to save now: a signal has arrived, or it is time."""
+        return bool(self.caught) or time.monotonic() >= self.next
+
+    def save(self, parts: list[dict[str, Any]]) -> None:
+        """Keep the states of the parts so far; then raise Interrupted if a signal has arrived.
+
+        A disk that is full does not end a run that was not asked to end.
+        """
+        saved = {"made_by": self.made_by, "interruptions": self.interruptions, "parts": parts}
+        where = f"saved {self.path}, the same command goes on from there"
+        body = stream.BytesIO()
+        torch.save(saved, body)
+        try:
+            with io.atomic(self.path) as temporary:
+                temporary.write_bytes(hashlib.sha256(body.getbuffer()).digest() + body.getvalue())
+        except LogError as error:
+            where = f"nothing was saved: {error}"
+            log.info("checkpoint: %s", error)
+        now = time.monotonic()
+        self.next = now + min(now - self.started, MOST)
+        if self.caught:
+            raise Interrupted(self.caught[0], where)
+
+    def remove(self) -> None:
+        """Remove it: the block is done."""
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[list[int]]:
+    """Only note the signals that end a job, so that no step is cut in two; yields those noted."""
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # signals go to the main one
+        yield caught
+        return
+    previous = {s: signal.signal(s, lambda number, _: caught.append(number)) for s in SIGNALS}
+    try:
+        yield caught
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

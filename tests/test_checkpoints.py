@@ -1,0 +1,249 @@
+"""A block that is ended before its time goes on where it was, to the same numbers."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import config
+from test_io import flipped
+
+from circlet import io
+from circlet.errors import Interrupted
+from circlet.plan import Study
+from circlet.training import checkpoint, loop
+
+SYSTEMS = {
+    "constant_attention": {"log": {"curves": {"every": 3}, "parameters": {"every": 20}}},
+    "particles": {},
+    "embedding_mlp": {
+        "parameters": {"p": 7, "d": 6, "hidden": 5},
+        "log": {"gradients": {"every": 10}, "parameters": {"every": 10}},
+    },
+    "frozen": {
+        "system": "embedding_mlp",
+        "parameters": {"p": 7, "d": 6, "hidden": 5},
+        "interventions": [{"freeze": {}}],
+    },
+}
+
+
+def block_of(tmp_path, name="constant_attention", **changes):
+    settings = {"system": name, "steps": 40} | SYSTEMS.get(name, {}) | changes
+    return next(Study(config(tmp_path, **settings)).blocks)
+
+
+class After:
+    """As a signal that arrives after so many steps of all parts together."""
+
+    def __init__(self, steps, number=signal.SIGTERM):
+        self.steps, self.number, self.caught = steps, number, []
+
+    def __call__(self, done, steps):
+        if done >= self.steps:
+            self.caught.append(self.number)
+
+
+def interrupt(block, steps):
+    stop = After(steps)
+    with pytest.raises(Interrupted) as raised:
+        loop.run_block(block, "cpu", stop, stop.caught)
+    assert raised.value.signal == signal.SIGTERM
+    assert block.checkpoint.exists()
+    assert not block.log("runs").exists()
+
+
+def logs(block):
+    """All logs of a block but the times, which differ."""
+    tables = {kind: io.read_log(block, kind) for kind in block.point.logs}
+    tables["runs"] = tables["runs"].drop(columns="seconds")
+    return {kind: pa.Table.from_pandas(frame) for kind, frame in tables.items()}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("steps", [0, 17, 40, 63])
+def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, steps):
+    """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second part."""
+    undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
+    if steps > 40 and block.point.cpu_runs(2) == 2:
+        pytest.skip("all its runs advance together")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, steps)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert not block.checkpoint.exists()
+    assert io.footer(block.log("runs"))["interruptions"] == 1
+
+
+def test_it_really_goes_on(tmp_path):
+    block = block_of(tmp_path)
+    interrupt(block, 30)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen == list(range(31, 41))
+
+
+def test_several_interruptions(tmp_path):
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    for steps in (5, 6, 30):
+        interrupt(block, steps)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert io.footer(block.log("runs"))["interruptions"] == 3
+
+
+def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
+    """No signal tells of SIGKILL; the checkpoints that are saved anyway, now and then, do."""
+    clock = iter(range(100_000))  # a second per look at the clock
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
+    block = block_of(tmp_path)
+
+    def kill(done, _):
+        if done == 35:
+            raise KeyboardInterrupt  # at once, as SIGKILL: nothing is saved
+
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_block(block, "cpu", kill)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert 15 < seen[0] < 35
+
+
+def test_checkpoints_get_rarer_as_a_block_gets_longer(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    kept = checkpoint.Checkpoint(tmp_path / "c.pt", "", [])
+    saved = []
+    for second in range(4000):
+        now[0] = second
+        if kept.due():
+            kept.save([])
+            saved.append(second)
+    assert saved == [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440, 3040, 3640]
+
+
+@pytest.mark.parametrize("other", ["settings", "code", "versions"])
+def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeypatch, other):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    if other == "settings":
+        block = block_of(tmp_path, steps=41)
+    elif other == "code":
+        monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+    else:
+        made = io.provenance()
+        monkeypatch.setattr(loop.io, "provenance", lambda: made | {"python": "4.0"})
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+    assert not block.checkpoint.exists()
+
+
+def test_another_commit_of_the_same_code_goes_on(tmp_path, monkeypatch):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    monkeypatch.setattr(loop.io, "commit", lambda: "another")
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 21
+
+
+def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
+    """The runs that a block starts from were made again, and ended otherwise."""
+    study = config(tmp_path, steps=40)
+    study["experiments"]["after"] = study["experiments"]["e"] | {
+        "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
+    }
+    base, block = Study(study).ordered_blocks
+    loop.run_block(base, "cpu")
+    interrupt(block, 20)
+    frame = io.read_log(base, "signals")
+    frame["signal"] += 1
+    footer = io.footer(base.log("signals"))
+    io.write(pa.Table.from_pandas(frame, preserve_index=False), base.log("signals"), footer)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+
+
+def test_a_damaged_checkpoint_is_left_unused(tmp_path):
+    """Whichever byte flips: the block begins anew, or ends with the same numbers."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+    whole = block.checkpoint.read_bytes()
+    positions = np.random.default_rng(0).integers(len(whole), size=25)
+    for damaged in [*(flipped(whole, i) for i in positions), whole[:1000], b""]:
+        block.checkpoint.write_bytes(damaged)
+        loop.run_block(block, "cpu")
+        assert logs(block) == logs(undisturbed)
+
+
+def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
+    """... that was not asked to end; one that was says that nothing was saved."""
+    monkeypatch.setattr(checkpoint, "FIRST", 0.0)
+    block = block_of(tmp_path)
+
+    write = Path.write_bytes
+
+    def full(path, content):
+        if "checkpoint" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    loop.run_block(block, "cpu")
+    assert block.log("runs").exists()
+    stop = After(20)
+    with pytest.raises(Interrupted, match="nothing was saved"):
+        loop.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
+
+
+@pytest.mark.parametrize("number", checkpoint.SIGNALS)
+def test_signals_wait_for_the_end_of_a_step(number):
+    before = signal.getsignal(number)
+    with checkpoint.deferred() as caught:
+        os.kill(os.getpid(), number)
+        assert caught == [number]
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_to_the_real_command(tmp_path):
+    """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
+    study = Study(config(tmp_path, system="particles", steps=200_000))
+    command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
+    block = next(study.blocks)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "% done" in process.stderr.readline()  # after five seconds
+        process.terminate()
+        said = process.communicate(timeout=30)[1]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said == (
+        f"ended by SIGTERM: saved {block.checkpoint}, the same command goes on from there\n"
+    )
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "goes on at" in process.stderr.readline()
+        process.kill()
+    assert block.checkpoint.exists()
+
+
+def test_two_processes_of_one_block_disturb_nobody(tmp_path):
+    """A Snakemake that was killed and begun again may run a block that still runs."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+
+    def other(done, _):
+        if done == 20:
+            interrupt(block, 30)  # saves a checkpoint of the same block
+        if done == 30:
+            loop.run_block(block, "cpu")  # goes on from it, ends first, removes it
+            assert not block.checkpoint.exists()
+
+    loop.run_block(block, "cpu", other)
+    assert logs(block) == logs(undisturbed)
