@@ -4,7 +4,7 @@ CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test clean
+.PHONY: run test slurm test-slurm clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -26,6 +26,26 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+# So that the bare `snakemake --profile slurm` works: installs what it needs, and links the profiles
+# local, gpu and slurm of this folder where Snakemake looks for names.
+PROFILES := $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/snakemake
+
+slurm: $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
+	@mkdir -p $(PROFILES)
+	@for name in local gpu slurm; do \
+	    if [ -e $(PROFILES)/$$name ] && [ ! -L $(PROFILES)/$$name ]; then \
+	        echo "error: $(PROFILES)/$$name is a profile of your own; use --profile profiles/$$name" >&2; exit 1; \
+	    fi; \
+	    ln -sfn $(CURDIR)/profiles/$$name $(PROFILES)/$$name; \
+	    echo "snakemake --profile $$name  ->  $(CURDIR)/profiles/$$name"; \
+	done
+
+# On a real SLURM of two nodes, which is started for it and ended after it: needs root on Debian.
+test-slurm: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
+	$(BIN)/python -m pytest tests/slurm
 
 clean:
 	rm -rf $(VENV)

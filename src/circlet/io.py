@@ -1,16 +1,18 @@
 """Parquet in and out: a file is whole or absent, and says what made it."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import platform
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +49,31 @@ def atomic(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def lock(results: Path) -> IO[str] | None:
+    """Keep others from working on some results until the lock is closed or the process ends.
+
+    None where the file system has no locks. Ends the program with a line if another one works there.
+    """
+    path = results / ".lock"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a+")
+    except OSError as error:
+        sys.exit(f"error: {path}: cannot be written: {error.strerror}")
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.seek(0)
+        sys.exit(f"error: another Snakemake works on {results} ({stream.read().strip()})")
+    except OSError:
+        stream.close()
+        return None
+    stream.truncate(0)
+    stream.write(f"process {os.getpid()} on {platform.node()}\n")
+    stream.flush()
+    return stream
 
 
 def _git(*command: str) -> str:

@@ -7,6 +7,7 @@ the path of a log.
 
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from circlet.source import declared
 LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
+STEP_SECONDS = 2e-4  # what a step costs besides its operations, however small the tensors are
 EARLY = range(11)  # steps at which signals are always logged: the first gradients
 
 
@@ -123,14 +125,37 @@ class Block:
     @property
     def cpu_seconds(self) -> float:
         """Expected computing time on one CPU core."""
-        system = declared(self.point.system)
-        # A formula of the parameters, written as text in the system's file so that the plan can
-        # cost a study without importing torch. It is our own source, not the user's.
-        formula = system["FLOPS_PER_STEP"]
-        flops = eval(formula, {"__builtins__": {}}, dict(self.point.parameters))
-        double = 2 if self.point.settings["dtype"] == "float64" else 1
-        runs_steps = self.point.steps * self.count
-        return double * flops * runs_steps / system["FLOPS_PER_SECOND"]
+        point = self.point
+        flops = point.evaluate("FLOPS_PER_STEP") * point.value_bytes / 4 * self.count
+        computing = flops / declared(point.system)["FLOPS_PER_SECOND"]
+        starting = STEP_SECONDS * math.ceil(self.count / point.cpu_runs(self.count))
+        return point.steps * (computing + starting)
+
+    @property
+    def minutes(self) -> int:
+        """Time that its job asks for: much more than expected, as machines differ and are shared.
+
+        A job that needs more is no loss: it goes on from its checkpoint when it is tried again.
+        """
+        return 10 + math.ceil(4 * self.cpu_seconds / 60)
+
+    @property
+    def gpus(self) -> int:
+        """Whether a GPU is worth its start: one where a core would take minutes, else none."""
+        return int(self.cpu_seconds >= 120)
+
+    def memory_mb(self, on_gpu: bool = False) -> int:
+        """Main memory that its job needs: the process, its tensors, and logs until it ends."""
+        point = self.point
+        logs = self.count * sum(
+            point.record_bytes(kind) * len(point.steps_logged(kind)) for kind in point.logs[1:]
+        )
+        if on_gpu:  # the tensors are there; the driver's libraries are here
+            return 3000 + math.ceil(logs / 1e6)
+        # A state, its gradient, and the two moments of AdamW with what it computes them from.
+        values = point.evaluate("WORKING_VALUES") + 8 * point.evaluate("WEIGHTS")
+        tensors = point.value_bytes * values * point.cpu_runs(self.count)
+        return 450 + math.ceil((1.2 * tensors + logs) / 1e6)
 
 
 @dataclass(frozen=True)
@@ -181,6 +206,34 @@ class Point:
     def logs(self) -> tuple[str, ...]:
         """Kinds of logs that a block of this point has."""
         return kinds(self.system)
+
+    def evaluate(self, formula: str) -> float:
+        """One of the formulas of its system at its parameters.
+
+        They are text, so that the plan can cost a study without importing torch, and our own, not
+        a user's.
+        """
+        text = declared(self.system)[formula]
+        return eval(text, {"__builtins__": {}}, dict(self.parameters))
+
+    def record_bytes(self, kind: str) -> float:
+        """Memory for what a log records of one run at one step, in all forms on its way to disk."""
+        row, value = 150, 24
+        p, d = self.parameters["p"], self.parameters["d"]
+        sizes = {
+            "runs": row,
+            "curves": row,
+            "signals": row * p / 2,
+            "gradients": row * p / 2,
+            "embeddings": p * (row + value * d),
+            "parameters": 30 * row + value * self.evaluate("WEIGHTS"),
+        }
+        return sizes[kind]
+
+    @property
+    def value_bytes(self) -> int:
+        """Size of one number of its tensors."""
+        return 8 if self.settings["dtype"] == "float64" else 4
 
     def cpu_runs(self, count: int) -> int:
         """How many runs of a block of ``count`` advance together on a CPU."""

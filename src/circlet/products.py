@@ -14,6 +14,7 @@ name, from the inputs in these literals:
     logs that it reads, of the experiments with these roles or systems.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,6 +45,19 @@ class Product:
     def code(self) -> str:
         """Fingerprint of the code that makes it."""
         return source.digest(self.module)
+
+    @property
+    def memory_mb(self) -> int:
+        """Memory that its job needs: one record of every run of the logs that it reads."""
+        logs = source.literals(self.module).get("LOGS", ())
+        return 1000 + math.ceil(
+            sum(
+                point.count * point.record_bytes(kind)
+                for point in (self.study.points if logs else ())
+                for kind in set(logs) & set(point.logs)
+            )
+            / 1e6
+        )
 
     @property
     def job_log(self) -> Path:

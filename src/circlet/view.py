@@ -9,7 +9,7 @@ from circlet.plan import Study
 from circlet.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
-JOB_SECONDS = 2.0  # start of a process with torch
+JOB_SECONDS = 1.0  # start of a process with torch
 
 
 def _rows(header: Iterable[str], rows: list[tuple], align: str) -> str:
@@ -39,14 +39,22 @@ def plan(study: Study) -> str:
         blocks = [block for point in points for block in point.blocks]
         seconds = sum(block.cpu_seconds + JOB_SECONDS for block in blocks)
         runs = sum(block.count for block in blocks)
-        rows.append((name, settings["system"], len(points), runs, len(blocks), seconds))
-    total = ("total", "", *(sum(row[i] for row in rows) for i in range(2, 6)))
+        memory = max(block.memory_mb() for block in blocks)
+        minutes = max(block.minutes for block in blocks)
+        rows.append(
+            (name, settings["system"], len(points), runs, len(blocks), seconds, memory, minutes)
+        )
+    sums = (sum(row[i] for row in rows) for i in range(2, 6))
+    total = ("total", "", *sums, *(max(row[i] for row in rows) for i in (6, 7)))
+    header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
     lines = [
         _rows(
-            ("experiment", "system", "points", "runs", "blocks", "CPU time"),
-            [(*row[:5], "~" + _duration(row[5])) for row in [*rows, total]],
-            "<<>>>>",
+            header,
+            [(*row[:5], "~" + _duration(row[5]), *row[6:]) for row in [*rows, total]],
+            "<<>>>>>>",
         ),
+        "",
+        "MB, min: what the largest block asks a scheduler for. CPU time: expected, on one core.",
         "",
     ]
     for name in study.config["experiments"]:

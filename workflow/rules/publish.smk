@@ -19,6 +19,7 @@ for figure in FIGURES:
             figure.outputs[1],
         log:
             figure.job_log,
+        localrule: True
         conda:
             CONDA
         params:
@@ -44,6 +45,7 @@ rule report:
         REPORT.outputs,
     log:
         REPORT.job_log,
+    localrule: True
     conda:
         CONDA
     params:

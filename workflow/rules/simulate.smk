@@ -6,6 +6,10 @@ def block_of(wildcards):
     return BLOCKS[wildcards.experiment, wildcards.point, wildcards.seeds]
 
 
+def gpus(wildcards):
+    return min(block_of(wildcards).gpus, int(os.environ["CIRCLET_GPUS"]))
+
+
 for system in study.systems:
 
     rule:
@@ -26,8 +30,17 @@ for system in study.systems:
             seeds=r"\d+-\d+",
         conda:
             CONDA
+        resources:
+            mem_mb=lambda wildcards, attempt: memory(
+                block_of(wildcards).memory_mb(gpus(wildcards) > 0), attempt
+            ),
+            runtime=lambda wildcards, attempt: runtime(
+                block_of(wildcards).minutes, attempt
+            ),
+            gpu=gpus,
+            device=lambda wildcards: "cuda" if gpus(wildcards) else "cpu",
         params:
             study=lambda wildcards: block_of(wildcards).study,
             version=lambda wildcards: block_of(wildcards).point.version,
         shell:
-            "python -m circlet run --study {params.study:q} --log {log:q}"
+            "python -m circlet run --study {params.study:q} --device {resources.device} --log {log:q}"

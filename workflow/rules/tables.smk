@@ -14,6 +14,11 @@ for table in TABLES:
             table.job_log,
         conda:
             CONDA
+        resources:
+            mem_mb=lambda wildcards, attempt, table=table: memory(
+                table.memory_mb, attempt
+            ),
+            runtime=lambda wildcards, attempt: runtime(60, attempt),
         params:
             name=table.name,
             study=table.study.json,

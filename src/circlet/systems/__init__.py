@@ -15,6 +15,9 @@ A system's file declares, as plain literals that the plan reads without importin
 ``FLOPS_PER_SECOND``
     how many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
     AVX-512: it only serves to tell minutes from days;
+``WEIGHTS``, ``WORKING_VALUES``
+    numbers that a run keeps (all that is trained or moved), and those that it holds at the height
+    of a step, as formulas of the parameters: the memory that a block asks for;
 ``CPU_RUNS``
     if stacking runs does not pay on a CPU: how many of a block advance together there;
 

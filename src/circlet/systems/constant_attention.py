@@ -28,6 +28,10 @@ SCHEDULES = {
 # Two products per weight forward, twice that backward, for each train pair.
 FLOPS_PER_STEP = "3 * train_fraction * p * (p + 1) * hidden * (p + d)"
 FLOPS_PER_SECOND = 20e9
+# What a run keeps, and what it holds at the height of a step: activations of all pairs, and their
+# incidence. Both in values.
+WEIGHTS = "p * d + hidden * (d + 1) + p * (hidden + 1)"
+WORKING_VALUES = "p * (p + 1) / 2 * (6 * p + 4 * hidden + 2 * d)"
 PARAMETERS = {
     "p": {
         "description": "Modulus; N in the paper.",

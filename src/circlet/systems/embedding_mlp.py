@@ -32,6 +32,10 @@ SCHEDULES = {
 # Two layers on the train pairs and the tables of the first; forward, and twice that backward.
 FLOPS_PER_STEP = "6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)"
 FLOPS_PER_SECOND = 75e9
+# What a run keeps, and what it holds at the height of a step: activations of all pairs. Both in
+# values.
+WEIGHTS = "p * d + hidden * (2 * d + 1) + hidden * (hidden + 1) + p * (hidden + 1)"
+WORKING_VALUES = "p * p * (6 * hidden + 5 * p + 16)"
 # On a CPU one run fills the caches: stacked runs would wait for memory.
 CPU_RUNS = 1
 PARAMETERS = {

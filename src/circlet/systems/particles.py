@@ -29,6 +29,10 @@ SCHEDULES = {"signals": {"every": 100}, "embeddings": {}}
 # About 20 operations and d-vectors for each couple of pairs.
 FLOPS_PER_STEP = "5 * (4 + d) * (p * (p + 1) // 2) ** 2"
 FLOPS_PER_SECOND = 20e9
+# What a run keeps, and what it holds at the height of a step: the distances of all couples of
+# pairs. Both in values.
+WEIGHTS = "p * d"
+WORKING_VALUES = "(d + 6) * (p * (p + 1) / 2) ** 2"
 PARAMETERS = {
     "p": {
         "description": "Number of particles, the modulus; N in the paper.",
