@@ -95,14 +95,14 @@ def test_durations():
 def test_states_of_blocks(tmp_path):
     blocks = list(Study(config(tmp_path, seeds={"count": 4})).blocks)
     loop.run_block(blocks[0], "cpu")
-    assert [view._state(b) for b in blocks] == ["done", "waiting"]
+    assert [progress.state(b) for b in blocks] == ["done", "waiting"]
     outdated = next(Study(config(tmp_path, steps=6)).blocks)
-    assert view._state(outdated) == "outdated"
+    assert progress.state(outdated) == "outdated"
     blocks[0].log("curves").unlink()
-    assert view._state(blocks[0]) == "waiting"
+    assert progress.state(blocks[0]) == "waiting"
     blocks[1].job_log.parent.mkdir(parents=True)
     for text, state in (("error: x", "failed"), ("interrupted", "started"), ("step", "started")):
         blocks[1].job_log.write_text(f"note\n{text}\n")
-        assert view._state(blocks[1]) == state
+        assert progress.state(blocks[1]) == state
     lines = view.status(Study(config(tmp_path, seeds={"count": 4}))).splitlines()
     assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]

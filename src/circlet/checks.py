@@ -202,8 +202,8 @@ def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
             f"{where}.interventions: {name} has {how_many} with the parameters and seeds of "
             f"{point.name}"
         )
-    has = {seed for block in found[0].blocks for seed in block.seeds}
-    if lacking := [s for b in point.blocks for s in b.seeds if s not in has]:
+    has = found[0].every_seed
+    if lacking := [seed for seed in point.every_seed if seed not in has]:
         raise ConfigError(f"{where}.seeds: {name}, which it starts from, has no seed {lacking[0]}")
     return found[0]
 

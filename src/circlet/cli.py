@@ -12,8 +12,8 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from circlet import products, view
-from circlet.errors import CircletError, ConfigError, Interrupted
+from circlet import products, progress, view
+from circlet.errors import CircletError, ConfigError, Interrupted, LogError
 from circlet.plan import Study
 from circlet.points import Block
 
@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     command("plan", "list experiments, points, runs, blocks and expected cost", show_plan)
     command("status", "count planned, done and failed runs of each experiment", show_status)
     command("scorecard", "print the scorecard against the published claims", show_scorecard)
+    command("partial", "make tables, figures and report of what is done so far", make_partial)
     sub = command("run", "run every block of the study here, and write the logs", run_blocks)
     sub.add_argument(
         "--device",
@@ -176,18 +177,46 @@ def _product(kind: str, name: str, study: Study) -> products.Product:
     return known[name]
 
 
+def _make(product: products.Product) -> None:
+    package = product.module.split(".")[1]
+    name = product.module if package == "pages" else f"circlet.{package}"
+    _load(name).make(product)
+
+
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
     product = _product("tables", arguments.name, _study(arguments))
-    _load("circlet.analysis").make(product)
+    _make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
     product = _product("figures", arguments.name, _study(arguments))
-    _load("circlet.figures").make(product)
+    _make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    _load("circlet.pages.report").make(products.report(_study(arguments)))
+    _make(products.report(_study(arguments)))
+
+
+def make_partial(arguments: argparse.Namespace) -> None:
+    """Make what can be made of the blocks that are done, in a folder of its own.
+
+    It reads finished logs only, so it may be called while a sweep runs.
+    """
+    whole = _study(arguments)
+    done = progress.done(whole)
+    if not done:
+        raise LogError(f"{whole.results}: nothing is done yet")
+    study = whole.partial(done)
+    made = 0
+    for product in products.ordered(study):
+        try:
+            _make(product)
+            made += 1
+        except LogError as error:
+            log.info("%s is left out: %s", product.name, error)
+    runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
+    print(f"partial: {runs} of {planned} runs, {made} tables, figures and pages")
+    print(f"report:  {products.report(study).outputs[0]}")

@@ -128,7 +128,9 @@ def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
     """
     with reading(path):
         content = path.read_bytes()
-        digest = _footer(pa.BufferReader(content))["sha256"]
+        digest = _footer(pa.BufferReader(content)).get("sha256")
+        if digest is None:
+            raise ValueError("it has no checksum")
         blank = content.replace(digest.encode(), _NO_DIGEST.encode())
         if hashlib.sha256(blank).hexdigest() != digest:
             raise ValueError("its checksum is wrong")

@@ -5,10 +5,11 @@ Nothing here looks at results.
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from circlet import checks
@@ -21,7 +22,13 @@ from circlet.source import declared
 
 
 class Study:
-    """A validated config and all that follows from it."""
+    """A validated config and all that follows from it.
+
+    ``folder`` is where its tables, figures and report are, ``missing`` the blocks that it does
+    without: of a partial study, those that are not done yet.
+    """
+
+    missing: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})  # seeds by point
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
@@ -29,7 +36,7 @@ class Study:
             for name, settings in self.config[where].items():
                 checks.canonicalise(settings)
                 checks.check_experiment(f"{where}.{name}", settings)
-        self.results = Path(self.config["results"])
+        self.folder = self.results = Path(self.config["results"])
         self.reproduce: dict[str, str] = self.config["reproduce"]
         if both := self.config["experiments"].keys() & self.config["bases"].keys():
             raise ConfigError(f"bases.{min(both)}: is also an experiment")
@@ -82,7 +89,7 @@ class Study:
 
     def table(self, name: str) -> Path:
         """Path of a table."""
-        return self.results / "tables" / f"{name}.parquet"
+        return self.folder / "tables" / f"{name}.parquet"
 
     def part(self, experiments: Iterable[str], roles: Iterable[str] = ()) -> "Study":
         """The study of some of its experiments and roles; what they start from becomes a base."""
@@ -92,7 +99,7 @@ class Study:
         while more := {b for name in needed for b in checks.bases(every[name])} - needed:
             needed |= more
         part = object.__new__(Study)  # no checks: the whole has passed them
-        part.results = self.results
+        part.results, part.folder, part.missing = self.results, self.folder, self.missing
         part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
         part.config = {
             "results": str(self.results),
@@ -100,6 +107,22 @@ class Study:
             "experiments": {k: v for k, v in every.items() if k in chosen},
             "bases": {k: v for k, v in every.items() if k in needed - chosen},
         }
+        return part
+
+    def partial(self, done: Iterable[Block]) -> "Study":
+        """The study with no more than the blocks that are done, and a folder of its own.
+
+        Experiments without any are left out; planned numbers of runs stay.
+        """
+        done = {block.key for block in done}
+        begun = {experiment for experiment, _, _ in done}
+        missing = {
+            p.key: frozenset(b.name for b in p.blocks if b.key not in done) for p in self.points
+        }
+        roles = [role for role, name in self.reproduce.items() if name in begun]
+        part = self.part(begun, roles)
+        part.folder = self.results / "partial"
+        part.missing = {key: names for key, names in missing.items() if names}
         return part
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:
@@ -142,6 +165,8 @@ class Study:
             checks.check_point(where, point)
             if names := checks.bases({"interventions": point.interventions}):
                 point = replace(point, base=checks.find_base(where, point, known[names[0]]))
+            if point.key in self.missing:
+                point = replace(point, missing=self.missing[point.key])
             if point.name in points:
                 raise ConfigError(f"{where}: {point.name} is listed twice")
             points[point.name] = point

@@ -60,6 +60,11 @@ class Block:
         """First and last seed, as footers have them."""
         return [self.first, self.first + self.count - 1]
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Its experiment, point and seeds, by name: unique in the study."""
+        return (*self.point.key, self.name)
+
     def log(self, kind: str) -> Path:
         """Path of one of its logs."""
         return self._path(LOG, kind=kind)
@@ -169,6 +174,12 @@ class Point:
     settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
     results: Path
     base: "Point | None" = None  # whose outcome an intervention looks at
+    missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its experiment and its own name."""
+        return self.experiment, self.name
 
     @property
     def name(self) -> str:
@@ -255,15 +266,19 @@ class Point:
     @property
     def blocks(self) -> list[Block]:
         """Its blocks, in the order of seeds."""
-        seeds, size = self.settings["seeds"], self.settings["block"]
-        return [
-            Block(self, first, size)
-            for first in range(seeds["first"], seeds["first"] + seeds["count"], size)
-        ]
+        every = self.every_seed
+        blocks = (Block(self, s, self.settings["block"]) for s in every[:: self.settings["block"]])
+        return [block for block in blocks if block.name not in self.missing]
+
+    @property
+    def every_seed(self) -> range:
+        """The seeds of all its runs, as planned."""
+        seeds = self.settings["seeds"]
+        return range(seeds["first"], seeds["first"] + seeds["count"])
 
     @property
     def count(self) -> int:
-        """Number of its runs."""
+        """Number of its runs, as planned."""
         return self.settings["seeds"]["count"]
 
     def seeds(self, seed: int) -> Seeds:

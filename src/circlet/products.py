@@ -23,7 +23,12 @@ from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
 
-SHOWN = ("scorecard", "runs", "structure_summary")  # tables that the report page reads
+SHOWN = (
+    "scorecard",
+    "runs",
+    "structure_summary",
+    "provenance",
+)  # tables that the report page reads
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class Product:
     @property
     def footer(self) -> dict:
         """What the footer of its file says of its config and code."""
-        return {"study": self.study.config, "code": self.code}
+        missing = sum(map(len, self.study.missing.values()))
+        partial = {"missing_blocks": missing} if missing else {}
+        return {"study": self.study.config, "code": self.code} | partial
 
     @property
     def code(self) -> str:
@@ -116,7 +123,7 @@ def _product(package: str, name: str, study: Study, made: set[str]) -> Product:
     if package == "analysis":
         outputs = [study.table(name)]
     else:
-        outputs = [study.results / "figures" / f"{name}.{end}" for end in ("svg", "png")]
+        outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
     inputs = logs + [study.table(table) for table in (*declared["TABLES"], *optional)]
     return Product(name, f"circlet.{package}.{name}", part, inputs, outputs)
 
@@ -125,6 +132,18 @@ def tables(study: Study) -> list[Product]:
     """All tables that the study yields."""
     made = _made(study)
     return [_product("analysis", name, study, made) for name in sorted(made)]
+
+
+def ordered(study: Study) -> list[Product]:
+    """All products of a study, each after those that it is made from."""
+    waiting, found = tables(study), []
+    own = {path for table in waiting for path in table.outputs}
+    while waiting:
+        ready = [t for t in waiting if not own & set(t.inputs)]
+        own -= {path for table in ready for path in table.outputs}
+        waiting = [t for t in waiting if t not in ready]
+        found += ready
+    return [*found, *figures(study), report(study)]
 
 
 def behind(product: Product, study: Study) -> list[Product]:
@@ -153,5 +172,5 @@ def report(study: Study) -> Product:
     read = [path for table in tables(study) if table.name in SHOWN for path in table.outputs]
     shown = [output for figure in figures(study) for output in figure.outputs[:1]]
     inputs = read + shown
-    outputs = [study.results / "report.html"]
+    outputs = [study.folder / "report.html"]
     return Product("report", "circlet.pages.report", study, inputs, outputs)

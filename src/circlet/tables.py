@@ -38,6 +38,19 @@ _STRUCTURE = [
 
 TABLES: dict[str, list[pa.Field]] = {
     "runs": [*OUTCOME, column("commit", pa.string(), "version of the code that made it")],
+    "provenance": [
+        column("system", pa.string(), "what was trained or simulated"),
+        column("commit", pa.string(), "commit of the code; -dirty if it was edited since"),
+        column(
+            "versions", pa.string(), "versions of Python and of the packages that decide numbers"
+        ),
+        column("machine", pa.string(), "system, architecture and cores"),
+        column("device", pa.string(), "cpu, or the name of the GPU"),
+        column("blocks", pa.int32(), "blocks made so"),
+        column("runs", pa.int32(), "runs in them"),
+        column("hours", pa.float64(), "computing time of the runs, on one core or GPU", "h"),
+        column("interruptions", pa.int32(), "how often they went on from a checkpoint"),
+    ],
     "structures": [
         SEED,
         column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterable
 
-from circlet import io, products
+from circlet import io, products, progress
 from circlet.errors import LogError
 from circlet.plan import Study
-from circlet.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
@@ -70,22 +69,6 @@ def plan(study: Study) -> str:
     return "\n".join(lines)
 
 
-def _state(block: Block) -> str:
-    if all(path.exists() for path in block.logs):
-        try:
-            return "done" if io.is_current(block) else "outdated"
-        except LogError:
-            return "damaged"
-    try:
-        last = block.job_log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
-    except OSError:
-        return "waiting"
-    return "failed" if last and last[0].startswith("error:") else "started"
-
-
-STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
-
-
 def status(study: Study) -> str:
     """Runs by state for each experiment, and what to look at.
 
@@ -94,9 +77,9 @@ def status(study: Study) -> str:
     """
     rows, notes = [], {}
     for name in study.config["experiments"]:
-        runs = dict.fromkeys(STATES, 0)
+        runs = dict.fromkeys(progress.STATES, 0)
         for block in (b for point in study.experiment(name) for b in point.blocks):
-            state = _state(block)
+            state = progress.state(block)
             runs[state] += block.count
             folder = block.log("runs").parent
             if state == "failed":
@@ -109,8 +92,10 @@ def status(study: Study) -> str:
                     "nothing to do, delete it"
                 ] = None
         rows.append((name, sum(runs.values()), *runs.values()))
-    rows.append(("total", *(sum(row[i] for row in rows) for i in range(1, len(STATES) + 2))))
-    return "\n".join([_rows(("runs of", "planned", *STATES), rows, "<>>>>>>>"), *notes])
+    rows.append(
+        ("total", *(sum(row[i] for row in rows) for i in range(1, len(progress.STATES) + 2)))
+    )
+    return "\n".join([_rows(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
 
 
 def number(value: float | None) -> str:

@@ -42,7 +42,12 @@ rule report:
     input:
         REPORT.inputs,
     output:
-        REPORT.outputs,
+        report(
+            REPORT.outputs[0],
+            caption="../report/report.rst",
+            category="report",
+            labels={"page": "scorecard, figures, and what made them"},
+        ),
     log:
         REPORT.job_log,
     localrule: True

@@ -77,7 +77,7 @@ def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> lis
             {
                 "name": name,
                 "system": settings["system"],
-                "planned": sum(b.count for p in study.experiment(name) for b in p.blocks),
+                "planned": sum(point.count for point in study.experiment(name)),
                 "finished": int((here["status"] == "finished").sum()),
                 "unfinished": int((here["status"] != "finished").sum()),
                 "seconds": float(here["seconds"].sum()),
@@ -105,6 +105,7 @@ def make(product: Product) -> None:
     summary = table("structure_summary", ["experiment", "sample"])
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     counts = scorecard["verdict"].value_counts()
+    rows = _experiments(study, runs, summary)
     page = environment.get_template("report.html").render(
         papers=[
             paper | {"claims": claims.to_dict("records")}
@@ -113,10 +114,13 @@ def make(product: Product) -> None:
         ],
         verdicts=[(v, counts.get(v, 0)) for v in ("reproduced", "deviates", "not_run")],
         figures=_figures(study),
-        experiments=_experiments(study, runs, summary),
-        commits=sorted(runs["commit"].dropna().unique()),
+        experiments=rows,
+        provenance=io.read_table(study, "provenance").to_dict("records"),
         made=io.footer(study.table("runs")),
         results=study.results,
+        partial=bool(study.missing),
+        planned=sum(row["planned"] for row in rows),
+        done=len(runs),
     )
     with io.atomic(product.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

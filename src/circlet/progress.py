@@ -1,0 +1,64 @@
+"""How far a study is: what has become of each block, and of each product."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from circlet import io, products
+from circlet.errors import LogError
+from circlet.plan import Study
+from circlet.points import Block
+
+STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
+
+
+def state(block: Block) -> str:
+    """What has become of a block.
+
+    Started blocks are running, or were interrupted or killed. Outdated ones were made with other
+    settings or by another version of their system.
+    """
+    if all(path.exists() for path in block.logs):
+        try:
+            return "done" if io.is_current(block) else "outdated"
+        except LogError:
+            return "damaged"
+    last = _last_line(block.job_log)
+    if last is None:
+        return "waiting"
+    return "failed" if last.startswith("error:") else "started"
+
+
+def done(study: Study) -> list[Block]:
+    """The blocks that are done."""
+    return [block for block in study.blocks if state(block) == "done"]
+
+
+def failures(study: Study) -> Iterator[str]:
+    """What has failed, when nothing runs any more: a line for each block, table and figure."""
+    for block in study.blocks:
+        what = state(block)
+        if what in ("failed", "started"):
+            yield _failure("/".join(block.key), block.job_log)
+        if what == "damaged":
+            yield f"{block.log('runs').parent}: is damaged; delete it and run again"
+    for product in products.ordered(study):
+        if not all(path.exists() for path in product.outputs):
+            last = _last_line(product.job_log)
+            if last is not None and last.startswith("error:"):
+                yield _failure(product.name, product.job_log)
+
+
+def _failure(name: str, job_log: Path) -> str:
+    last = _last_line(job_log) or ""
+    if not last.startswith("error:"):
+        last = "ended without an error of its own: killed, out of memory or of time?"
+    return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
+
+
+def _last_line(job_log: Path) -> str | None:
+    """Last line of the text log of a job; empty if it wrote none, None if it never began."""
+    try:
+        lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return lines[-1] if lines else ""
