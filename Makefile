@@ -4,7 +4,7 @@ CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test slurm test-slurm clean
+.PHONY: run test test-slow test-slurm slurm clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -42,10 +42,14 @@ slurm: $(VENV)/installed
 	    echo "snakemake --profile $$name  ->  $(CURDIR)/profiles/$$name"; \
 	done
 
+# Sweeps whose processes are killed, studies of 100 000 runs: minutes.
+test-slow: $(VENV)/installed
+	$(BIN)/python -m pytest -m slow
+
 # On a real SLURM of two nodes, which is started for it and ended after it: needs root on Debian.
 test-slurm: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
-	$(BIN)/python -m pytest tests/slurm
+	$(BIN)/python -m pytest -m slurm
 
 clean:
 	rm -rf $(VENV)

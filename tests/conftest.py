@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -76,6 +77,12 @@ class Project:
         text = path.read_text()
         assert old in text, f"{file} has no {old!r}"
         path.write_text(text.replace(old, new, 1))
+
+    def half_written(self):
+        """Temporary files of `io.atomic` that somebody left."""
+        return [
+            p for p in self.folder.glob("results/**/.*") if re.search(r"\.[0-9a-f]{8}\.", p.name)
+        ]
 
     def copy(self, folder: Path) -> "Project":
         shutil.copytree(self.folder, folder, symlinks=True)

@@ -30,10 +30,6 @@ def half_project(empty_project):
 HALF = STUDY.part(STUDY.of_systems(["constant_attention", "particles"]))
 
 
-def half_written(project):
-    return [p for p in project.folder.glob("results/**/.*") if p.name != ".gitignore"]
-
-
 BAD_CONFIGS = {
     "unknown key": ("steps: 200", "steps: 200\n    stepz: 3", "unknown key 'stepz'"),
     "wrong type": ("steps: 200", "steps: many", "'many' is not of type 'integer'"),
@@ -97,7 +93,7 @@ def test_a_full_results_folder(half_project):
     with mounted(results, "size=400k"):
         text = fails(half_project)
         assert "No space left on device" in text
-        assert not half_written(half_project)
+        assert not half_project.half_written()
         done = list(results.glob("smoke/logs/**/runs.parquet"))
         assert done
         status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
@@ -152,7 +148,7 @@ def test_control_c_keeps_what_is_done(half_project):
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     assert "Traceback" not in said.read_text()
-    assert not half_written(half_project)
+    assert not half_project.half_written()
     assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
     # It goes on where it was, without being unlocked.
     edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, config
 
-from circlet import analysis, io, products, schema, tables, view
+from circlet import analysis, io, products, progress, schema, tables, view
 from circlet.errors import LogError
 from circlet.pages import report
 from circlet.plan import Study

@@ -98,6 +98,26 @@ def status(study: Study) -> str:
     return "\n".join([_rows(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
 
 
+def failures(study: Study, most: int = 20) -> str:
+    """What has failed, when a run of the study has ended, and what to do."""
+    lines = list(progress.failures(study))
+    if not lines:
+        return ""
+    shown = [*lines[:most], *([f"... and {len(lines) - most} more"] if len(lines) > most else [])]
+    done, planned = (sum(b.count for b in bs) for bs in (progress.done(study), study.blocks))
+    return "\n".join(
+        [
+            "",
+            f"{len(lines)} failed:",
+            *(f"  {line}" for line in shown),
+            "",
+            f"{done} of {planned} runs are done. Mend the cause and give the same command again: it "
+            "does the rest.",
+            "Tables and report of what is done: python -m circlet partial --configfile ...",
+        ]
+    )
+
+
 def number(value: float | None) -> str:
     """A number with three significant digits, four from 100 on; a dash for none."""
     if value is None or math.isnan(value):

@@ -148,10 +148,10 @@ class Cluster:
         wait(lambda: output("munge", "-n"), what="munged")
 
     def _start(self, name, *command):
-        log = (self.folder / f"{name}.log").open("a")
-        self.daemons[name] = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
+        with (self.folder / f"{name}.log").open("a") as log:
+            self.daemons[name] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
 
 
 def slurm_conf(folder, host, nodes):

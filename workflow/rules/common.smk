@@ -4,7 +4,7 @@ import os
 import sys
 
 from circlet import config as configuration
-from circlet import io, products
+from circlet import io, products, view
 from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.points import JOB_LOG, LOG, kinds
@@ -33,6 +33,10 @@ onstart:
     # with its process, so that the same command goes on.
     global lock
     lock = io.lock(study.results)
+
+
+onerror:
+    print(view.failures(study), file=sys.stderr)
 
 
 def provided(name):

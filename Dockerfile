@@ -1,0 +1,22 @@
+# circlet with all it needs, for machines without Python, or clusters with Apptainer:
+#   docker build -t circlet . && docker run --rm -v "$PWD/results:/circlet/results" circlet
+#   apptainer build circlet.sif docker-daemon:circlet:latest
+# Without a GPU, PIP_EXTRA_INDEX_URL may name an index with PyTorch's CPU build of the pinned version,
+# which is gigabytes smaller: --build-arg PIP_EXTRA_INDEX_URL=...
+FROM python:3.12-slim
+
+ARG PIP_EXTRA_INDEX_URL
+# git: footers of logs say which commit made them.
+RUN apt-get update \
+    && apt-get install --no-install-recommends --yes git make \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /circlet
+# Dependencies first, so that an edit of the code does not install them again.
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY src/circlet/__init__.py src/circlet/__init__.py
+RUN pip install --no-cache-dir --constraint constraints.txt --editable '.[dev,slurm]'
+COPY . .
+RUN git config --system --add safe.directory /circlet
+
+CMD ["snakemake", "--profile", "profiles/local"]

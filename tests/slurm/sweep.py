@@ -1,0 +1,86 @@
+"""Snakemake with the profile slurm at work on a small study in a project of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import cluster as slurm
+import yaml
+from conftest import Project
+
+# Looks often, as a test waits for it; otherwise the profile that users have.
+FAST = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
+
+
+class Sweep:
+    """A study in a project of its own, and Snakemake with the profile slurm at work on it."""
+
+    def __init__(self, project: Project):
+        self.project = project
+        self.process = None
+        self.lines = []
+
+    def study(self, **experiments):
+        """Write the config."""
+        self.config = {"results": "results", "experiments": experiments}
+        path = self.project.folder / "config/config.yaml"
+        path.write_text(yaml.safe_dump(self.config, sort_keys=False))
+
+    def start(self, *arguments):
+        """Start Snakemake, and gather what it says."""
+        command = [sys.executable, "-m", "snakemake", *arguments, "--profile", "profiles/slurm"]
+        self.lines = []
+        self.process = subprocess.Popen(
+            [*command, *FAST], cwd=self.project.folder, text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": str(self.project.folder / "src")},
+        )  # fmt: skip
+        self.reader = threading.Thread(target=self._gather, args=[self.process], daemon=True)
+        self.reader.start()
+        return self
+
+    def _gather(self, process):
+        with process.stdout:
+            self.lines.extend(process.stdout)
+
+    @property
+    def said(self):
+        return "".join(self.lines)
+
+    def ends(self, seconds=150):
+        """Wait for its end; its exit status."""
+        status = self.process.wait(timeout=seconds)
+        self.reader.join(timeout=10)
+        return status
+
+    def kill(self):
+        """SIGKILL to Snakemake; its jobs go on."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def jobs(self):
+        """SLURM's ids of the jobs of this sweep that wait or run, and their states."""
+        listed = slurm.output("squeue", "-h", "-o", "%i %T %Z")
+        rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+        return {job: state for job, state, folder in rows if folder == str(self.project.folder)}
+
+    def running(self, seconds=60):
+        """Wait until a job runs; its id."""
+
+        def first():
+            return next((job for job, state in self.jobs().items() if state == "RUNNING"), None)
+
+        return slurm.wait(first, seconds, "a running job")
+
+    def idle(self, seconds=60):
+        """Wait until none of its jobs is left."""
+        slurm.wait(lambda: not self.jobs(), seconds, "the end of all jobs")
+
+    def find(self, pattern):
+        return sorted(self.project.folder.glob(pattern))
+
+    def wait_for(self, pattern, seconds=90):
+        """Wait until there is a file; all such files."""
+        return slurm.wait(lambda: self.find(pattern), seconds, pattern)

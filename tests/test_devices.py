@@ -1,0 +1,129 @@
+"""Each job has a GPU of its own; the GPUs are only pretended, the processes and locks are real."""
+
+import subprocess
+import sys
+
+import pytest
+from conftest import config
+
+from circlet.errors import CircletError
+from circlet.plan import Study
+from circlet.training import devices
+
+JOB = """
+import logging, sys, torch
+from circlet.training import devices
+
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 2
+with devices.claim("cuda") as device:
+    print(device, flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """Start a job that takes a GPU, says which, and ends when it is told to."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    started = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", JOB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def says(job):
+    return job.stdout.readline().strip()
+
+
+def test_jobs_take_different_gpus(job):
+    assert {says(job()), says(job())} == {"cuda:0", "cuda:1"}
+
+
+def test_a_third_job_waits_for_a_gpu(job):
+    first, second = job(), job()
+    held = {says(first): first, says(second): second}
+    third = job()
+    assert says(third) == "waiting for one of 2 GPUs, all are taken by other jobs"
+    held["cuda:1"].stdin.write("\n")
+    held["cuda:1"].stdin.flush()
+    assert says(third) == "cuda:1"
+
+
+def test_a_killed_job_gives_its_gpu_back(job):
+    first, second = job(), job()
+    held = {says(first): first, says(second): second}
+    held["cuda:0"].kill()
+    held["cuda:0"].wait()
+    assert says(job()) == "cuda:0"
+
+
+def test_gpus_of_two_slurm_jobs_are_not_the_same(job, monkeypatch):
+    """Each job sees the device that SLURM gave it as its first."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert says(job()) == "cuda:0"
+    monkeypatch.setenv("SLURM_JOB_ID", "2")
+    assert says(job()) == "cuda:0"
+
+
+def test_gpus_have_the_names_that_the_machine_knows(monkeypatch):
+    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-5a")
+    assert devices.visible() == ["3", "GPU-5a"]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert devices.visible() == ["0", "1"]
+
+
+@pytest.mark.parametrize("wanted", ["cpu", "auto"])
+def test_without_a_gpu_it_is_the_cpu(monkeypatch, wanted):
+    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: False)
+    with devices.claim(wanted) as device:
+        assert device.type == "cpu"
+
+
+def test_a_missing_gpu_is_said(monkeypatch):
+    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: False)
+    with pytest.raises(CircletError, match="no GPU"), devices.claim("cuda"):
+        pass
+
+
+def test_a_gpu_is_worth_its_start_for_minutes_of_work():
+    short, long = (
+        next(Study(config(system="embedding_mlp", steps=steps, block=2)).blocks)
+        for steps in (1000, 100_000)
+    )
+    assert (short.gpus, long.gpus) == (0, 1)
+    assert long.memory_mb(on_gpu=True) > long.memory_mb()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--profile", "profiles/local"], ["gpu=0, device=cpu", "gpu=0, device=cpu"]),
+        (["--profile", "profiles/gpu"], ["gpu=0, device=cpu", "gpu=1, device=cuda"]),
+        (["--profile", "profiles/gpu", "--resources", "gpu=0"], 2 * ["gpu=0, device=cpu"]),
+    ],
+)
+def test_profiles_give_gpus_to_the_blocks_that_are_worth_it(empty_project, arguments, expected):
+    network = "{system: embedding_mlp, block: 2, seeds: {count: 2}, steps: "
+    (empty_project.folder / "config/config.yaml").write_text(
+        f"results: r\nexperiments:\n  a: {network}100}}\n  b: {network}100000}}\n"
+    )
+    said = empty_project.run("snakemake", "--dry-run", "--quiet", "host", *arguments).stdout
+    found = [line for line in said.splitlines() if "device=" in line]
+    assert [line.split("runtime=")[1].split(", ", 1)[1][: len(e)] for line, e in zip(
+        sorted(found, key=lambda line: "device=cuda" in line), expected, strict=True
+    )] == expected  # fmt: skip
