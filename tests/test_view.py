@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -27,8 +28,10 @@ def reported(tmp_path):
     for block in s.blocks:
         loop.run_block(block, "cpu")
     made = {p.name: p for p in products.tables(s)}
-    analysis.make(made["runs"])
-    for name in ("structures", "structure_summary", "table1", "weight_magnitudes", "musat_claims"):
+    for name in (
+        "runs", "provenance", "structures", "structure_summary", "table1", "weight_magnitudes",
+        "musat_claims",
+    ):  # fmt: skip
         analysis.make(made[name])
     card = schema.conform(pd.DataFrame([ROW]), tables.TABLES["scorecard"], "scorecard")
     io.write(card, s.table("scorecard"), io.provenance() | made["scorecard"].footer)
@@ -43,6 +46,9 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     assert "a &lt; b &amp; c" + "".join(f"<td class={cell}" for cell in cells) in page
     assert '<span class="deviates"><b>1</b>' in page
     assert "constant_attention: 2 of 2 runs finished;" in page
+    assert "Partial" not in page
+    made = io.footer(next(reported.blocks).log("runs"))
+    assert f"<td>{made['commit']}<td>{made['machine']}" in page
 
 
 def test_the_scorecard_in_the_terminal(reported):
@@ -71,10 +77,10 @@ def test_the_plan_tells_minutes_from_days():
     config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
     total = view.plan(Study(config_)).split("total")[1].splitlines()[0]
     assert f" {sum(block.count for block in Study(config_).blocks)} " in total
-    assert 10 < int(total.rsplit("~", 1)[1].removesuffix(" min")) < 25
+    assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25
     for settings in config_["experiments"].values():
         settings["seeds"]["count"] *= 1000
-    assert view.plan(Study(config_)).split("total")[1].splitlines()[0].endswith((" h", " days"))
+    assert re.search(r"total .* ~\d+ (h|days) ", view.plan(Study(config_)))
 
 
 def test_numbers_have_three_digits():
@@ -106,3 +112,53 @@ def test_states_of_blocks(tmp_path):
         assert progress.state(blocks[1]) == state
     lines = view.status(Study(config(tmp_path, seeds={"count": 4}))).splitlines()
     assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    study = Study(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})
+    first, second = study.blocks
+    loop.run_block(first, "cpu")
+    second.job_log.parent.mkdir(parents=True, exist_ok=True)
+    return study, second
+
+
+def test_failures_are_named_with_their_reason_and_log(half_done):
+    study, second = half_done
+    second.job_log.write_text("e: 3 % done\nerror: no space\n")
+    said = view.failures(study)
+    name = "/".join(second.key)
+    assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
+    assert "2 of 4 runs are done" in said
+
+
+def test_what_was_killed_has_no_error_of_its_own(half_done):
+    study, second = half_done
+    for text in ("", "e: 3 % done\n"):
+        second.job_log.write_text(text)
+        assert "ended without an error of its own: killed" in view.failures(study)
+
+
+def test_tables_that_failed_are_named(half_done):
+    study, second = half_done
+    loop.run_block(second, "cpu")
+    table = next(p for p in products.tables(study) if p.name == "runs")
+    table.job_log.parent.mkdir(parents=True)
+    table.job_log.write_text("error: x.parquet: is damaged\n")
+    assert f"runs: x.parquet: is damaged (log: {table.job_log})" in view.failures(study)
+
+
+def test_nothing_failed_is_nothing_said(half_done):
+    study, _ = half_done
+    assert view.failures(study) == ""
+
+
+def test_many_failures_are_counted(tmp_path):
+    study = Study(config(tmp_path, seeds={"count": 60}))
+    for block in study.blocks:
+        block.job_log.parent.mkdir(parents=True, exist_ok=True)
+        block.job_log.write_text("error: x\n")
+    lines = view.failures(study).splitlines()
+    assert "30 failed:" in lines
+    assert "  ... and 10 more" in lines
+    assert len(lines) < 30

@@ -35,13 +35,17 @@ def plan(study: Study) -> str:
     rows = []
     for name, settings in study.config["experiments"].items():
         points = study.experiment(name)
-        blocks = [block for point in points for block in point.blocks]
-        seconds = sum(block.cpu_seconds + JOB_SECONDS for block in blocks)
-        runs = sum(block.count for block in blocks)
-        memory = max(block.memory_mb() for block in blocks)
-        minutes = max(block.minutes for block in blocks)
+        # All blocks of a point cost the same.
+        firsts = [point.blocks[0] for point in points]
+        blocks = [point.count // first.count for point, first in zip(points, firsts, strict=True)]
+        seconds = sum(
+            n * (first.cpu_seconds + JOB_SECONDS) for n, first in zip(blocks, firsts, strict=True)
+        )
+        runs = sum(point.count for point in points)
+        memory = max(first.memory_mb() for first in firsts)
+        minutes = max(first.minutes for first in firsts)
         rows.append(
-            (name, settings["system"], len(points), runs, len(blocks), seconds, memory, minutes)
+            (name, settings["system"], len(points), runs, sum(blocks), seconds, memory, minutes)
         )
     sums = (sum(row[i] for row in rows) for i in range(2, 6))
     total = ("total", "", *sums, *(max(row[i] for row in rows) for i in (6, 7)))

@@ -9,6 +9,7 @@ share one kernel.
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -97,11 +98,20 @@ class Cluster:
         """Start the daemon of a node."""
         self._start(node, "slurmd", "-D", "-N", node)
 
-    def kill_node(self, node):
-        """SIGKILL to the daemon of a node: for the scheduler the node is dead."""
+    def kill_node(self, node, job):
+        """SIGKILL to the daemon of a node and to all of a job that runs there."""
         daemon = self.daemons.pop(node)
         daemon.kill()
         daemon.wait()
+        # First who would tell the scheduler how the job has ended.
+        for file, mark in (
+            ("cmdline", f"slurmstepd: [{job}."),
+            ("environ", f"SLURM_JOB_ID={job}\0"),
+        ):
+            for folder in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if mark.encode() in (folder / file).read_bytes():
+                        os.kill(int(folder.name), signal.SIGKILL)
 
     def states(self):
         """State of every node, as sinfo has it."""

@@ -214,11 +214,11 @@ def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     Both have the same number of runs per modulus, so what is noise of the means is equal.
     """
     means = moduli.groupby("p")["n_circles"].mean()
-    left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
     prime = np.array([all(p % n for n in range(2, p)) for p in means.index])
     n1, n2 = int((~prime).sum()), int(prime.sum())
     if min(n1, n2) < FEWEST_MODULI:
         return Estimate(n=len(moduli))
+    left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
     one, other = float((left[~prime] ** 2).mean()), float((left[prime] ** 2).mean())
     if one == 0 or other == 0:
         return Estimate(n=len(moduli))

@@ -1,0 +1,110 @@
+"""Tables, figures and report of what is done so far."""
+
+import random
+import shutil
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import config
+from test_workflow import STUDY
+
+from circlet import cli, io, products, progress
+from circlet.plan import Study
+from circlet.training import loop
+
+
+def partial(study):
+    return study.partial(progress.done(study))
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    """Two points of two blocks each; of the second one only a block is done."""
+    study = Study(
+        config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
+        | {"reproduce": {"table1": "e"}}
+    )
+    for block in list(study.blocks)[:3]:
+        loop.run_block(block, "cpu")
+    return study
+
+
+def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
+    study = partial(half_done)
+    for product in products.ordered(study):
+        cli._make(product)
+    table = pd.read_parquet(study.table("structure_summary")).set_index("point")
+    assert table["n_runs"].to_dict() == {"p17_d2_wd0": 4, "p17_d2_wd1": 2}
+    assert set(table["n_planned"]) == {4}
+    assert study.table("runs") == half_done.results / "partial/tables/runs.parquet"
+    assert not half_done.table("runs").exists()
+    assert io.footer(study.table("runs"))["missing_blocks"] == 1
+    page = (half_done.results / "partial/report.html").read_text()
+    assert "Partial: 6 of 8 runs" in page
+    assert "6 of 8 runs finished" in page
+
+
+def test_a_whole_study_is_not_marked(half_done):
+    for block in half_done.blocks:
+        loop.run_block(block, "cpu")
+    assert not partial(half_done).missing
+    runs = next(p for p in products.tables(partial(half_done)) if p.name == "runs")
+    assert "missing_blocks" not in runs.footer
+
+
+def test_outdated_and_damaged_blocks_are_not_done(half_done):
+    first, second, *_ = half_done.blocks
+    io.write(pq.read_table(first.log("runs")), first.log("runs"), {"spec": {}})
+    second.log("signals").write_bytes(b"")
+    assert [b.key for b in progress.done(half_done)] == [list(half_done.blocks)[2].key]
+
+
+def test_experiments_that_have_not_begun_are_left_out(half_done):
+    later = half_done.config["experiments"]["e"] | {"system": "particles", "sweep": {}, "log": {}}
+    whole = Study(half_done.config | {
+        "experiments": half_done.config["experiments"] | {"later": later},
+        "reproduce": {"table1": "e", "table2": "later"},
+    })  # fmt: skip
+    study = partial(whole)
+    assert list(study.config["experiments"]) == ["e"]
+    assert study.reproduce == {"table1": "e"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypatch, seed):
+    """Whichever blocks are done: no table fails for want of the others."""
+    monkeypatch.chdir(finished.folder)
+    chance = random.Random(seed)
+    share = chance.choice([0.1, 0.3, 0.6, 0.9])
+    done = [block for block in STUDY.blocks if chance.random() < share] or [next(STUDY.blocks)]
+    study = STUDY.partial(done)
+    study.folder = tmp_path
+    tables = [p for p in products.ordered(study) if p.module.startswith("circlet.analysis")]
+    for product in tables:
+        cli._make(product)
+        frame = pd.read_parquet(product.outputs[0])
+        if "n_planned" in frame and product.name not in ("musat_claims", "ding_claims"):
+            assert (frame["n_runs"] <= frame["n_planned"]).all()
+    runs = pd.read_parquet(study.table("runs"))
+    assert len(runs) == sum(block.count for block in done)
+
+
+def test_while_a_sweep_runs(project):
+    """From another shell: the command reads finished logs only, and leaves the rest alone."""
+    block = list(STUDY.blocks)[5]
+    shutil.rmtree(project.folder / block.log("runs").parent)
+    said = project.run("circlet", "partial", "--configfile", "config/smoke.yaml").stdout
+    total = sum(b.count for b in STUDY.blocks)
+    assert f"partial: {total - block.count} of {total} runs" in said
+    assert "report:  results/smoke/partial/report.html" in said
+    folder = project.folder / "results/smoke/partial"
+    assert (folder / "report.html").exists()
+    assert list(folder.glob("figures/*.svg"))
+    assert not list(project.folder.glob("results/smoke/logs/partial*"))
+
+
+def test_nothing_done_is_one_line(empty_project):
+    done = empty_project.run("circlet", "partial", check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: results: nothing is done yet\n"

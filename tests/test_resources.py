@@ -1,0 +1,70 @@
+"""What the plan asks a scheduler for, against what real blocks take."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, config
+
+from circlet import products
+from circlet.plan import Study
+
+# Each makes another part of the estimate large: the process, couples of pairs, logged parameters,
+# a large modulus, logged signals and embeddings, many small runs, double precision.
+BLOCKS = {
+    "nothing": ("particles", {"steps": 2, "parameters": {"p": 5}}),
+    "couples": (
+        "particles", {"steps": 3, "block": 20, "seeds": {"count": 20}, "parameters": {"p": 40}},
+    ),
+    "parameters": (
+        "constant_attention",
+        {"steps": 600, "block": 50, "seeds": {"count": 50},
+         "log": {"parameters": {"every": 2}, "curves": {"every": 1}}},
+    ),
+    "modulus": ("embedding_mlp", {"steps": 3, "parameters": {"p": 211}}),
+    "logs": (
+        "embedding_mlp",
+        {"steps": 200, "log": {"parameters": {"every": 2}, "signals": {"every": 1},
+                               "embeddings": {"every": 2}}},
+    ),
+    "runs": (
+        "embedding_mlp",
+        {"steps": 300, "block": 50, "seeds": {"count": 50}, "log": {"signals": {"every": 1}},
+         "parameters": {"p": 13, "d": 24, "hidden": 16}},
+    ),
+    "double": (
+        "embedding_mlp",
+        {"steps": 3, "dtype": "float64", "parameters": {"p": 113, "d": 512, "hidden": 512}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_stay_within_their_memory(tmp_path, name):
+    """The estimate is an upper bound, and no more than twice the truth."""
+    system, settings = BLOCKS[name]
+    study = Study(config(tmp_path, system=system, **settings))
+    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", study.json]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    peak = usage.ru_maxrss * 1024 / 1e6
+    assert peak <= next(study.blocks).memory_mb() <= 2 * peak
+
+
+def test_the_default_study_fits_a_small_machine():
+    study = Study.read(ROOT / "config/config.yaml")
+    assert max(block.memory_mb() for block in study.blocks) < 1000
+    assert max(table.memory_mb for table in products.tables(study)) < 2000
+
+
+def test_time_grows_with_the_work():
+    one, ten = (
+        next(Study(config(system="embedding_mlp", steps=steps)).blocks) for steps in (20000, 200000)
+    )
+    assert one.cpu_seconds * 10 == pytest.approx(ten.cpu_seconds)
+    assert one.minutes * 60 > 4 * one.cpu_seconds
+    assert ten.minutes > one.minutes
