@@ -140,3 +140,10 @@ def test_published_and_measured_are_not_mixed_up():
     assert (here.get_xdata().tolist(), here.get_color()) == ([2], style.ORANGE)
     assert (paper.get_xdata().tolist(), paper.get_marker()) == ([9], "D")
     assert published_tables.COLOURS["reproduced"] == style.BLUE
+
+
+def test_of_many_values_some_are_shown():
+    assert panels.some([3, 1, 2]) == [1, 2, 3]
+    shown = panels.some(range(200))
+    assert len(shown) == panels.MOST_VALUES
+    assert (shown[0], shown[-1]) == (0, 199)

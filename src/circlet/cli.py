@@ -5,6 +5,7 @@ import gc
 import importlib
 import json
 import logging
+import os
 import signal
 import sys
 import time
@@ -18,6 +19,8 @@ from circlet.plan import Study
 from circlet.points import Block
 
 log = logging.getLogger("circlet")
+
+GRACE = 600.0  # seconds to wait for SLURM to end a job that it has told to end
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,6 +70,10 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(1)
     except Interrupted as stop:
         log.error("ended by %s: %s", signal.Signals(stop.signal).name, stop.saved)
+        if stop.signal == signal.SIGTERM and "SLURM_JOB_ID" in os.environ:
+            # SLURM puts a pre-empted job back into the queue if it has to end it. A job that ends
+            # by itself in its time of grace counts as failed. Another SIGTERM ends the wait.
+            time.sleep(GRACE)
         sys.exit(128 + stop.signal)
     except KeyboardInterrupt:
         log.error("interrupted")
@@ -177,7 +184,8 @@ def _product(kind: str, name: str, study: Study) -> products.Product:
     return known[name]
 
 
-def _make(product: products.Product) -> None:
+def make(product: products.Product) -> None:
+    """Make a table, a figure or the report, by the package that it belongs to."""
     package = product.module.split(".")[1]
     name = product.module if package == "pages" else f"circlet.{package}"
     _load(name).make(product)
@@ -186,18 +194,18 @@ def _make(product: products.Product) -> None:
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
     product = _product("tables", arguments.name, _study(arguments))
-    _make(product)
+    make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
     product = _product("figures", arguments.name, _study(arguments))
-    _make(product)
+    make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    _make(products.report(_study(arguments)))
+    make(products.report(_study(arguments)))
 
 
 def make_partial(arguments: argparse.Namespace) -> None:
@@ -213,7 +221,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     made = 0
     for product in products.ordered(study):
         try:
-            _make(product)
+            make(product)
             made += 1
         except LogError as error:
             log.info("%s is left out: %s", product.name, error)

@@ -54,7 +54,7 @@ def atomic(path: Path) -> Iterator[Path]:
 def lock(results: Path) -> IO[str] | None:
     """Keep others from working on some results until the lock is closed or the process ends.
 
-    None where the file system has no locks. Ends the program with a line if another one works there.
+    None where the file system has no locks. Ends the program with a line if another works there.
     """
     path = results / ".lock"
     try:

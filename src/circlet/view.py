@@ -115,8 +115,7 @@ def failures(study: Study, most: int = 20) -> str:
             f"{len(lines)} failed:",
             *(f"  {line}" for line in shown),
             "",
-            f"{done} of {planned} runs are done. Mend the cause and give the same command again: it "
-            "does the rest.",
+            f"{done} of {planned} runs are done. Mend the cause and give the same command again.",
             "Tables and report of what is done: python -m circlet partial --configfile ...",
         ]
     )

@@ -193,6 +193,7 @@ def slurm_conf(folder, host, nodes):
         "PreemptType=preempt/partition_prio",
         "PreemptMode=REQUEUE",
         f"SlurmdTimeout={SILENCE}",
+        "AuthInfo=cred_expire=5",  # so long a job that was put back has to wait; default 120
         f"KillWait={KILL_WAIT}",
         "MinJobAge=300",
         "ReturnToService=2",

@@ -1,5 +1,6 @@
 """Snakemake with the profile slurm at work on a small study in a project of its own."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -66,6 +67,11 @@ class Sweep:
         rows = [line.split(maxsplit=2) for line in listed.splitlines()]
         return {job: state for job, state, folder in rows if folder == str(self.project.folder)}
 
+    def experiment(self, job):
+        """The experiment of a job, by the wildcards in its comment."""
+        comment = slurm.output("squeue", "-h", "-o", "%k", "-j", job)
+        return next(name for name in self.config["experiments"] if f"_{name}_" in comment)
+
     def running(self, seconds=60):
         """Wait until a job runs; its id."""
 
@@ -84,3 +90,11 @@ class Sweep:
     def wait_for(self, pattern, seconds=90):
         """Wait until there is a file; all such files."""
         return slurm.wait(lambda: self.find(pattern), seconds, pattern)
+
+    def logs_with(self, text):
+        """How many text logs of blocks have some words."""
+        found = 0
+        for path in self.find("results/job_logs/*/p5*/*.log"):
+            with contextlib.suppress(FileNotFoundError):  # Snakemake removes it before a retry
+                found += text in path.read_text()
+        return found

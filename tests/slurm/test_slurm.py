@@ -22,6 +22,7 @@ from circlet.training import loop
 pytestmark = pytest.mark.slurm
 
 LONG = {"system": "particles", "parameters": {"p": 5}, "steps": 250_000, "block": 1}
+TWO = LONG | {"seeds": {"count": 2}, "block": 2}
 SHORT = LONG | {"steps": 20, "seeds": {"count": 3}}
 # Of three points, one can train on nothing, which only its job finds.
 ONE_FAILS = {
@@ -59,14 +60,11 @@ def sweep(cluster, tmp_path):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Final embeddings of the long blocks, by seed, made here."""
+    """Final embeddings of a block of two long runs, made here."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    config = {"results": str(folder), "experiments": {"long": LONG | {"seeds": {"count": 2}}}}
-    frames = []
-    for block in Study(config).blocks:
-        loop.run_block(block, "cpu")
-        frames.append(io.read_log(block, "embeddings"))
-    return pd.concat(frames, ignore_index=True)
+    block = next(Study({"results": str(folder), "experiments": {"long": TWO}}).blocks)
+    loop.run_block(block, "cpu")
+    return io.read_log(block, "embeddings")
 
 
 def embeddings(sweep, experiment="long"):
@@ -123,31 +121,31 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
 
 
 def test_preemption_scancel_and_time_limit(sweep, undisturbed):
-    """All blocks are pre-empted; later one is cancelled, the other one's time is up."""
-    sweep.study(long=LONG | {"seeds": {"count": 2}})
+    """All blocks are pre-empted; later one is cancelled, and another one's time is up."""
+    sweep.study(long=TWO, cancelled=TWO, late=TWO | {"steps": 3 * LONG["steps"]})
     sweep.start("table_embeddings")
-    slurm.wait(lambda: list(sweep.jobs().values()) == 2 * ["RUNNING"], 60, "two running jobs")
-    jobs = sorted(sweep.jobs())
-    slurm.wait(lambda: status(sweep)["started"] == 2, 60, "two running blocks")
-    begun = sweep.wait_for("results/job_logs/long/*/*.log")
-    slurm.wait(lambda: all("% done" in path.read_text() for path in begun), 60, "five seconds")
+    slurm.wait(lambda: list(sweep.jobs().values()) == 3 * ["RUNNING"], 60, "three running jobs")
+    jobs = {sweep.experiment(job): job for job in sweep.jobs()}
+    slurm.wait(lambda: sweep.logs_with("% done") == 3, 60, "five seconds")
+    assert status(sweep)["started"] == 6
     # A job that takes all of both nodes, of a partition that goes first.
     slurm.output(
         "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
         "--wrap=true",
     )  # fmt: skip
-    slurm.wait(lambda: len(checkpoints(sweep)) == 2, 30, "two checkpoints")
+    slurm.wait(lambda: len(checkpoints(sweep)) == 3, 30, "three checkpoints")
     # SLURM has put them back into the queue under the same numbers, and they go on.
-    slurm.wait(lambda: sweep.jobs() == dict.fromkeys(jobs, "RUNNING"), 60, "the same jobs again")
-    slurm.wait(lambda: all("goes on at" in p.read_text() for p in begun), 60, "two to go on")
-    slurm.output("scancel", jobs[0])
-    slurm.output("scontrol", "update", f"JobId={jobs[1]}", "TimeLimit=0:01")
-    slurm.wait(lambda: not set(jobs) & set(sweep.jobs()), 90, "the end of both")
-    assert sweep.ends() == 0, sweep.said
+    slurm.wait(lambda: sweep.logs_with("goes on at") == 3, 60, "three to go on")
+    assert set(sweep.jobs()) == set(jobs.values())
+    slurm.output("scancel", jobs["cancelled"])
+    slurm.output("scontrol", "update", f"JobId={jobs['late']}", "TimeLimit=0:01")
+    assert sweep.ends(200) == 0, sweep.said
     assert sweep.said.count("Trying to restart job") == 2
-    assert interruptions(sweep) == [2, 2]
+    found = {name: interruptions(sweep, name) for name in jobs}
+    assert found == {"long": [1], "cancelled": [2], "late": [2]}
     assert not checkpoints(sweep)
-    pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)
+    for name in ("long", "cancelled"):
+        pd.testing.assert_frame_equal(embeddings(sweep, name), undisturbed)
 
 
 def test_out_of_memory(sweep):
@@ -192,7 +190,7 @@ def test_a_failing_block_among_good_ones(sweep):
 
 def test_node_death(sweep, cluster, undisturbed):
     """A node dies with all that runs there: SLURM puts the job back, which goes on elsewhere."""
-    sweep.study(long=LONG | {"seeds": {"count": 2}, "block": 2})
+    sweep.study(long=TWO)
     sweep.start("table_embeddings")
     job = sweep.running()
     node = slurm.output("squeue", "-h", "-o", "%N", "-j", job).strip()
@@ -215,7 +213,7 @@ def test_node_death(sweep, cluster, undisturbed):
 
 def test_a_killed_snakemake_and_its_jobs(sweep, undisturbed):
     """SIGKILL to Snakemake; begun again at once, while its job still runs, without unlocking."""
-    sweep.study(long=LONG | {"seeds": {"count": 2}, "block": 2})
+    sweep.study(long=TWO)
     sweep.start("table_embeddings")
     first = sweep.running()
     sweep.wait_for("results/job_logs/long/*/*.log")

@@ -22,13 +22,13 @@ def section(runs, title: str) -> tuple[str, list[str]]:
 
 
 def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
-    """Twenty embeddings for each value of a parameter, largest value first."""
+    """Twenty embeddings for each value of a parameter (twelve at most), largest value first."""
     structures = io.read_table(study, "structures", role)
     embeddings = io.read_table(study, "embeddings", role)
     by_run = structures.set_index("run_id")
     sections = [
-        section(runs, f"{label} = {value:g}")
-        for value, runs in sorted(structures.groupby(parameter), key=lambda item: -item[0])
+        section(structures[structures[parameter] == value], f"{label} = {value:g}")
+        for value in reversed(panels.some(structures[parameter].unique()))
     ]
     figure, placed = panels.gallery(10, 1.25, sections)
     for run_id, axes in (item for part in placed for item in part):

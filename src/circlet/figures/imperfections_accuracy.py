@@ -12,9 +12,10 @@ TABLES = ("structures", "table1")
 
 
 def draw(study: Study) -> Figure:
-    """A panel per weight decay: every run a dot, the non-circles' correlation in the title."""
+    """A panel per weight decay (twelve at most): a dot per run; the non-circles' correlation."""
     structures = io.read_table(study, "structures", "table1")
     rows = io.read_table(study, "table1").query("sample == 'all'")
+    rows = rows[rows["weight_decay"].isin(panels.some(rows["weight_decay"]))]
     figure = Figure(figsize=(2.5 * len(rows) + 0.4, 3.1))
     grid = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
     for axes, row in zip(grid, rows.itertuples(), strict=True):

@@ -1,5 +1,7 @@
 """Panels that several figures share: an embedding, a classifier, lines of circles and fits."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -124,6 +126,17 @@ def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
     """Embedding (p, d) of one run, from the table ``embeddings``."""
     frame = embeddings[embeddings["run_id"] == run_id].sort_values("token")
     return np.stack(frame["vector"])
+
+
+MOST_VALUES = 12
+
+
+def some(values: Iterable[float]) -> list[float]:
+    """Values that a figure has a panel for: all, or twelve of more, evenly from first to last."""
+    ordered = sorted(values)
+    if len(ordered) <= MOST_VALUES:
+        return ordered
+    return [ordered[i] for i in np.linspace(0, len(ordered) - 1, MOST_VALUES).round().astype(int)]
 
 
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
