@@ -236,6 +236,7 @@ def test_snakemakes_own_report_has_the_figures(project):
     page = (project.folder / "report.html").read_text()
     assert "Embedding vectors organise themselves" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
+    assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
 
 
 def test_targets(empty_project):
@@ -243,6 +244,15 @@ def test_targets(empty_project):
         done = empty_project.snakemake("--dry-run", target).stdout
         assert absent not in done
         assert "table_structures" in done
+
+
+def test_the_logs_of_one_experiment_are_a_target(empty_project):
+    said = empty_project.snakemake("--dry-run", "logs_alignment").stdout
+    blocks = sum(1 for block in STUDY.blocks if block.point.experiment == "alignment")
+    assert f"particles              {blocks}" in said
+    assert "constant_attention" not in said
+    said = empty_project.snakemake("--dry-run", "logs").stdout
+    assert "table_" not in said
 
 
 def test_one_printed_command_runs_by_hand(empty_project):

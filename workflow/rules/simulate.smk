@@ -44,3 +44,18 @@ for system in study.systems:
             version=lambda wildcards: block_of(wildcards).point.version,
         shell:
             "python -m circlet run --study {params.study:q} --device {resources.device} --log {log:q}"
+
+
+# Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.
+for experiment in study.config["experiments"]:
+
+    rule:
+        name:
+            f"logs_{experiment}"
+        input:
+            [b.logs for b in BLOCKS.values() if b.point.experiment == experiment],
+
+
+rule logs:
+    input:
+        [block.logs for block in BLOCKS.values()],

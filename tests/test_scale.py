@@ -1,0 +1,97 @@
+"""A study of 100 000 runs, and what a job costs beside its work."""
+
+import resource
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+from conftest import config, experiment
+
+from circlet import io
+from circlet.plan import Study
+
+LARGE = {
+    "results": "results/large",
+    "experiments": {
+        "sweep": experiment(
+            steps=1, block=50, seeds={"count": 500},
+            sweep={"weight_decay": [round(0.001 * i, 3) for i in range(200)]},
+        )
+    },
+    "reproduce": {"table1": "sweep"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def large(empty_project):
+    (empty_project.folder / "config/large.yaml").write_text(yaml.safe_dump(LARGE))
+    return empty_project
+
+
+def timed(command):
+    """What a command says, and its seconds."""
+    started = time.monotonic()
+    said = command().stdout
+    return said, time.monotonic() - started
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_runs(large):
+    """Planned, and looked at by Snakemake, in less than half a minute and a gigabyte each time."""
+    plan, seconds = timed(lambda: large.run("circlet", "plan", "--configfile", "config/large.yaml"))
+    assert "100000" in plan
+    assert seconds < 30
+    said, seconds = timed(lambda: large.snakemake("--dry-run", config="config/large.yaml"))
+    assert "constant_attention" in said
+    assert seconds < 30
+    # kB, of the largest process that any test has started so far.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1e6
+
+    # One process runs them all: here it is only that they are there.
+    large.run("circlet", "run", "--configfile", "config/large.yaml")
+    said, seconds = timed(lambda: large.snakemake("logs", config="config/large.yaml"))
+    assert "Nothing to be done" in said
+    assert seconds < 30
+    said, seconds = timed(
+        lambda: large.run("circlet", "status", "--configfile", "config/large.yaml")
+    )
+    assert said.splitlines()[-1].split()[1:3] == ["100000", "100000"]
+    assert seconds < 30
+
+
+@pytest.mark.slow
+def test_a_job_costs_a_second_at_most_beside_its_work(empty_project):
+    """Of one core, the best of three measurements: others may use the machine, too."""
+
+    def measure(jobs):
+        study = {"results": f"results/{jobs}", "experiments": {
+            "e": experiment(steps=200, block=20, seeds={"count": 20 * jobs}),
+        }}  # fmt: skip
+        (empty_project.folder / "config/jobs.yaml").write_text(yaml.safe_dump(study))
+        _, seconds = timed(
+            lambda: empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
+        )
+        paths = empty_project.folder.glob(f"results/{jobs}/logs/**/runs.parquet")
+        return seconds - sum(io.footer(path)["seconds"] for path in paths)
+
+    more = []
+    for few, many in ((1, 11), (2, 12), (3, 13)):
+        more.append((measure(many) - measure(few)) / 10)
+    assert min(more) <= 1, more
+
+
+def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
+    """Each of these takes a tenth of a second or more to import, in every job."""
+    study = Study(config(tmp_path)).json
+    code = (
+        "import sys; from circlet.cli import main; main(sys.argv[1:]); "
+        "print(*(m for m in ('pandas', 'matplotlib', 'scipy', 'sklearn', 'torch._dynamo') "
+        "if m in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "--study", study],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == ""
