@@ -3,6 +3,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -198,3 +199,43 @@ def flipped(content, position, bit=4):
     changed = bytearray(content)
     changed[position] ^= 1 << bit
     return bytes(changed)
+
+
+def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
+    held = io.lock(tmp_path / "results")
+    with pytest.raises(
+        SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
+    ) as end:
+        io.lock(tmp_path / "results")
+    assert end.value.code.startswith("error: ")
+    other = io.lock(tmp_path / "other")  # another study
+    held.close()
+    io.lock(tmp_path / "results").close()
+    other.close()
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    code = "import sys; from pathlib import Path; from circlet import io; "
+    code += "held = io.lock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(SystemExit, match=f"process {process.pid}"):
+            io.lock(tmp_path)
+        process.kill()
+        process.wait()
+        io.lock(tmp_path).close()
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(io.fcntl, "flock", refuse)
+    assert io.lock(tmp_path) is None
+
+
+def test_results_that_cannot_be_written_are_one_line(tmp_path):
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(SystemExit, match=r"^error: .*cannot be written"):
+        io.lock(tmp_path / "results")

@@ -41,7 +41,8 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
     assert not half_done.table("runs").exists()
     assert io.footer(study.table("runs"))["missing_blocks"] == 1
     page = (half_done.results / "partial/report.html").read_text()
-    assert "Partial: 6 of 8 runs" in page
+    assert "Partial: 6 of 8 runs are done." in page
+    assert "Nothing is done yet" not in page
     assert "6 of 8 runs finished" in page
 
 
@@ -69,6 +70,11 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
     study = partial(whole)
     assert list(study.config["experiments"]) == ["e"]
     assert study.reproduce == {"table1": "e"}
+    for product in products.ordered(study):
+        cli.make(product)
+    page = (whole.results / "partial/report.html").read_text()
+    assert "Partial: 6 of 12 runs are done." in page
+    assert "Nothing is done yet of later" in page
 
 
 @pytest.mark.parametrize("seed", range(6))

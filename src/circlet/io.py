@@ -65,8 +65,9 @@ def lock(results: Path) -> IO[str] | None:
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        stream.seek(0)
-        sys.exit(f"error: another Snakemake works on {results} ({stream.read().strip()})")
+        with stream:
+            stream.seek(0)
+            sys.exit(f"error: another Snakemake works on {results} ({stream.read().strip()})")
     except OSError:
         stream.close()
         return None

@@ -29,6 +29,7 @@ class Study:
     """
 
     missing: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})  # seeds by point
+    whole: "Study | None" = None  # what a partial study is a part of
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
@@ -123,6 +124,7 @@ class Study:
         part = self.part(begun, roles)
         part.folder = self.results / "partial"
         part.missing = {key: names for key, names in missing.items() if names}
+        part.whole = self
         return part
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:

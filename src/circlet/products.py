@@ -44,7 +44,8 @@ class Product:
     @property
     def footer(self) -> dict:
         """What the footer of its file says of its config and code."""
-        missing = sum(map(len, self.study.missing.values()))
+        own = self.study.config["experiments"]
+        missing = sum(len(names) for (e, _), names in self.study.missing.items() if e in own)
         partial = {"missing_blocks": missing} if missing else {}
         return {"study": self.study.config, "code": self.code} | partial
 

@@ -105,6 +105,7 @@ def make(product: Product) -> None:
     summary = table("structure_summary", ["experiment", "sample"])
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     counts = scorecard["verdict"].value_counts()
+    begun = study.config["experiments"]
     rows = _experiments(study, runs, summary)
     page = environment.get_template("report.html").render(
         papers=[
@@ -119,7 +120,8 @@ def make(product: Product) -> None:
         made=io.footer(study.table("runs")),
         results=study.results,
         partial=bool(study.missing),
-        planned=sum(row["planned"] for row in rows),
+        planned=sum(point.count for point in (study.whole or study).points),
+        not_begun=sorted((study.whole or study).config["experiments"].keys() - set(begun)),
         done=len(runs),
     )
     with io.atomic(product.outputs[0]) as temporary:
