@@ -177,7 +177,8 @@ def is_current(block: Block) -> bool:
 
     Raises LogError if one is damaged.
     """
-    return all(footer(path).get("spec") == block.point.spec for path in block.logs)
+    footers = [footer(path) for path in block.logs]
+    return all(f.get("spec") == block.point.spec and "sha256" in f for f in footers)
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":

@@ -94,7 +94,7 @@ class Sweep:
     def logs_with(self, text):
         """How many text logs of blocks have some words."""
         found = 0
-        for path in self.find("results/job_logs/*/p5*/*.log"):
+        for path in self.find("results/job_logs/*/p*/*.log"):
             with contextlib.suppress(FileNotFoundError):  # Snakemake removes it before a retry
                 found += text in path.read_text()
         return found
