@@ -1,6 +1,8 @@
-# circlet with all it needs, for machines without Python, or clusters with Apptainer:
-#   docker build -t circlet . && docker run --rm -v "$PWD/results:/circlet/results" circlet
+# circlet with all it needs, for machines without Python, or clusters with Apptainer. The clone is
+# mounted over the copy in the image, so that edits count, and results and Snakemake's records stay:
+#   docker build -t circlet . && docker run --rm -v "$PWD:/circlet" circlet
 #   apptainer build circlet.sif docker-daemon:circlet:latest
+#   apptainer exec --bind "$PWD:/circlet" --pwd /circlet circlet.sif snakemake --profile profiles/local
 # Without a GPU, PIP_EXTRA_INDEX_URL may name an index with PyTorch's CPU build of the pinned version,
 # which is gigabytes smaller: --build-arg PIP_EXTRA_INDEX_URL=...
 FROM python:3.12-slim

@@ -27,20 +27,18 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-# So that the bare `snakemake --profile slurm` works: installs what it needs, and links the profiles
-# local, gpu and slurm of this folder where Snakemake looks for names.
-PROFILES := $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/snakemake
+# So that the bare `snakemake --profile slurm` works: installs the plugin, and links the profile of this
+# folder where Snakemake looks for names.
+PROFILE := $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/snakemake/slurm
 
 slurm: $(VENV)/installed
+	@if [ -e $(PROFILE) ] && [ "$$(readlink -f $(PROFILE))" != "$$(readlink -f profiles/slurm)" ]; then \
+	    echo "error: $(PROFILE) is another profile; move it, or use --profile profiles/slurm" >&2; exit 1; \
+	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
-	@mkdir -p $(PROFILES)
-	@for name in local gpu slurm; do \
-	    if [ -e $(PROFILES)/$$name ] && [ ! -L $(PROFILES)/$$name ]; then \
-	        echo "error: $(PROFILES)/$$name is a profile of your own; use --profile profiles/$$name" >&2; exit 1; \
-	    fi; \
-	    ln -sfn $(CURDIR)/profiles/$$name $(PROFILES)/$$name; \
-	    echo "snakemake --profile $$name  ->  $(CURDIR)/profiles/$$name"; \
-	done
+	@mkdir -p $(dir $(PROFILE))
+	@ln -sfn $(CURDIR)/profiles/slurm $(PROFILE)
+	@echo "$(PROFILE) -> $(CURDIR)/profiles/slurm"
 
 # Sweeps whose processes are killed, studies of 100 000 runs: minutes.
 test-slow: $(VENV)/installed

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 ROOT = Path(__file__).parents[1]
+os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -78,6 +78,7 @@ def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, st
     assert logs(block) == logs(undisturbed)
     assert not block.checkpoint.exists()
     assert io.footer(block.log("runs"))["interruptions"] == 1
+    assert (io.read_log(block, "runs")["seconds"] > 1e-4).all()
 
 
 def test_it_really_goes_on(tmp_path):
@@ -145,10 +146,12 @@ def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeyp
     assert not block.checkpoint.exists()
 
 
-def test_another_commit_of_the_same_code_goes_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("other", [{"commit": "another"}, {"machine": "one of 128 cores"}])
+def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monkeypatch, other):
     block = block_of(tmp_path)
     interrupt(block, 20)
-    monkeypatch.setattr(loop.io, "commit", lambda: "another")
+    made = io.provenance()
+    monkeypatch.setattr(loop.io, "provenance", lambda: made | other)
     seen = []
     loop.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 21
@@ -216,7 +219,7 @@ def test_signals_wait_for_the_end_of_a_step(number):
 
 def test_a_signal_to_the_real_command(tmp_path):
     """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
-    study = Study(config(tmp_path, system="particles", steps=200_000))
+    study = Study(config(tmp_path, system="particles", steps=5_000_000))
     command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
     block = next(study.blocks)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -233,7 +236,7 @@ def test_a_signal_to_the_real_command(tmp_path):
     assert block.checkpoint.exists()
 
 
-def test_two_processes_of_one_block_disturb_nobody(tmp_path):
+def test_one_block_twice_at_once_disturbs_nobody(tmp_path):
     """A Snakemake that was killed and begun again may run a block that still runs."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
     loop.run_block(undisturbed, "cpu")

@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import config
 
-from circlet.errors import CircletError
+from circlet.errors import CircletError, Interrupted
 from circlet.plan import Study
 from circlet.training import devices
 
@@ -68,6 +68,15 @@ def test_a_killed_job_gives_its_gpu_back(job):
     held["cuda:0"].kill()
     held["cuda:0"].wait()
     assert says(job()) == "cuda:0"
+
+
+def test_who_waits_for_a_gpu_can_be_told_to_end(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(devices.tempfile, "tempdir", None)
+    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
+    with devices.claim("cuda"), devices.claim("cuda"), pytest.raises(Interrupted):
+        devices.claim("cuda", [15]).__enter__()
 
 
 def test_gpus_of_two_slurm_jobs_are_not_the_same(job, monkeypatch):

@@ -227,12 +227,13 @@ def test_a_lock_ends_with_its_process(tmp_path):
         io.lock(tmp_path).close()
 
 
-def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch):
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsys):
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(io.fcntl, "flock", refuse)
     assert io.lock(tmp_path) is None
+    assert "has no locks" in capsys.readouterr().err
 
 
 def test_results_that_cannot_be_written_are_one_line(tmp_path):

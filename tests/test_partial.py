@@ -96,6 +96,23 @@ def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypa
     assert len(runs) == sum(block.count for block in done)
 
 
+def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeypatch, capsys):
+    """A log is damaged after an earlier call: no table of then stands among those of now."""
+    command = ["partial", "--study", half_done.json]
+    cli.main(command)
+    last = list(half_done.blocks)[3]
+    loop.run_block(last, "cpu")
+    path = last.log("embeddings")
+    path.write_bytes(path.read_bytes()[:-200] + bytes(100) + path.read_bytes()[-100:])
+    cli.main(command)
+    folder = half_done.results / "partial"
+    assert len(pd.read_parquet(folder / "tables/runs.parquet")) == 8
+    assert not (folder / "tables/structures.parquet").exists()
+    page = (folder / "report.html").read_text()
+    assert "Could not be made: " in page
+    assert "structures" in page.split("Could not be made: ")[1].split("</p>")[0]
+
+
 def test_while_a_sweep_runs(project):
     """From another shell: the command reads finished logs only, and leaves the rest alone."""
     block = list(STUDY.blocks)[5]

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from conftest import ROOT, config
+from test_workflow import STUDY
 
 from circlet import products
 from circlet.plan import Study
@@ -40,19 +41,49 @@ BLOCKS = {
 }  # fmt: skip
 
 
+# Runs a command, with checkpoints as often as wanted, and prints the most memory it had, in kB. Not
+# the parent's `wait4`: that counts what the parent had itself when it forked.
+MEASURE = """
+import re, sys
+from circlet import cli
+from circlet.training import checkpoint
+
+checkpoint.FIRST = checkpoint.MOST = float(sys.argv[1])
+cli.main(sys.argv[2:])
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+def peak_mb(*command, every=1e9, **options):
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(every), *command],
+        capture_output=True, text=True, check=True, **options,
+    )  # fmt: skip
+    return int(done.stdout) * 1024 / 1e6
+
+
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks_stay_within_their_memory(tmp_path, name):
     """The estimate is an upper bound, and no more than twice the truth."""
     system, settings = BLOCKS[name]
     study = Study(config(tmp_path, system=system, **settings))
-    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", study.json]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    peak = usage.ru_maxrss * 1024 / 1e6
+    peak = peak_mb("run", "--device", "cpu", "--study", study.json)
     assert peak <= next(study.blocks).memory_mb() <= 2 * peak
+
+
+def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
+    system, settings = BLOCKS["parameters"]
+    study = Study(config(tmp_path, system=system, **settings))
+    peak = peak_mb("run", "--device", "cpu", "--study", study.json, every=0.05)
+    assert peak <= next(study.blocks).memory_mb()
+
+
+@pytest.mark.parametrize("name", ["runs", "survival", "ode_fits", "forecast"])
+def test_tables_stay_within_their_memory(finished, name):
+    table = next(p for p in products.tables(STUDY) if p.name == name)
+    environment = os.environ | {"PYTHONPATH": str(finished.folder / "src")}
+    peak = peak_mb("table", name, "--study", STUDY.json, cwd=finished.folder, env=environment)
+    assert peak <= table.memory_mb
 
 
 def test_the_default_study_fits_a_small_machine():

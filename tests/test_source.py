@@ -16,7 +16,7 @@ LAYERS = {
 }
 GROUND = {
     "checks", "config", "errors", "fourier", "interventions", "io", "loss", "plan", "points",
-    "products", "schema", "seeds", "source", "tables",
+    "products", "progress", "schema", "seeds", "source", "tables",
 }  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("system", ["constant_attention", "particles"])
+@pytest.mark.parametrize("system", ["constant_attention", "particles", "embedding_mlp"])
 def test_gpu_equals_cpu(system):
     point = Study(config(system=system, dtype="float64", steps=50)).points[0]
     ours, theirs = (
@@ -205,7 +205,7 @@ def test_seconds_are_shared_by_the_runs(monkeypatch):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
     runs = loop.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
-    assert list(runs["seconds"]) == [2.5] * 4
+    assert list(runs["seconds"]) == [15.0] * 4  # six steps, ten seconds each
 
 
 def test_outcomes_are_written_last(tmp_path, monkeypatch):

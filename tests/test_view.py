@@ -126,17 +126,29 @@ def half_done(tmp_path):
 def test_failures_are_named_with_their_reason_and_log(half_done):
     study, second = half_done
     second.job_log.write_text("e: 3 % done\nerror: no space\n")
-    said = view.failures(study)
+    said = view.failures(study, "my.yaml")
     name = "/".join(second.key)
     assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
     assert "2 of 4 runs are done" in said
+    assert "Mend the cause" in said
+    assert said.endswith("python -m circlet partial --configfile my.yaml")
 
 
 def test_what_was_killed_has_no_error_of_its_own(half_done):
     study, second = half_done
     for text in ("", "e: 3 % done\n"):
         second.job_log.write_text(text)
-        assert "ended without an error of its own: killed" in view.failures(study)
+        assert "ended without an error of its own: killed" in view.failures(study, "")
+
+
+def test_what_was_interrupted_has_not_failed(half_done):
+    study, second = half_done
+    for text in ("ended by SIGINT: saved x", "terminated", "interrupted"):
+        second.job_log.write_text(text)
+        said = view.failures(study, "")
+        assert "1 blocks were interrupted" in said
+        assert "failed" not in said
+        assert "Mend" not in said
 
 
 def test_tables_that_failed_are_named(half_done):
@@ -145,12 +157,7 @@ def test_tables_that_failed_are_named(half_done):
     table = next(p for p in products.tables(study) if p.name == "runs")
     table.job_log.parent.mkdir(parents=True)
     table.job_log.write_text("error: x.parquet: is damaged\n")
-    assert f"runs: x.parquet: is damaged (log: {table.job_log})" in view.failures(study)
-
-
-def test_nothing_failed_is_nothing_said(half_done):
-    study, _ = half_done
-    assert view.failures(study) == ""
+    assert f"runs: x.parquet: is damaged (log: {table.job_log})" in view.failures(study, "")
 
 
 def test_many_failures_are_counted(tmp_path):
@@ -158,7 +165,7 @@ def test_many_failures_are_counted(tmp_path):
     for block in study.blocks:
         block.job_log.parent.mkdir(parents=True, exist_ok=True)
         block.job_log.write_text("error: x\n")
-    lines = view.failures(study).splitlines()
+    lines = view.failures(study, "").splitlines()
     assert "30 failed:" in lines
     assert "  ... and 10 more" in lines
     assert len(lines) < 30

@@ -1,6 +1,7 @@
 """The workflow end to end: what Snakemake itself re-runs after each kind of edit."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def test_every_rule_ran(finished):
     for product in (*products.tables(STUDY), *products.figures(STUDY), products.report(STUDY)):
         for path in product.outputs:
             assert str(path.relative_to("results/smoke")) in names
-    assert not [name for name in names if name.rsplit("/", 1)[-1].startswith(".")]
+    assert not finished.half_written()
     assert len(pd.read_parquet(finished.folder / "results/smoke/tables/runs.parquet")) == sum(
         block.count for block in STUDY.blocks
     )
@@ -249,7 +250,7 @@ def test_targets(empty_project):
 def test_the_logs_of_one_experiment_are_a_target(empty_project):
     said = empty_project.snakemake("--dry-run", "logs_alignment").stdout
     blocks = sum(1 for block in STUDY.blocks if block.point.experiment == "alignment")
-    assert f"particles              {blocks}" in said
+    assert re.search(rf"^particles +{blocks}$", said, re.MULTILINE)
     assert "constant_attention" not in said
     said = empty_project.snakemake("--dry-run", "logs").stdout
     assert "table_" not in said

@@ -6,6 +6,7 @@ import importlib
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import time
@@ -141,11 +142,13 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     study = _study(arguments)
     loop = _load("circlet.training.loop")
     checkpoint = _load("circlet.training.checkpoint")
-    with checkpoint.deferred() as caught:
+    devices = _load("circlet.training.devices")
+    # One GPU for all blocks: its memory stays taken until the process ends.
+    with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block in study.ordered_blocks:
             if caught:
                 raise Interrupted(caught[0], f"before {_name(block)}")
-            loop.run_block(block, arguments.device, _Progress(block), caught)
+            loop.run_block(block, device, _Progress(block), caught)
 
 
 def _name(block: Block) -> str:
@@ -218,13 +221,16 @@ def make_partial(arguments: argparse.Namespace) -> None:
     if not done:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
-    made = 0
-    for product in products.ordered(study):
+    shutil.rmtree(study.folder, ignore_errors=True)  # nothing of an earlier one is left among it
+    *parts, page = products.ordered(study)
+    for product in parts:
         try:
             make(product)
-            made += 1
         except LogError as error:
+            study.left_out.append(product.name)
             log.info("%s is left out: %s", product.name, error)
+    make(page)
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
-    print(f"partial: {runs} of {planned} runs, {made} tables, figures and pages")
-    print(f"report:  {products.report(study).outputs[0]}")
+    made = len(parts) - len(study.left_out)
+    print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")
+    print(f"report:  {page.outputs[0]}")

@@ -67,9 +67,15 @@ def lock(results: Path) -> IO[str] | None:
     except BlockingIOError:
         with stream:
             stream.seek(0)
-            sys.exit(f"error: another Snakemake works on {results} ({stream.read().strip()})")
+            who = stream.read().strip()
+        sys.exit(
+            f"error: another Snakemake works on {results} ({who}); if that is gone, delete {path}"
+        )
     except OSError:
         stream.close()
+        print(
+            f"warning: {path.parent} has no locks: start no other Snakemake on it", file=sys.stderr
+        )
         return None
     stream.truncate(0)
     stream.write(f"process {os.getpid()} on {platform.node()}\n")
@@ -131,7 +137,10 @@ def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
         content = path.read_bytes()
         digest = _footer(pa.BufferReader(content)).get("sha256")
         if digest is None:
-            raise ValueError("it has no checksum")
+            raise LogError(
+                f"{path}: is damaged, or of an early version without checksums; if so, delete the "
+                "folders `logs` and `tables`, and run again"
+            )
         blank = content.replace(digest.encode(), _NO_DIGEST.encode())
         if hashlib.sha256(blank).hexdigest() != digest:
             raise ValueError("its checksum is wrong")

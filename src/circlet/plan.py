@@ -30,6 +30,7 @@ class Study:
 
     missing: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})  # seeds by point
     whole: "Study | None" = None  # what a partial study is a part of
+    left_out: list[str]  # names of the tables and figures that could not be made of it
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
@@ -100,7 +101,8 @@ class Study:
         while more := {b for name in needed for b in checks.bases(every[name])} - needed:
             needed |= more
         part = object.__new__(Study)  # no checks: the whole has passed them
-        part.results, part.folder, part.missing = self.results, self.folder, self.missing
+        part.results, part.folder = self.results, self.folder
+        part.missing, part.whole = self.missing, self.whole
         part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
         part.config = {
             "results": str(self.results),
@@ -124,7 +126,7 @@ class Study:
         part = self.part(begun, roles)
         part.folder = self.results / "partial"
         part.missing = {key: names for key, names in missing.items() if names}
-        part.whole = self
+        part.whole, part.left_out = self, []
         return part
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:

@@ -155,6 +155,7 @@ class Block:
         logs = self.count * sum(
             point.record_bytes(kind) * len(point.steps_logged(kind)) for kind in point.logs[1:]
         )
+        logs *= 1.25  # and the checkpoint that is made of them
         if on_gpu:  # the tensors are there; the driver's libraries are here
             return 3000 + math.ceil(logs / 1e6)
         # A state, its gradient, and the two moments of AdamW with what it computes them from.

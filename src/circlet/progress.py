@@ -37,7 +37,7 @@ def failures(study: Study) -> Iterator[str]:
     """What has failed, when nothing runs any more: a line for each block, table and figure."""
     for block in study.blocks:
         what = state(block)
-        if what in ("failed", "started"):
+        if what == "failed" or (what == "started" and not was_interrupted(block)):
             yield _failure("/".join(block.key), block.job_log)
         if what == "damaged":
             yield f"{block.log('runs').parent}: is damaged; delete it and run again"
@@ -46,6 +46,12 @@ def failures(study: Study) -> Iterator[str]:
             last = _last_line(product.job_log)
             if last is not None and last.startswith("error:"):
                 yield _failure(product.name, product.job_log)
+
+
+def was_interrupted(block: Block) -> bool:
+    """Whether a started block that does not run any more was told to end, as by ctrl-C."""
+    last = _last_line(block.job_log) or ""
+    return last.startswith(("ended by", "interrupted", "terminated"))
 
 
 def _failure(name: str, job_log: Path) -> str:

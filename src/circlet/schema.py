@@ -125,6 +125,8 @@ def _array(values: Any, type: pa.DataType) -> pa.Array:
         parts = [None, _offsets([len(text) for text in texts]), pa.py_buffer(b"".join(texts))]
         return pa.Array.from_buffers(type, len(texts), parts)
     numbers = np.ascontiguousarray(values, type.to_pandas_dtype())
+    if numbers.dtype.kind == "i" and not np.array_equal(numbers, values):
+        raise LogError(f"a value does not fit its type, {type}")
     valid = None
     if numbers.dtype.kind == "f" and np.isnan(numbers).any():
         valid = pa.py_buffer(np.packbits(~np.isnan(numbers), bitorder="little"))
@@ -132,7 +134,10 @@ def _array(values: Any, type: pa.DataType) -> pa.Array:
 
 
 def _offsets(sizes: list[int]) -> pa.Buffer:
-    return pa.py_buffer(np.cumsum([0, *sizes], dtype=np.int32))
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise LogError("too many values for one log: set a smaller `block`, or log fewer steps")
+    return pa.py_buffer(offsets.astype(np.int32))
 
 
 def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:

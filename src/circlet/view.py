@@ -57,7 +57,8 @@ def plan(study: Study) -> str:
             "<<>>>>>>",
         ),
         "",
-        "MB, min: what the largest block asks a scheduler for. CPU time: expected, on one core.",
+        "CPU time: expected, on one core. MB, min: what a job of the largest block asks for, on a "
+        "CPU; on SLURM 500 MB more.",
         "",
     ]
     for name in study.config["experiments"]:
@@ -102,21 +103,26 @@ def status(study: Study) -> str:
     return "\n".join([_rows(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
 
 
-def failures(study: Study, most: int = 20) -> str:
-    """What has failed, when a run of the study has ended, and what to do."""
-    lines = list(progress.failures(study))
-    if not lines:
-        return ""
-    shown = [*lines[:most], *([f"... and {len(lines) - most} more"] if len(lines) > most else [])]
+def failures(study: Study, configfile: str, most: int = 20) -> str:
+    """What has failed, when a run of the study has ended before its time, and what to do."""
+    failed = list(progress.failures(study))
+    started = (block for block in study.blocks if progress.state(block) == "started")
+    interrupted = sum(map(progress.was_interrupted, started))
     done, planned = (sum(b.count for b in bs) for bs in (progress.done(study), study.blocks))
+    lines = ["", f"{done} of {planned} runs are done."]
+    if failed:
+        lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:most])]
+    if len(failed) > most:
+        lines.append(f"  ... and {len(failed) - most} more")
+    if interrupted:
+        lines.append(f"{interrupted} blocks were interrupted, with their checkpoints saved.")
+    then = "Mend the cause, then give" if failed else "Give"
     return "\n".join(
         [
-            "",
-            f"{len(lines)} failed:",
-            *(f"  {line}" for line in shown),
-            "",
-            f"{done} of {planned} runs are done. Mend the cause and give the same command again.",
-            "Tables and report of what is done: python -m circlet partial --configfile ...",
+            *lines,
+            f"{then} the same command again: it goes on from here.",
+            "Tables and report of what is done: python -m circlet partial --configfile "
+            f"{configfile}",
         ]
     )
 

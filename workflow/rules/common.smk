@@ -36,7 +36,7 @@ onstart:
 
 
 onerror:
-    print(view.failures(study), file=sys.stderr)
+    print(view.failures(study, str(path)), file=sys.stderr)
 
 
 def provided(name):

@@ -1,5 +1,5 @@
 # Logs: one job per block of seeds, one rule per system.
-BLOCKS = {(b.point.experiment, b.point.name, b.name): b for b in study.blocks}
+BLOCKS = {block.key: block for block in study.blocks}
 
 
 def block_of(wildcards):
@@ -53,7 +53,7 @@ for experiment in study.config["experiments"]:
         name:
             f"logs_{experiment}"
         input:
-            [b.logs for b in BLOCKS.values() if b.point.experiment == experiment],
+            [b.logs for point in study.experiment(experiment) for b in point.blocks],
 
 
 rule logs:

@@ -66,6 +66,8 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     Unless they name which seeds the runs ``shared``, it is none.
     """
     if role not in study.reproduce:
+        if study.whole and role in study.whole.reproduce:
+            return f"nothing is done yet of {study.whole.reproduce[role]}"
         return f"the config's `reproduce` names no experiment for {role}"
     for point in study.experiment(study.reproduce[role]):
         shared = "+".join(point.fixed_seeds) or "none"

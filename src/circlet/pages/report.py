@@ -59,6 +59,7 @@ def _figures(study: Study) -> list[dict[str, str]]:
             "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
         }
         for figure in shown
+        if not (study.whole and figure.name in study.left_out)
     ]
 
 
@@ -119,7 +120,8 @@ def make(product: Product) -> None:
         provenance=io.read_table(study, "provenance").to_dict("records"),
         made=io.footer(study.table("runs")),
         results=study.results,
-        partial=bool(study.missing),
+        partial=study.whole is not None and bool(study.missing or study.left_out),
+        left_out=study.left_out if study.whole else [],
         planned=sum(point.count for point in (study.whole or study).points),
         not_begun=sorted((study.whole or study).config["experiments"].keys() - set(begun)),
         done=len(runs),

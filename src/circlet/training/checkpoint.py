@@ -22,9 +22,9 @@ from circlet.errors import Interrupted, LogError
 
 log = logging.getLogger("circlet")
 
-# What schedulers, `kill` and ctrl-C send before they kill. SIGUSR1 is what `sbatch --signal` and
-# clusters with `preempt_send_user_signal` are usually told to send.
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+# What schedulers and `kill` send before they kill, and ctrl-C. Not SIGUSR1, which a cluster may be
+# told to send: the Snakemakes around a job would die of it.
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint; at most so many between two
 
 
@@ -32,7 +32,8 @@ class Checkpoint:
     """The checkpoint of one block: when it is due, and how it is kept.
 
     The first is due after ten seconds, the next ones whenever the time has doubled, at most ten
-    minutes apart; so a short block writes none, and a killed one loses at most half of its work.
+    minutes apart; so a short block writes none, and a killed one loses at most half of its work
+    beyond the first ten seconds.
 
     Parameters
     ----------

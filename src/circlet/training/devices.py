@@ -10,13 +10,13 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 import torch
 
-from circlet.errors import CircletError
+from circlet.errors import CircletError, Interrupted
 
 log = logging.getLogger("circlet")
 
@@ -35,7 +35,10 @@ def _lock(name: str) -> Path:
     """
     job = os.environ.get("SLURM_JOB_ID", "")
     folder = Path(tempfile.gettempdir()) / f"circlet-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise CircletError(f"{folder}: cannot be made: {error.strerror}") from error
     return folder / f"gpu{job and '-' + job}-{name.replace('/', '_')}.lock"
 
 
@@ -48,9 +51,15 @@ def _take(lock: IO[str]) -> bool:
 
 
 @contextlib.contextmanager
-def free_gpu() -> Iterator[int]:
-    """Index of a GPU that no other job of this user holds; waits until there is one."""
+def free_gpu(caught: Sequence[int]) -> Iterator[int]:
+    """Index of a GPU that no other job of this user holds.
+
+    Waits until there is one; raises Interrupted if a signal arrives meanwhile.
+    """
     names = visible()
+    if len(names) == 1 and "SLURM_JOB_ID" in os.environ:  # SLURM gave it to this job alone
+        yield 0
+        return
     told = False
     with contextlib.ExitStack() as stack:
         locks = [stack.enter_context(_lock(name).open("w")) for name in names]
@@ -59,6 +68,8 @@ def free_gpu() -> Iterator[int]:
             if free is not None:
                 yield free
                 return
+            if caught:
+                raise Interrupted(caught[0], "it waited for a GPU, and had not begun")
             if not told:
                 log.info("waiting for one of %d GPUs, all are taken by other jobs", len(names))
                 told = True
@@ -66,10 +77,11 @@ def free_gpu() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def claim(wanted: str) -> Iterator[torch.device]:
+def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[torch.device]:
     """The device that ``auto``, ``cpu`` or ``cuda`` means here, a GPU for this process alone.
 
-    Raises CircletError if there is no GPU and one is wanted.
+    Raises CircletError if there is no GPU and one is wanted, Interrupted if a signal is in
+    ``caught`` while it waits for one.
     """
     has = wanted != "cpu" and torch.cuda.is_available()
     if wanted == "cuda" and not has:
@@ -77,5 +89,5 @@ def claim(wanted: str) -> Iterator[torch.device]:
     if not has:
         yield torch.device("cpu")
         return
-    with free_gpu() as index:
+    with free_gpu(caught) as index:
         yield torch.device("cuda", index)

@@ -16,7 +16,6 @@ from circlet import interventions, io, source, systems
 from circlet.errors import CircletError
 from circlet.points import Block, Point
 from circlet.seeds import Seeds
-from circlet.training import devices
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
@@ -124,14 +123,14 @@ class Part:
 
     def advance(self, after: Callable[["Part"], None]) -> None:
         """Go on to the last step; ``after`` is called when a step is done and recorded."""
-        self.started = time.perf_counter() - self.seconds
+        started = time.perf_counter() - self.seconds
         while self.done < self.point.steps:
             if self.done >= 0:
                 self.step()
             self.done += 1
             self._record()
+            self.seconds = time.perf_counter() - started
             after(self)
-        self.seconds = time.perf_counter() - self.started
         # What it has recorded is all that is needed from here on.
         self.step = self.optimizer = self.problem = None
 
@@ -155,10 +154,9 @@ class Part:
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` needs to go on from here as if nothing had happened, on the CPU."""
-        finished = self.done == self.point.steps
         return {
             "done": self.done,
-            "seconds": self.seconds if finished else time.perf_counter() - self.started,
+            "seconds": self.seconds,
             "values": self.flat.cpu(),
             "optimizer": self.optimizer.state() if self.optimizer else {},
             "recorded": self.recorder.kept,
@@ -222,41 +220,41 @@ def together(point: Point, count: int, device: torch.device) -> int:
 
 def run_block(
     block: Block,
-    device: str = "auto",
+    device: torch.device | str,
     progress: Progress | None = None,
     caught: Sequence[int] = (),
 ) -> None:
     """Run a block and write its logs, from its checkpoint if there is one.
 
     The log of outcomes is written last, so that a block with it is complete. Raises CircletError
-    on a missing GPU, too little memory or a full disk, and Interrupted, with a checkpoint saved,
+    on too little memory or a full disk, and Interrupted, with a checkpoint saved,
     when a signal is in ``caught``.
     """
     # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
     torch.set_num_threads(1)
     point = block.point
     started = time.perf_counter()
-    with devices.claim(device) as chosen:
-        bases = base_signals(block)
-        made_by = io.provenance() | {
-            "spec": point.spec,
-            "parameters": point.parameters,
-            "seeds": block.ends,
-            "code": source.digest(__name__, f"circlet.systems.{point.system}"),
-            "device": chosen.type,
-        }
-        checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, bases), caught)
-        try:
-            tables = run(point, list(block.seeds), chosen, progress, bases, checkpoint)
-        except (MemoryError, RuntimeError) as error:
-            # torch says so in words only.
-            full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
-            if isinstance(error, MemoryError) or full:
-                raise CircletError(
-                    f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
-                    "set a smaller `block`"
-                ) from error
-            raise
+    device = torch.device(device)
+    bases = base_signals(block)
+    made_by = io.provenance() | {
+        "spec": point.spec,
+        "parameters": point.parameters,
+        "seeds": block.ends,
+        "code": source.digest(__name__, f"circlet.systems.{point.system}"),
+        "device": device.type,
+    }
+    checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, bases), caught)
+    try:
+        tables = run(point, list(block.seeds), device, progress, bases, checkpoint)
+    except (MemoryError, RuntimeError) as error:
+        # torch says so in words only.
+        full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
+        if isinstance(error, MemoryError) or full:
+            raise CircletError(
+                f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
+                "set a smaller `block`"
+            ) from error
+        raise
     footer = made_by | {
         "seconds": round(time.perf_counter() - started, 3),
         "interruptions": checkpoint.interruptions,
@@ -269,6 +267,7 @@ def run_block(
 def _fingerprint(made_by: dict[str, Any], bases: dict[int, np.ndarray]) -> str:
     """Fingerprint of all that decides the numbers of a block, down to the last bit."""
     starts = {seed: signals.tolist() for seed, signals in sorted(bases.items())}
-    # Not the commit: `code` has what matters of it.
-    decisive = {k: v for k, v in made_by.items() if k != "commit"} | {"bases": starts}
+    # Not the commit, of which `code` has what matters; not the machine, as nodes differ in cores.
+    decisive = {k: v for k, v in made_by.items() if k not in ("commit", "machine")}
+    decisive["bases"] = starts
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
