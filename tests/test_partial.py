@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from conftest import config
+from test_io import flipped
 from test_workflow import STUDY
 
 from circlet import cli, io, products, progress
@@ -103,7 +104,7 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeyp
     last = list(half_done.blocks)[3]
     loop.run_block(last, "cpu")
     path = last.log("embeddings")
-    path.write_bytes(path.read_bytes()[:-200] + bytes(100) + path.read_bytes()[-100:])
+    path.write_bytes(flipped(path.read_bytes(), 50))  # which no look at its footer finds
     cli.main(command)
     folder = half_done.results / "partial"
     assert len(pd.read_parquet(folder / "tables/runs.parquet")) == 8
@@ -115,11 +116,13 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeyp
 
 def test_while_a_sweep_runs(project):
     """From another shell: the command reads finished logs only, and leaves the rest alone."""
-    block = list(STUDY.blocks)[5]
-    shutil.rmtree(project.folder / block.log("runs").parent)
+    lost = [b for b in STUDY.blocks if b.point.system == "embedding_mlp"]
+    lost.append(next(b for b in STUDY.blocks if b.point.system == "particles"))
+    for block in lost:
+        shutil.rmtree(project.folder / block.log("runs").parent)
     said = project.run("circlet", "partial", "--configfile", "config/smoke.yaml").stdout
     total = sum(b.count for b in STUDY.blocks)
-    assert f"partial: {total - block.count} of {total} runs" in said
+    assert f"partial: {total - sum(b.count for b in lost)} of {total} runs" in said
     assert "report:  results/smoke/partial/report.html" in said
     folder = project.folder / "results/smoke/partial"
     assert (folder / "report.html").exists()

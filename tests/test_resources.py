@@ -36,7 +36,7 @@ BLOCKS = {
     ),
     "double": (
         "embedding_mlp",
-        {"steps": 3, "dtype": "float64", "parameters": {"p": 113, "d": 512, "hidden": 512}},
+        {"steps": 3, "dtype": "float64", "parameters": {"p": 97, "d": 256, "hidden": 256}},
     ),
 }  # fmt: skip
 
@@ -79,10 +79,10 @@ def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["runs", "survival", "ode_fits", "forecast"])
-def test_tables_stay_within_their_memory(finished, name):
+def test_tables_stay_within_their_memory(project, name):
     table = next(p for p in products.tables(STUDY) if p.name == name)
-    environment = os.environ | {"PYTHONPATH": str(finished.folder / "src")}
-    peak = peak_mb("table", name, "--study", STUDY.json, cwd=finished.folder, env=environment)
+    environment = os.environ | {"PYTHONPATH": str(project.folder / "src")}
+    peak = peak_mb("table", name, "--study", STUDY.json, cwd=project.folder, env=environment)
     assert peak <= table.memory_mb
 
 

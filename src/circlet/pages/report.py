@@ -96,10 +96,11 @@ def make(product: Product) -> None:
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
     )
     environment.filters["number"] = view.number
+    left_out = study.left_out if study.whole else []
     runs = io.read_table(study, "runs")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:
-        has = study.table(name) in product.inputs
+        has = study.table(name) in product.inputs and name not in left_out
         return io.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
     scorecard = table("scorecard", ["paper", "verdict"])
@@ -121,7 +122,7 @@ def make(product: Product) -> None:
         made=io.footer(study.table("runs")),
         results=study.results,
         partial=study.whole is not None and bool(study.missing or study.left_out),
-        left_out=study.left_out if study.whole else [],
+        left_out=left_out,
         planned=sum(point.count for point in (study.whole or study).points),
         not_begun=sorted((study.whole or study).config["experiments"].keys() - set(begun)),
         done=len(runs),
