@@ -33,8 +33,8 @@ def large(empty_project):
 def timed(command):
     """What a command says, and its seconds."""
     started = time.monotonic()
-    said = command().stdout
-    return said, time.monotonic() - started
+    done = command()
+    return done.stdout + done.stderr, time.monotonic() - started
 
 
 MEASURE = """
