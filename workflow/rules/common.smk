@@ -50,6 +50,10 @@ if not (workflow.remote_exec or workflow.subprocess_exec):
     os.environ["CIRCLET_GPUS"] = str(provided("gpu") or 0)
 
 
+envvars:
+    "CIRCLET_GPUS",
+
+
 def more(amount, attempt):
     """What a job asks for: twice as much each time it is tried again."""
     return amount * 2 ** (attempt - 1)
@@ -62,3 +66,14 @@ def memory(megabytes, attempt):
 
 def runtime(minutes, attempt):
     return min(more(minutes, attempt), provided("max_runtime") or math.inf)
+
+
+BLOCKS = {block.key: block for block in study.blocks}
+
+
+def block_of(wildcards):
+    return BLOCKS[wildcards.experiment, wildcards.point, wildcards.seeds]
+
+
+def gpus(wildcards):
+    return min(block_of(wildcards).gpus, int(os.environ["CIRCLET_GPUS"]))

@@ -1,15 +1,4 @@
 # Logs: one job per block of seeds, one rule per system.
-BLOCKS = {block.key: block for block in study.blocks}
-
-
-def block_of(wildcards):
-    return BLOCKS[wildcards.experiment, wildcards.point, wildcards.seeds]
-
-
-def gpus(wildcards):
-    return min(block_of(wildcards).gpus, int(os.environ["CIRCLET_GPUS"]))
-
-
 for system in study.systems:
 
     rule:
