@@ -57,8 +57,8 @@ def plan(study: Study) -> str:
             "<<>>>>>>",
         ),
         "",
-        "CPU time: expected, on one core. MB, min: what a job of the largest block asks for, on a "
-        "CPU; on SLURM 500 MB more.",
+        "CPU time: expected, on one core. MB, min: memory and time limit (minutes) that a job of "
+        "the largest block asks for, on a CPU; on SLURM 500 MB more, for Snakemake.",
         "",
     ]
     for name in study.config["experiments"]:
