@@ -130,6 +130,14 @@ def test_while_a_sweep_runs(project):
     assert not list(project.folder.glob("results/smoke/logs/partial*"))
 
 
+def test_failed_blocks_are_counted(half_done, capsys):
+    last = list(half_done.blocks)[3]
+    last.job_log.parent.mkdir(parents=True)
+    last.job_log.write_text("error: x\n")
+    cli.main(["partial", "--study", half_done.json])
+    assert "failed:  1 blocks, see" in capsys.readouterr().out
+
+
 def test_nothing_done_is_one_line(empty_project):
     done = empty_project.run("circlet", "partial", check=False)
     assert done.returncode == 1

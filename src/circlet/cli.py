@@ -233,4 +233,6 @@ def make_partial(arguments: argparse.Namespace) -> None:
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     made = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")
+    if failed := sum(progress.state(block) == "failed" for block in whole.blocks):
+        print(f"failed:  {failed} blocks, see `python -m circlet status`")
     print(f"report:  {page.outputs[0]}")
