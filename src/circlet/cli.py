@@ -147,19 +147,15 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block in study.ordered_blocks:
             if caught:
-                raise Interrupted(caught[0], f"before {_name(block)}")
+                raise Interrupted(caught[0], f"before {'/'.join(block.key)}")
             loop.run_block(block, device, _Progress(block), caught)
-
-
-def _name(block: Block) -> str:
-    return f"{block.point.experiment}/{block.point.name}/{block.name}"
 
 
 class _Progress:
     """Says where a block is: after 5 s, then every 10 s, and at its end."""
 
     def __init__(self, block: Block):
-        self.name = _name(block)
+        self.name = "/".join(block.key)
         self.runs, self.steps = block.count, block.point.steps
         self.started, self.first = time.monotonic(), None
         self.next = self.started + 5
@@ -217,7 +213,8 @@ def make_partial(arguments: argparse.Namespace) -> None:
     It reads finished logs only, so it may be called while a sweep runs.
     """
     whole = _study(arguments)
-    done = progress.done(whole)
+    states = progress.states(whole)
+    done = [block for block, state in states if state == "done"]
     if not done:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
@@ -233,6 +230,6 @@ def make_partial(arguments: argparse.Namespace) -> None:
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     made = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")
-    if failed := sum(progress.state(block) == "failed" for block in whole.blocks):
+    if failed := sum(state == "failed" for _, state in states):
         print(f"failed:  {failed} blocks, see `python -m circlet status`")
     print(f"report:  {page.outputs[0]}")

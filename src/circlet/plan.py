@@ -5,7 +5,7 @@ Nothing here looks at results.
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ class Study:
 
     missing: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})  # seeds by point
     whole: "Study | None" = None  # what a partial study is a part of
-    left_out: list[str]  # names of the tables and figures that could not be made of it
+    left_out: Sequence[str] = ()  # names of the tables and figures that could not be made of it
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)

@@ -23,12 +23,8 @@ from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
 
-SHOWN = (
-    "scorecard",
-    "runs",
-    "structure_summary",
-    "provenance",
-)  # tables that the report page reads
+# Tables that the report page reads.
+SHOWN = ("scorecard", "runs", "structure_summary", "provenance")
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,22 @@ def state(block: Block) -> str:
     return "failed" if last.startswith("error:") else "started"
 
 
+def states(study: Study) -> list[tuple[Block, str]]:
+    """Every block with what has become of it."""
+    return [(block, state(block)) for block in study.blocks]
+
+
 def done(study: Study) -> list[Block]:
     """The blocks that are done."""
-    return [block for block in study.blocks if state(block) == "done"]
+    return [block for block, what in states(study) if what == "done"]
 
 
-def failures(study: Study) -> Iterator[str]:
-    """What has failed, when nothing runs any more: a line for each block, table and figure."""
-    for block in study.blocks:
-        what = state(block)
+def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+    """What has failed, when nothing runs any more: a line for each block, table and figure.
+
+    ``found`` are the states of its blocks.
+    """
+    for block, what in found:
         if what == "failed" or (what == "started" and not was_interrupted(block)):
             yield _failure("/".join(block.key), block.job_log)
         if what == "damaged":

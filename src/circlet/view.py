@@ -105,10 +105,12 @@ def status(study: Study) -> str:
 
 def failures(study: Study, configfile: str, most: int = 20) -> str:
     """What has failed, when a run of the study has ended before its time, and what to do."""
-    failed = list(progress.failures(study))
-    started = (block for block in study.blocks if progress.state(block) == "started")
+    found = progress.states(study)
+    failed = list(progress.failures(study, found))
+    started = (block for block, state in found if state == "started")
     interrupted = sum(map(progress.was_interrupted, started))
-    done, planned = (sum(b.count for b in bs) for bs in (progress.done(study), study.blocks))
+    done = sum(block.count for block, state in found if state == "done")
+    planned = sum(block.count for block, _ in found)
     lines = ["", f"{done} of {planned} runs are done."]
     if failed:
         lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:most])]

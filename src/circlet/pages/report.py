@@ -59,7 +59,7 @@ def _figures(study: Study) -> list[dict[str, str]]:
             "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
         }
         for figure in shown
-        if not (study.whole and figure.name in study.left_out)
+        if figure.name not in study.left_out
     ]
 
 
@@ -96,18 +96,17 @@ def make(product: Product) -> None:
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
     )
     environment.filters["number"] = view.number
-    left_out = study.left_out if study.whole else []
+    whole = study.whole or study
     runs = io.read_table(study, "runs")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:
-        has = study.table(name) in product.inputs and name not in left_out
+        has = study.table(name) in product.inputs and name not in study.left_out
         return io.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
     scorecard = table("scorecard", ["paper", "verdict"])
     summary = table("structure_summary", ["experiment", "sample"])
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     counts = scorecard["verdict"].value_counts()
-    begun = study.config["experiments"]
     rows = _experiments(study, runs, summary)
     page = environment.get_template("report.html").render(
         papers=[
@@ -121,10 +120,10 @@ def make(product: Product) -> None:
         provenance=io.read_table(study, "provenance").to_dict("records"),
         made=io.footer(study.table("runs")),
         results=study.results,
-        partial=study.whole is not None and bool(study.missing or study.left_out),
-        left_out=left_out,
-        planned=sum(point.count for point in (study.whole or study).points),
-        not_begun=sorted((study.whole or study).config["experiments"].keys() - set(begun)),
+        partial=bool(study.missing or study.left_out),
+        left_out=study.left_out,
+        planned=sum(point.count for point in whole.points),
+        not_begun=sorted(whole.config["experiments"].keys() - study.config["experiments"].keys()),
         done=len(runs),
     )
     with io.atomic(product.outputs[0]) as temporary:
