@@ -25,7 +25,7 @@ BAD = {
     "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
     "missing steps": (
         {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
-        "experiments.e: 'steps' is a required property"),
+        "experiments.e: needs either steps or epochs"),
     "misspelt key": ({"results": "r", "experiments": {"e": {"system": "particles", "step": 5}}},
                      "experiments.e: unknown key 'step'"),
     "no results": ({"experiments": {"e": experiment()}}, "'results' is a required property"),
@@ -112,7 +112,7 @@ def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     assert full["experiments"]["e"]["dtype"] == "float32"
     assert full["experiments"]["e"]["log"]["curves"] == {"every": 50}
     assert full["experiments"]["e"]["seeds"] == {
-        "count": 2, "first": 0, "embedding": None, "network": None, "data": None,
+        "count": 2, "first": 0, "embedding": None, "network": None, "data": None, "order": None,
     }  # fmt: skip
 
 

@@ -85,8 +85,8 @@ def test_order_matters_and_is_kept(tmp_path):
     point = study(tmp_path, e=small(interventions=acts)).points[0]
     assert point.name == ("p11_d6_hidden=8_wd0.5_scale-frequency=2-factor=3_keep-frequencies=2")
     plain = study(tmp_path, e=small()).points[0]
-    before = loop.initial(plain, 1, None)["embedding"]
-    after = loop.initial(point, 1, None)["embedding"]
+    before = loop.initial(plain, 1, {})["embedding"]
+    after = loop.initial(point, 1, {})["embedding"]
     np.testing.assert_allclose(signals(after)[2], 3 * signals(before)[2])
     assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
 
@@ -130,7 +130,7 @@ def test_a_run_whose_base_diverged_says_so(tmp_path):
         starts=small(interventions=[{"keep": {"strongest": 1, "of": "base"}}]),
     )
     point = whole.experiment("starts")[0]
-    bases = {0: np.full(5, np.nan), 1: np.arange(5.0)}
+    bases = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
     runs = loop.run(point, [0, 1], CPU, bases=bases)["runs"].to_pandas()
     assert list(runs["status"]) == ["no_base", "finished"]
 

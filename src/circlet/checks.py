@@ -1,12 +1,13 @@
 """Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
 
+import ast
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from circlet import config as configuration
 from circlet.errors import ConfigError
-from circlet.interventions import INTERVENTIONS
+from circlet.interventions import INTERVENTIONS, SPECTRAL
 from circlet.seeds import PURPOSES
 from circlet.source import SYSTEMS, declared
 
@@ -87,6 +88,10 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     for case in settings.get("cases", []):
         if both := set(case) & set(settings["sweep"]):
             raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
+    if ("steps" in settings) == ("epochs" in settings):
+        raise ConfigError(f"{where}: needs either steps or epochs")
+    if "epochs" in settings and not _has_batches(settings):
+        raise ConfigError(f"{where}.epochs: {settings['system']} has no batches; give steps")
     _check_seeds(where, settings)
     _check_log(where, settings)
     for intervention in settings["interventions"]:
@@ -98,15 +103,27 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     named = [name for intervention in settings["interventions"] for name in intervention]
     if twice := {name for name in named if named.count(name) > 1}:
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
-    if "learning_rate" not in schemas and {"freeze": {}} in settings["interventions"]:
+    system = settings["system"]
+    if "learning_rate" not in schemas and "freeze" in named:
         raise ConfigError(
-            f"{where}.interventions: freeze needs a trained system, {settings['system']} is "
-            "simulated"
+            f"{where}.interventions: freeze needs a trained system, {system} is simulated"
         )
+    if "signals" not in declared(system)["SCHEDULES"] and (unfit := set(named) & set(SPECTRAL)):
+        raise ConfigError(
+            f"{where}.interventions: {min(unfit)} is about frequencies, {system} has none"
+        )
+    if "transfer" in named and "SHAPES" not in declared(system):
+        raise ConfigError(f"{where}.interventions: transfer: {system} cannot start from others")
+
+
+def _has_batches(settings: dict[str, Any]) -> bool:
+    return "STEPS_PER_EPOCH" in declared(settings["system"])
 
 
 def _check_seeds(where: str, settings: dict[str, Any]) -> None:
     seeds, block = settings["seeds"], settings["block"]
+    if seeds["order"] is not None and not _has_batches(settings):
+        raise ConfigError(f"{where}.seeds.order: {settings['system']} has no batches")
     for key in ("count", "first"):
         if seeds[key] % block:
             raise ConfigError(
@@ -127,11 +144,9 @@ def _check_log(where: str, settings: dict[str, Any]) -> None:
             raise ConfigError(
                 f"{where}.log.{kind}: the tables need its first and last step at least; write {{}}"
             )
-        late = [step for step in (schedule or {}).get("at", []) if step > settings["steps"]]
-        if late:
+        if "every_epochs" in (schedule or {}) and not _has_batches(settings):
             raise ConfigError(
-                f"{where}.log.{kind}.at: step {late[0]} is beyond the {settings['steps']} steps "
-                "of a run"
+                f"{where}.log.{kind}.every_epochs: {settings['system']} has no batches"
             )
 
 
@@ -161,7 +176,23 @@ def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) ->
 
 
 def check_point(where: str, point: "Point") -> None:
-    """Whether the modulus of a point has the frequencies that its interventions name."""
+    """Whether the values of a point go together."""
+    for rule in declared(point.system).get("REQUIRES", ()):
+        if not point.holds(rule):
+            names = [node.id for node in ast.walk(ast.parse(rule)) if isinstance(node, ast.Name)]
+            has = ", ".join(f"{n} = {point.parameters[n]}" for n in names if n in point.parameters)
+            raise ConfigError(f"{where}: needs {rule}, but {point.name} has {has}")
+    for kind, schedule in point.settings["log"].items():
+        late = [step for step in (schedule or {}).get("at", []) if step > point.steps]
+        if late:
+            raise ConfigError(
+                f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
+            )
+    _check_frequencies(where, point)
+
+
+def _check_frequencies(where: str, point: "Point") -> None:
+    """Whether its modulus has the frequencies that its interventions name."""
     last = (point.parameters["p"] - 1) // 2
     for intervention in point.interventions:
         for name, arguments in intervention.items():
@@ -181,12 +212,22 @@ def check_point(where: str, point: "Point") -> None:
 
 
 def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
-    """The point, among those of another experiment, that a point starts from."""
+    """The point, among those of another experiment, that a point starts from.
+
+    It has the same parameters or, for a transfer, the same of those that decide the shapes of the
+    arrays, and of the others those that its experiment varies.
+    """
     name = candidates[0].experiment
+    alike = list(point.parameters)
+    if point.intervenes("transfer"):
+        swept = {k for base in candidates for k, v in base.parameters.items()
+                 if v != candidates[0].parameters.get(k)}  # fmt: skip
+        alike = [k for k in alike if k in swept or k in declared(point.system)["SHAPES"]]
     found = [
         base
         for base in candidates
-        if (base.system, base.parameters) == (point.system, point.parameters)
+        if base.system == point.system
+        and all(base.parameters[k] == point.parameters[k] for k in alike)
         and base.fixed_seeds.get("embedding") == point.fixed_seeds.get("embedding")
     ]
     if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
@@ -198,13 +239,16 @@ def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
         ]
     if len(found) != 1:
         how_many = "more than one point" if found else "no point"
+        same = f"the {', '.join(alike)}" if point.intervenes("transfer") else "the parameters"
         raise ConfigError(
-            f"{where}.interventions: {name} has {how_many} with the parameters and seeds of "
-            f"{point.name}"
+            f"{where}.interventions: {name} has {how_many} with {same} and seeds of {point.name}"
         )
     has = found[0].every_seed
     if lacking := [seed for seed in point.every_seed if seed not in has]:
         raise ConfigError(f"{where}.seeds: {name}, which it starts from, has no seed {lacking[0]}")
+    for kind in point.reads:
+        if found[0].settings["log"][kind] is None:
+            raise ConfigError(f"{where}.interventions: {name} does not log {kind}")
     return found[0]
 
 

@@ -1,4 +1,4 @@
-"""Interventions: transforms of the initial embedding, as an experiment lists them.
+"""Interventions: transforms of the initial state, most of them of the embedding.
 
 A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` declares
 the arguments of each as JSON schemas. ``freeze`` transforms nothing: it keeps the embedding as it
@@ -68,7 +68,22 @@ INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "freeze": {},
+    "transfer": {
+        "of": {
+            "description": (
+                "Name of the experiment from whose last parameters, of the run of the same seed, "
+                "all parameters start; the optimiser starts anew."
+            ),
+            "type": "string",
+        },
+    },
 }
+
+# Logs of the experiment `of` that an intervention looks at.
+READS = {"keep": "signals", "transfer": "parameters"}
+
+# Those about frequencies, which need a system whose embedding has signals.
+SPECTRAL = ("scale", "construct", "keep")
 
 FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code
 
@@ -127,24 +142,37 @@ def draw(stream: np.random.Generator, p: int, n: int) -> list[int]:
 def apply(
     name: str,
     arguments: dict[str, Any],
-    embedding: np.ndarray,
+    arrays: dict[str, np.ndarray],
     stream: np.random.Generator,
-    base: np.ndarray | None,
-) -> np.ndarray:
-    """The embedding (p, d) after one intervention.
+    base: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The arrays of a run after one intervention.
 
     Parameters
     ----------
     name, arguments
         The intervention.
-    embedding
-        Shape (p, d), float64.
+    arrays
+        The arrays by name, float64; ``embedding`` is (p, d).
     stream
         Where it draws from.
     base
-        Final signals of the run that it looks at, shape ((p-1)//2,). If they are not finite,
-        neither is the result: the run cannot be made.
+        What it looks at of another run's end: ``signals``, shape ((p-1)//2,), or the arrays of
+        a transfer. If they are not finite, neither is the result: the run cannot be made.
     """
+    if name == "transfer":
+        return {key: base[key].astype(float) for key in arrays}
+    changed = _embedding(name, arguments, arrays["embedding"], stream, base.get("signals"))
+    return arrays | {"embedding": changed}
+
+
+def _embedding(
+    name: str,
+    arguments: dict[str, Any],
+    embedding: np.ndarray,
+    stream: np.random.Generator,
+    base: np.ndarray | None,
+) -> np.ndarray:
     match name:
         case "scale":
             return scale(embedding, **arguments)

@@ -16,7 +16,7 @@ from circlet import checks
 from circlet import config as configuration
 from circlet.errors import ConfigError
 from circlet.interventions import columns
-from circlet.points import Block, Point
+from circlet.points import Block, Point, evaluate
 from circlet.seeds import PURPOSES
 from circlet.source import declared
 
@@ -189,14 +189,15 @@ def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> I
             varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
             dtype = varied.pop("dtype", settings["dtype"])
             for chosen in itertools.product(*fixed):
+                parameters = defaults | varied
                 own = settings | {
                     "dtype": dtype,
                     "seeds": seeds | dict(zip(PURPOSES, chosen, strict=True)),
                 }
+                if epochs := own.pop("epochs", None):
+                    own["steps"] = epochs * int(evaluate(system, "STEPS_PER_EPOCH", parameters))
                 for combination in itertools.product(*acts):
-                    yield Point(
-                        experiment, system, defaults | varied, list(combination), own, results
-                    )
+                    yield Point(experiment, system, parameters, list(combination), own, results)
 
 
 def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:

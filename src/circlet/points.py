@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from circlet.interventions import INTERVENTIONS
+from circlet.interventions import INTERVENTIONS, READS
 from circlet.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.seeds import PURPOSES, Seeds
 from circlet.source import declared
@@ -28,6 +28,16 @@ EARLY = range(11)  # steps at which signals are always logged: the first gradien
 def kinds(system: str) -> tuple[str, ...]:
     """Kinds of logs that the runs of a system have."""
     return ("runs", *declared(system)["SCHEDULES"])
+
+
+def evaluate(system: str, formula: str, parameters: dict[str, Any]) -> float:
+    """One of the formulas that a system declares, at some parameters."""
+    return _value(str(declared(system)[formula]), parameters)
+
+
+def _value(text: str, parameters: dict[str, Any]) -> float:
+    """Formulas are text, so that the plan needs no torch, and our own, not a user's."""
+    return eval(text, {"__builtins__": {}, "max": max}, dict(parameters))
 
 
 def canonical(value: Any) -> str:
@@ -98,7 +108,7 @@ class Block:
     @property
     def inputs(self) -> list[Path]:
         """Logs that must be there before it can run."""
-        return [block.log("signals") for block in self.bases]
+        return [block.log(kind) for block in self.bases for kind in self.point.reads]
 
     @staticmethod
     def _experiment(blocks: list["Block"]) -> dict[str, Any]:
@@ -220,13 +230,12 @@ class Point:
         return kinds(self.system)
 
     def evaluate(self, formula: str) -> float:
-        """One of the formulas of its system at its parameters.
+        """One of the formulas of its system at its parameters."""
+        return evaluate(self.system, formula, self.parameters)
 
-        They are text, so that the plan can cost a study without importing torch, and our own, not
-        a user's.
-        """
-        text = declared(self.system)[formula]
-        return eval(text, {"__builtins__": {}}, dict(self.parameters))
+    def holds(self, rule: str) -> bool:
+        """Whether one of the rules of its system holds of its parameters."""
+        return bool(_value(rule, self.parameters))
 
     def record_bytes(self, kind: str) -> float:
         """Memory for what a log records of one run at one step, in all forms on its way to disk."""
@@ -239,6 +248,7 @@ class Point:
             "gradients": row * p / 2,
             "embeddings": p * (row + value * d),
             "parameters": 30 * row + value * self.evaluate("WEIGHTS"),
+            "gradient_norms": 10 * row,
         }
         return sizes[kind]
 
@@ -249,7 +259,10 @@ class Point:
 
     def cpu_runs(self, count: int) -> int:
         """How many runs of a block of ``count`` advance together on a CPU."""
-        return min(count, declared(self.system).get("CPU_RUNS", count))
+        return min(count, int(self.evaluate("CPU_RUNS"))) if self._has("CPU_RUNS") else count
+
+    def _has(self, declaration: str) -> bool:
+        return declaration in declared(self.system)
 
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
@@ -257,12 +270,22 @@ class Point:
         if schedule is None:
             return []
         early = {step for step in EARLY if kind == "signals" and step <= self.steps}
-        return sorted(early | set(schedule_steps(schedule, self.steps)))
+        return sorted(early | set(schedule_steps(schedule, self.steps, self.steps_per_epoch)))
 
     @property
     def steps(self) -> int:
         """Number of steps of a run."""
         return self.settings["steps"]
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Number of steps in which a run sees its train set once."""
+        return int(self.evaluate("STEPS_PER_EPOCH")) if self._has("STEPS_PER_EPOCH") else 1
+
+    @property
+    def reads(self) -> list[str]:
+        """Kinds of logs of its base that its interventions look at."""
+        return [READS[name] for act in self.interventions for name in act if name in READS]
 
     @property
     def blocks(self) -> list[Block]:
@@ -283,7 +306,7 @@ class Point:
         return self.settings["seeds"]["count"]
 
     def seeds(self, seed: int) -> Seeds:
-        """The three seeds of the run with a given seed."""
+        """The seeds of the run with a given seed."""
         return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))
 
     @property
@@ -332,12 +355,17 @@ class Point:
         return [system, INTERVENTIONS_VERSION] if self.interventions else system
 
 
-def schedule_steps(schedule: dict[str, Any], steps: int) -> list[int]:
-    """Sorted steps that a schedule names, the first and the last step among them."""
+def schedule_steps(schedule: dict[str, Any], steps: int, epoch: int = 1) -> list[int]:
+    """Sorted steps that a schedule names, the first and the last step among them.
+
+    ``epoch`` is the number of steps in one.
+    """
     chosen = {0, steps, *schedule.get("at", [])}
     until = min(schedule.get("until", steps), steps)
     if "every" in schedule:
         chosen |= set(range(0, until + 1, schedule["every"]))
+    if epochs := schedule.get("every_epochs"):
+        chosen |= set(range(0, steps + 1, epochs * epoch))
     if per_decade := schedule.get("per_decade"):
         for i in itertools.count():
             step = round(10 ** (i / per_decade))

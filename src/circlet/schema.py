@@ -33,7 +33,8 @@ SEEDS = [
     SEED,
     column("embedding_seed", pa.int64(), "seed of the initial embedding"),
     column("network_seed", pa.int64(), "seed of the initial network"),
-    column("data_seed", pa.int64(), "seed of the train/test split"),
+    column("data_seed", pa.int64(), "seed of the train and test set"),
+    column("order_seed", pa.int64(), "seed of the order of batches, where there are any"),
 ]
 FREQUENCY = column("frequency", pa.int16(), "k, 1..(p-1)//2")
 STEP = column("step", pa.int32(), "steps done; 0 is before the first")
@@ -83,6 +84,14 @@ LOGS: dict[str, pa.Schema] = {
             STEP,
             FREQUENCY,
             column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
+        ]
+    ),
+    "gradient_norms": pa.schema(
+        [
+            SEED,
+            STEP,
+            column("name", pa.string(), "name of the weight or bias"),
+            column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
         ]
     ),
     "parameters": pa.schema(

@@ -4,26 +4,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PURPOSES = ("embedding", "network", "data")
+PURPOSES = ("embedding", "network", "data", "order")
+
+# Each purpose's own stream of its seed. They never change: results would.
+_KEYS = {"embedding": 0, "network": 1, "data": 2, "intervention": 3, "order": 4}
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """The three seeds of a run: initial embedding, initial network, and data (the split)."""
+    """The seeds of a run: initial embedding, initial network, data, and the order of batches."""
 
     embedding: int
     network: int
     data: int
+    order: int = 0
 
-    def stream(self, purpose: str) -> np.random.Generator:
-        """Independent generator of one purpose: ``embedding``, ``network``, ``data``.
+    def stream(self, purpose: str, *number: int) -> np.random.Generator:
+        """Independent generator of one purpose: ``embedding``, ``network``, ``data``, ``order``.
 
-        What an ``intervention`` draws belongs to the initial embedding and follows its seed.
+        What an ``intervention`` draws belongs to the initial embedding and follows its seed. A
+        ``number``, as that of an epoch, gives each its own.
 
         Draws are float64 on the CPU; whoever uses them casts and moves them, so that a run does
         not depend on the device, the precision or its neighbours in a block.
         """
-        key = ((*PURPOSES, "intervention").index(purpose),)
         seed = self.embedding if purpose == "intervention" else getattr(self, purpose)
-        sequence = np.random.SeedSequence(seed, spawn_key=key)
+        sequence = np.random.SeedSequence(seed, spawn_key=(_KEYS[purpose], *number))
         return np.random.Generator(np.random.PCG64(sequence))

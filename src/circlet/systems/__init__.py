@@ -19,7 +19,15 @@ A system's file declares, as plain literals that the plan reads without importin
     numbers that a run keeps (all that is trained or moved), and those that it holds at the height
     of a step, as formulas of the parameters: the memory that a block asks for;
 ``CPU_RUNS``
-    if stacking runs does not pay on a CPU: how many of a block advance together there;
+    if stacking runs does not pay on a CPU: how many of a block advance together there, a number or
+    a formula;
+``REQUIRES``
+    if not all values go together: what must hold of a point's parameters, as formulas;
+``STEPS_PER_EPOCH``
+    if it trains on batches: steps in which it sees the train set once, as a formula;
+``SHAPES``
+    if its runs can start from others (``transfer``): the parameters in which these must agree, as
+    they decide the shapes of the arrays;
 
 and defines
 
@@ -32,6 +40,11 @@ and either, if it is trained,
 
 ``gradients(weights, problem, out)``
     write the gradient of the loss of every run into ``out``;
+``batch(problem, step)``
+    if it trains on batches: the problem that ``gradients`` sees in a step, from 1. It follows from
+    seed and step, as nothing else of it is kept in checkpoints;
+``rates(parameters)``
+    if some arrays have another learning rate: its multiple, by name;
 ``curves(weights, problem)``
     losses and accuracies of every run;
 

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from circlet.seeds import Seeds
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
+
+if TYPE_CHECKING:  # whose import takes 0.2 s of every job
+    import pandas as pd
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all) after every step."""
@@ -52,47 +55,78 @@ def stepper(
     state: dict[str, Tensor],
     problem: Any,
     frozen: bool = False,
-) -> tuple[Callable[[], None], AdamW | None]:
-    """The function that advances all runs by one step, in place, and its optimiser.
+) -> tuple[Callable[[int], None], AdamW | None]:
+    """The function that advances all runs by one step, of a number, in place; and its optimiser.
 
     A trained system follows AdamW, on all of its arrays or, if ``frozen``, on all but the
     embedding. A simulated system has its own step, and no optimiser.
     """
     if not hasattr(system, "gradients"):
-        return lambda: system.step(state, problem), None
+        return lambda number: system.step(state, problem), None
     every = torch.zeros_like(flat)
     gradient = views(every, {name: view.shape[1:] for name, view in state.items()})
     trained = slice(state["embedding"][0].numel() if frozen else 0, None)
-    optimizer = AdamW(flat[:, trained], parameters["learning_rate"], parameters["weight_decay"])
+    optimizer = AdamW(
+        flat[:, trained],
+        parameters["learning_rate"],
+        parameters["weight_decay"],
+        rates=_rates(system, parameters, state, trained),
+    )
+    batch = getattr(system, "batch", lambda problem, number: problem)
 
-    def step() -> None:
-        system.gradients(state, problem, gradient)
+    def step(number: int) -> None:
+        system.gradients(state, batch(problem, number), gradient)
         optimizer.step(every[:, trained])
 
     return step, optimizer
 
 
-def initial(point: Point, seed: int, base: np.ndarray | None) -> dict[str, np.ndarray]:
-    """The arrays of a run at step 0, after its interventions, float64.
+def _rates(
+    system: ModuleType, parameters: dict[str, Any], state: dict[str, Tensor], trained: slice
+) -> Tensor | None:
+    """Multiples of the learning rate of every value, if a system has any but 1."""
+    by_name = system.rates(parameters) if hasattr(system, "rates") else {}
+    if all(rate == 1 for rate in by_name.values()):
+        return None
+    rates = [torch.full_like(array[0], by_name.get(name, 1)) for name, array in state.items()]
+    return torch.cat([rate.flatten() for rate in rates])[trained]
 
-    The embedding comes first. ``base`` are the final signals that an intervention looks at.
-    """
+
+Base = dict[str, np.ndarray]
+"""What interventions look at of another run's end."""
+
+
+def initial(point: Point, seed: int, base: Base) -> dict[str, np.ndarray]:
+    """The arrays of a run at step 0, after its interventions, float64, the embedding first."""
     streams = point.seeds(seed)
     arrays = systems.load(point.system).initial(point.parameters, streams)
-    embedding, draws = arrays.pop("embedding"), streams.stream("intervention")
+    arrays = {"embedding": arrays.pop("embedding"), **arrays}
+    draws = streams.stream("intervention")
     for intervention in point.interventions:
         for name, arguments in intervention.items():
-            embedding = interventions.apply(name, arguments, embedding, draws, base)
-    return {"embedding": embedding, **arrays}
+            arrays = interventions.apply(name, arguments, arrays, draws, base)
+    return arrays
 
 
-def base_signals(block: Block) -> dict[int, np.ndarray]:
-    """Final signals of the runs that those of a block start from, by seed; NaN if it diverged."""
-    found = {}
+def base_ends(block: Block) -> dict[int, Base]:
+    """The ends of the runs that those of a block start from, by seed; NaN where they diverged."""
+    found: dict[int, Base] = {}
     for base in block.bases:
-        final = io.read_log(base, "signals", [base.point.steps]).sort_values("frequency")
-        found |= {seed: rows["signal"].to_numpy() for seed, rows in final.groupby("seed")}
+        for kind in block.point.reads:
+            final = io.read_log(base, kind, [base.point.steps])
+            for seed, rows in final.groupby("seed"):
+                found.setdefault(seed, {}).update(_end(kind, rows))
     return found
+
+
+def _end(kind: str, rows: "pd.DataFrame") -> Base:
+    """The end of one run, from its rows of a log."""
+    if kind == "signals":
+        return {"signals": rows.sort_values("frequency")["signal"].to_numpy()}
+    return {
+        name: np.reshape(values, shape)
+        for name, shape, values in zip(rows["name"], rows["shape"], rows["values"], strict=True)
+    }
 
 
 class Part:
@@ -103,13 +137,13 @@ class Part:
         point: Point,
         seeds: list[int],
         device: torch.device,
-        bases: dict[int, np.ndarray],
+        bases: dict[int, Base],
     ):
         self.system = systems.load(point.system)
         self.point, self.device = point, device
         dtype = getattr(torch, point.settings["dtype"])
         self.streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
-        starts = [initial(point, seed, bases.get(seed)) for seed in seeds]
+        starts = [initial(point, seed, bases.get(seed, {})) for seed in seeds]
         self.flat, self.arrays = stacked(starts, dtype, device)
         self.problem = self.system.problem(point.parameters, self.streams, dtype, device)
         frozen = point.intervenes("freeze")
@@ -125,9 +159,9 @@ class Part:
         """Go on to the last step; ``after`` is called when a step is done and recorded."""
         started = time.perf_counter() - self.seconds
         while self.done < self.point.steps:
-            if self.done >= 0:
-                self.step()
             self.done += 1
+            if self.done:
+                self.step(self.done)
             self._record()
             self.seconds = time.perf_counter() - started
             after(self)
@@ -140,14 +174,16 @@ class Part:
         if "curves" in due:
             self.recorder.curves(self.done, self.system.curves(self.arrays, self.problem))
         if "gradients" in due:
-            self.recorder.gradients(self.done, self._embedding_gradient())
+            self.recorder.gradients(self.done, self._gradient()["embedding"])
+        if "gradient_norms" in due:
+            self.recorder.gradient_norms(self.done, self._gradient())
         self.recorder.arrays(self.done, self.arrays, due)
 
-    def _embedding_gradient(self) -> Tensor:
-        """Gradient of the loss of every run by its embedding, (runs, p, d)."""
+    def _gradient(self) -> dict[str, Tensor]:
+        """Gradient of the loss of every run on its train set, by name."""
         out = {name: torch.empty_like(values) for name, values in self.arrays.items()}
         self.system.gradients(self.arrays, self.problem, out)
-        return out["embedding"]
+        return out
 
     def _finite(self) -> np.ndarray:
         return torch.isfinite(self.flat).all(1).cpu().numpy()
@@ -184,7 +220,7 @@ def run(
     seeds: list[int],
     device: torch.device,
     progress: Progress | None = None,
-    bases: dict[int, np.ndarray] | None = None,
+    bases: dict[int, Base] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end and return their logs by kind.
@@ -235,7 +271,7 @@ def run_block(
     point = block.point
     started = time.perf_counter()
     device = torch.device(device)
-    bases = base_signals(block)
+    bases = base_ends(block)
     made_by = io.provenance() | {
         "spec": point.spec,
         "parameters": point.parameters,
@@ -264,9 +300,12 @@ def run_block(
     checkpoint.remove()
 
 
-def _fingerprint(made_by: dict[str, Any], bases: dict[int, np.ndarray]) -> str:
+def _fingerprint(made_by: dict[str, Any], bases: dict[int, Base]) -> str:
     """Fingerprint of all that decides the numbers of a block, down to the last bit."""
-    starts = {seed: signals.tolist() for seed, signals in sorted(bases.items())}
+    starts = {
+        seed: {name: array.tolist() for name, array in sorted(base.items())}
+        for seed, base in sorted(bases.items())
+    }
     # Not the commit, of which `code` has what matters; not the machine, as nodes differ in cores.
     decisive = {k: v for k, v in made_by.items() if k not in ("commit", "machine")}
     decisive["bases"] = starts

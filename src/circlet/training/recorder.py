@@ -1,5 +1,6 @@
 """Collect what a config asks for while a block runs, and lay it out as the declared logs."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,13 @@ class Recorder:
     def gradients(self, step: int, gradient: Tensor) -> None:
         """Keep the norms by frequency of the gradient by the embedding, (runs, p, d)."""
         self._keep("gradients", step, {"gradient": fourier.signals(gradient)})
+
+    def gradient_norms(self, step: int, gradient: dict[str, Tensor]) -> None:
+        """Keep the norm of each part of the gradient of every run, by name."""
+        norms = {
+            name: torch.linalg.vector_norm(g.flatten(1), dim=1) for name, g in gradient.items()
+        }
+        self._keep("gradient_norms", step, norms)
 
     def arrays(self, step: int, state: dict[str, Tensor], due: set[str]) -> None:
         """Keep signals, embeddings and parameters where they are due."""
@@ -98,6 +106,7 @@ class Recorder:
             "embedding_seed": [s.embedding for s in streams],
             "network_seed": [s.network for s in streams],
             "data_seed": [s.data for s in streams],
+            "order_seed": [s.order for s in streams],
             "steps": [self.point.steps] * n,
             "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
             **final,
@@ -125,14 +134,29 @@ class Recorder:
         return columns | {"vector": columns.pop("embedding")}
 
     def _parameters_columns(self) -> dict[str, Any]:
-        rows = [
-            (seed, step, name, array.shape[1:], array[run].flatten().numpy())
-            for step, arrays in self.kept["parameters"].items()
-            for run, seed in enumerate(self.seeds)
-            for name, array in arrays.items()
-        ]
-        names = ("seed", "step", "name", "shape", "values")
-        return dict(zip(names, zip(*rows, strict=True), strict=True))
+        return self._named("parameters") | {
+            "shape": [array.shape for array in self._arrays("parameters")],
+            "values": [array.flatten().numpy() for array in self._arrays("parameters")],
+        }
+
+    def _gradient_norms_columns(self) -> dict[str, Any]:
+        return self._named("gradient_norms") | {"norm": list(self._arrays("gradient_norms"))}
+
+    def _arrays(self, kind: str) -> Iterator[Tensor]:
+        """What is kept by name: of each step and run all names, in turn."""
+        for arrays in self.kept[kind].values():
+            for of_run in zip(*arrays.values(), strict=True):
+                yield from of_run
+
+    def _named(self, kind: str) -> dict[str, Any]:
+        """Seed, step and name of each row."""
+        steps, runs = self.kept[kind], len(self.seeds)
+        names = list(next(iter(steps.values())))
+        return {
+            "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
+            "step": np.repeat(list(steps), runs * len(names)),
+            "name": names * (runs * len(steps)),
+        }
 
     def _long(self, kind: str, name: str, index: str, first: int) -> dict[str, np.ndarray]:
         """A row per run, step and entry of the second axis; further axes stay in the cell."""
