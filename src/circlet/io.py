@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -197,6 +198,28 @@ def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd
     the plan's, of other seeds, or by another version of the system: such numbers are never
     averaged in.
     """
+    return _log(block, kind, steps).to_pandas()
+
+
+def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, np.ndarray]:
+    """The logged parameters of a block by name, (steps, runs, *shape), in the order of both.
+
+    All logged steps or some. Raises LogError as ``read_log``.
+    """
+    table = _log(block, "parameters", steps)
+    names = table["name"].combine_chunks()
+    found = {}
+    for name in pc.unique(names).to_pylist():
+        rows = table.filter(pc.equal(names, name)).combine_chunks()
+        shape = rows["shape"][0].as_py()
+        # Logs have their rows by part of the block, in it by step, in it by seed.
+        order = np.lexsort([rows["seed"].to_numpy(), rows["step"].to_numpy()])
+        values = rows["values"].combine_chunks().values.to_numpy()
+        found[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)
+    return found
+
+
+def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
     path = block.log(kind)
     made = footer(path)
     planned = block.point.spec
@@ -211,4 +234,4 @@ def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd
     table = _read(path, schema.LOGS[kind])
     if steps is not None:
         table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
-    return table.to_pandas()
+    return table

@@ -37,6 +37,17 @@ def cancelling_residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     return result.scatter_add_(dim, target, result.new_full((), -1.0).expand(target.shape))
 
 
+def each(logits: Tensor, target: Tensor, dim: int) -> Tensor:
+    """Cross-entropy (nat) of every example, of the shape of ``logits`` without ``dim``."""
+    return _above(logits, target, dim)[1]
+
+
+def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """By how much each logit is above that of the right class, and the cross-entropy."""
+    above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
+    return above, torch.nn.functional.softplus(above.logsumexp(dim))
+
+
 def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
@@ -47,7 +58,6 @@ def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     logits, target, dim
         As of ``residual``; the first dimension is the run.
     """
-    above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
-    loss = torch.nn.functional.softplus(above.logsumexp(dim))
+    above, loss = _above(logits, target, dim)
     right = above.amax(dim) < 0  # as argmax would say, ten times faster
     return loss.mean(1), right.to(logits.dtype).mean(1)

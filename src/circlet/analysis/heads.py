@@ -1,0 +1,171 @@
+"""Table ``heads``: the clustering head of every run, and the phases of its training.
+
+What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
+
+head_present
+    at the last step the integer signature is legal and rho_integer < 0.05.
+drop_step, structure_step, fit_step
+    the two phases: the first logged step with a test loss below 0.6 / ln 2 of that of chance; the
+    first of three snapshots in a row, five epochs apart, with a legal signature, rho_integer < 0.1
+    and at most 24 clusters; the first logged step with a test accuracy above 0.98.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from circlet import io, tables
+from circlet.analysis import clusters, gather, sharpness
+from circlet.plan import Study
+from circlet.points import Block
+from circlet.systems import sparse_transformer as system
+
+SYSTEMS = ("sparse_transformer",)
+LOGS = ("runs", "curves", "parameters")
+TABLES = ()
+
+SOLVED = 0.98  # test accuracy of a success, as in the authors' plots
+DROP = 0.6 / math.log(2)
+EVERY, IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
+
+
+def kind(integers: np.ndarray, k: int) -> str:
+    """Kind of a legal signature: ``uniform``, ``signed``, or with weight on a ``distractor``."""
+    if integers[k:].any():
+        return "distractor"
+    return "uniform" if (integers[:k] == integers[0]).all() else "signed"
+
+
+def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> dict[str, Tensor]:
+    """How much the distractors matter to every network, each (networks,).
+
+    ``distractor_attention``, the mean attention to them all; ``distractor_sensitivity``, how far
+    apart the mean contributions alpha_t W_V z_t of two tokens are there (the farthest two, mean
+    over positions), by the median of the same over the prefix.
+    """
+    length = weights["position"].shape[1]
+    _, _, score, value = system.tables(weights, p)
+    alpha = torch.cat([system.attention(part, of.chosen) for part in score.split(32)])
+    share = alpha.mean(2).unflatten(1, (p, length))  # of all sequences
+    present = torch.isfinite(of.chosen.absent).to(share).mean(2).unflatten(1, (p, length))
+    mean = (share / present)[..., None] * value.unflatten(1, (p, length))
+    apart = torch.stack(
+        [(mean[:, a] - mean[:, b]).norm(dim=2) for a in range(p) for b in range(a)]
+    ).amax(0)  # (networks, length)
+    rest = apart[:, k:].mean(1) if k < length else torch.zeros(len(apart))
+    return {
+        "distractor_attention": share[:, :, k:].sum((1, 2)),
+        "distractor_sensitivity": rest / apart[:, :k].median(1).values,
+    }
+
+
+def first(steps: np.ndarray, holds: np.ndarray) -> int | None:
+    """The first step at which something holds, or none."""
+    return int(steps[holds.argmax()]) if holds.any() else None
+
+
+def structure_steps(block: Block, k: int, p: int) -> list[int | None]:
+    """The step at which the head of each run of a block forms; none if it never does."""
+    point = block.point
+    grid = range(0, point.steps + 1, EVERY * point.steps_per_epoch)
+    steps = sorted(set(grid) & set(point.steps_logged("parameters")))
+    if len(steps) < IN_A_ROW:
+        return [None] * block.count
+    logged = io.read_weights(block, steps)
+    of = clusters.probes(p, point.parameters["length"], k)
+    present = []
+    for run in range(block.count):
+        weights = {name: torch.as_tensor(a[:, run]) for name, a in logged.items()}
+        found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+        present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(present), IN_A_ROW, axis=1)
+    return [first(np.array(steps), row) for row in windows.all(2)]
+
+
+def overlap(parameters: dict, seeds) -> float:
+    """Share of the test set that is in the train set, too."""
+    train, test = system.sequences(parameters, seeds)
+    known = {row.tobytes() for row in train}
+    return float(np.mean([row.tobytes() in known for row in test]))
+
+
+@torch.no_grad()
+def _block(block: Block) -> pd.DataFrame:
+    """All runs of a block, finished or not."""
+    point = block.point
+    p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
+    of = clusters.probes(p, length, k)
+    last = io.read_weights(block, [point.steps])
+    weights = {name: torch.as_tensor(array[0]) for name, array in last.items()}
+    finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
+    weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
+    xi = clusters.embed(weights, of, p)
+    found = clusters.signature(xi, of.tokens, p, k)
+    near = [clusters.nearest(x, c) for x, c in zip(xi, found.classes, strict=True)]
+    seeds = [point.seeds(seed) for seed in block.seeds]
+    train = system.problem(point.parameters, seeds, torch.float32, torch.device("cpu")).train
+    norms = system.embed(weights, train, p).norm(dim=1)
+    present = clusters.is_head(found).numpy()
+    integers = found.integers.numpy()
+    columns = {
+        "head_present": present,
+        "legal": found.legal.numpy(),
+        "kind": [kind(w, k) if here else None for w, here in zip(integers, present, strict=True)],
+        "integers": list(integers),
+        "n_clusters": found.n_clusters.numpy(),
+        "rho_integer": found.rho.numpy(),
+        "linear_r2": found.r2.numpy(),
+        "purity": [purity for purity, _ in near],
+        "separation": [separation for _, separation in near],
+        **{name: values.numpy() for name, values in attention(weights, of, p, k).items()},
+        "min_norm": norms.amin(1).numpy(),
+        "median_norm": norms.median(1).values.numpy(),
+        "sharpness": sharpness.largest(weights, train, p),
+        "structure_step": structure_steps(block, k, p),
+        "test_overlap": [overlap(point.parameters, s) for s in seeds],
+    }
+    s, _ = system.norm(xi, 1)
+    for name, classes in of.classes.items():
+        named = torch.as_tensor(classes)[None]
+        columns[f"rho_{name}"] = clusters.variance_ratio(xi, named).numpy()
+        columns[f"rho_{name}_normed"] = clusters.variance_ratio(s, named).numpy()
+    columns["rho_integer_normed"] = clusters.variance_ratio(s, found.classes).numpy()
+    frame = pd.DataFrame(columns).assign(seed=list(block.seeds))
+    return frame[finite.numpy()]
+
+
+def phases(curves: pd.DataFrame, p: int) -> dict:
+    """Steps of the first drop of the loss and of the fit, and the best test accuracy, of a run."""
+    curves = curves.sort_values("step")
+    steps, accuracy = curves["step"].to_numpy(), curves["test_accuracy"].to_numpy()
+    below = curves["test_loss"].to_numpy() < DROP * math.log(p)
+    return {
+        "drop_step": first(steps, below),
+        "fit_step": first(steps, accuracy > SOLVED),
+        "best_test_accuracy": accuracy.max(),
+    }
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run."""
+    columns = tables.names("heads")
+    frames = []
+    for block in study.blocks:
+        curves = gather.finished(block, "curves", study)
+        if curves.empty:
+            continue
+        p = block.point.parameters["p"]
+        rows = [
+            {"seed": seed, "run_id": run["run_id"].iloc[0], **phases(run, p),
+             "test_accuracy": run.loc[run["step"].idxmax(), "test_accuracy"]}
+            for seed, run in curves.groupby("seed")
+        ]  # fmt: skip
+        frame = pd.DataFrame(rows).merge(_block(block), on="seed")
+        frame["success"] = frame["test_accuracy"] > SOLVED
+        frame["steps_per_epoch"] = block.point.steps_per_epoch
+        steps = ["drop_step", "structure_step", "fit_step"]
+        frames.append(frame.astype(dict.fromkeys(steps, "Int64")))
+    return gather.keyed(frames, study, columns)

@@ -1,0 +1,197 @@
+"""Table ``spikes``: loss spikes of networks that had solved their task, and what made them.
+
+A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
+than ten times the median of the ten before, and above 1e-4 nat; such steps no more than ten apart
+are the same spike. It is attributed by hybrids of the networks just before and just after it began.
+
+cause
+    with the representation (embedding, position, query, value) from after and the MLP from before,
+    and the reverse: a group whose swap alone makes more than half of the jump of the train loss is
+    a cause. ``representation``, ``mlp``, ``both``, or ``joint``, where neither alone does. The
+    embedding is the unembedding, too: ``by_attention`` and ``by_unembedding`` swap it in one role.
+amplifier
+    which layer turns a small motion into a large one, for the sequences that carry the spike (the
+    fewest that make half of all increases of the loss). ``norm_gain``: the norm turns a motion of
+    xi into one of norm(xi) by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the
+    slope of the margin of the right class by norm(xi) through the MLP, likewise. The larger names
+    it: ``normalisation`` or ``feed_forward``.
+
+Sharpness, the largest eigenvalue of the Hessian, is that just before, and ten logged steps earlier.
+"""
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from circlet import io, loss, tables
+from circlet.analysis import gather, sharpness
+from circlet.analysis.heads import SOLVED
+from circlet.plan import Study
+from circlet.points import Block
+from circlet.systems import sparse_transformer as system
+
+SYSTEMS = ("sparse_transformer",)
+LOGS = ("runs", "curves", "parameters")
+TABLES = ()
+
+WINDOW, FACTOR, LEAST = 10, 10.0, 1e-4
+REPRESENTATION = ("embedding", "position", "query", "value.weight")
+
+
+def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
+    """First and last index of every spike of a loss curve that is fitted from index ``fit`` on."""
+    found: list[tuple[int, int]] = []
+    for i in range(max(fit + WINDOW + 1, WINDOW), len(loss)):
+        if loss[i] > LEAST and loss[i] > FACTOR * np.median(loss[i - WINDOW : i]):
+            if found and i - found[-1][1] <= WINDOW:
+                found[-1] = (found[-1][0], i)
+            else:
+                found.append((i, i))
+    return found
+
+
+def of_run(curves: pd.DataFrame) -> list[dict]:
+    """The spikes of a run: where they begin and how high they are."""
+    curves = curves.sort_values("step")
+    steps, losses = curves["step"].to_numpy(), curves["train_loss"].to_numpy()
+    fitted = curves["test_accuracy"].to_numpy() > SOLVED
+    if not fitted.any():
+        return []
+    return [
+        {
+            "step": int(steps[i]),
+            "last_step": int(steps[j]),
+            "height": float(losses[i : j + 1].max()),
+            "baseline": float(np.median(losses[i - WINDOW : i])),
+            "before": int(steps[i - 1]),
+            "earlier": int(steps[i - WINDOW - 1]) if i > WINDOW else None,
+        }
+        for i, j in find(losses, int(fitted.argmax()))
+    ]
+
+
+def _losses(weights: dict[str, Tensor], xi: Tensor, of: Tensor, target: Tensor) -> Tensor:
+    """Loss of every sequence, (runs, sequences): an MLP, and an unembedding ``of``, on xi."""
+    logits = of @ (xi + system.mlp(weights, system.norm(xi, 1)[0]))
+    return loss.each(logits, target, 1)
+
+
+def hybrids(
+    before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
+) -> dict[str, np.ndarray]:
+    """What each group of parameters makes of the jump of the loss alone, as shares of it."""
+    target = chosen.target
+
+    def mean(representation, mlp, unembedding) -> Tensor:
+        xi = system.embed(representation, chosen, p)
+        return _losses(mlp, xi, unembedding["embedding"], target).mean(1)
+
+    start, end = mean(before, before, before), mean(after, after, after)
+    jump = end - start
+    share = {
+        "by_representation": mean(after, before, after),
+        "by_mlp": mean(before, after, before),
+        "by_attention": mean(after, before, before),
+        "by_unembedding": mean(before, before, after),
+    }
+    shares = {name: ((value - start) / jump).numpy() for name, value in share.items()}
+    return {"loss_before": start.numpy(), "loss_after": end.numpy()} | shares
+
+
+@torch.enable_grad()
+def slopes(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> Tensor:
+    """Slope of the margin of the right class by norm(xi) through the MLP, (runs, sequences)."""
+    s = system.norm(xi, 1)[0].detach().requires_grad_()
+    logits = weights["embedding"] @ (xi + system.mlp(weights, s))
+    margin = logits.gather(1, target) - logits.scatter(1, target, -torch.inf).amax(1, keepdim=True)
+    (by_s,) = torch.autograd.grad(margin.sum(), s)
+    return by_s.norm(dim=1)
+
+
+def gains(
+    before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
+) -> dict[str, np.ndarray]:
+    """How much more than the median sequence those that carry the jump are amplified."""
+    target = chosen.target
+    xi, later = (system.embed(weights, chosen, p) for weights in (before, after))
+    rise = _losses(after, later, after["embedding"], target) - _losses(
+        before, xi, before["embedding"], target
+    )
+    rise = rise.clamp(min=0)
+    order = rise.argsort(1, descending=True)
+    summed = rise.gather(1, order).cumsum(1)
+    needed = (summed < summed[:, -1:] / 2).sum(1) + 1
+    norm, slope = 1 / xi.norm(dim=1), slopes(before, xi, target)
+    found: dict[str, list[float]] = {"norm_gain": [], "mlp_gain": []}
+    for run, n in enumerate(needed.tolist()):
+        carriers = order[run, :n]
+        for name, values in (("norm_gain", norm[run]), ("mlp_gain", slope[run])):
+            found[name].append((values[carriers].median() / values.median()).item())
+    carried = needed.numpy() / rise.shape[1]
+    return {"carriers": carried} | {name: np.array(values) for name, values in found.items()}
+
+
+def cause(representation: float, mlp: float) -> str:
+    """The groups that make more than half of a jump alone."""
+    names = {(True, True): "both", (True, False): "representation", (False, True): "mlp"}
+    return names.get((representation > 0.5, mlp > 0.5), "joint")
+
+
+@torch.no_grad()
+def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
+    """The spikes of a block with causes, where the networks at their beginning are logged."""
+    logged = block.point.steps_logged("parameters")
+    known = spikes["before"].isin(logged) & spikes["step"].isin(logged)
+    spikes = spikes[known].reset_index(drop=True)
+    if spikes.empty:
+        return spikes
+    p = block.point.parameters["p"]
+    moments = ["before", "step", "earlier"]
+    wanted = sorted(set(spikes[moments].stack().astype(int)) & set(logged))
+    weights = io.read_weights(block, wanted)
+    rows = {step: i for i, step in enumerate(wanted)}
+    runs = (spikes["seed"] - block.first).to_numpy()
+
+    def at(moment: str) -> dict[str, Tensor]:
+        places = spikes[moment].map(rows).to_numpy(int)
+        return {name: torch.as_tensor(a[places, runs]).double() for name, a in weights.items()}
+
+    seeds = [block.point.seeds(seed) for seed in spikes["seed"]]
+    cpu = torch.device("cpu")
+    chosen = system.problem(block.point.parameters, seeds, torch.float64, cpu).train
+    before, after = at("before"), at("step")
+    spikes = spikes.assign(**hybrids(before, after, chosen, p), **gains(before, after, chosen, p))
+    spikes["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
+    spikes["sharpness"] = sharpness.largest(before, chosen, p)
+    has_earlier = spikes["earlier"].isin(logged)
+    if has_earlier.all():
+        spikes["sharpness_earlier"] = sharpness.largest(at("earlier"), chosen, p)
+    shares = zip(spikes["by_representation"], spikes["by_mlp"], strict=True)
+    spikes["cause"] = [cause(*share) for share in shares]
+    larger = spikes["norm_gain"] >= spikes["mlp_gain"]
+    spikes["amplifier"] = np.where(larger, "normalisation", "feed_forward")
+    return spikes
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run and spike."""
+    columns = tables.names("spikes")
+    frames = []
+    for block in study.blocks:
+        curves = gather.finished(block, "curves", study)
+        rows = [
+            {"run_id": run_id, "seed": run["seed"].iloc[0], **spike}
+            for run_id, run in curves.groupby("run_id", sort=False)
+            for spike in of_run(run)
+        ]
+        if rows:
+            spikes = pd.DataFrame(rows)
+            found = _attributed(block, spikes)
+            own = [name for name in found if name not in spikes]
+            keys = ["run_id", "step"]
+            frames.append(spikes.merge(found[[*keys, *own]], on=keys, how="left"))
+    if frames:
+        every = pd.concat(frames)
+        frames = [every.reindex(columns=[*every, *(c for c in columns if c not in every)])]
+    return gather.keyed(frames, study, columns)
