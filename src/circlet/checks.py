@@ -134,13 +134,14 @@ def _check_seeds(where: str, settings: dict[str, Any]) -> None:
 
 def _check_log(where: str, settings: dict[str, Any]) -> None:
     has = declared(settings["system"])["SCHEDULES"]
+    needed = {"signals", "embeddings"} & set(has) or {"curves", "parameters"}
     for kind, schedule in settings["log"].items():
         if kind not in has and schedule is not None:
             raise ConfigError(
                 f"{where}.log.{kind}: {settings['system']} has no such log (it has: "
                 f"{', '.join(has)})"
             )
-        if schedule is None and kind in ("signals", "embeddings"):
+        if schedule is None and kind in needed:
             raise ConfigError(
                 f"{where}.log.{kind}: the tables need its first and last step at least; write {{}}"
             )
@@ -279,11 +280,15 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
         yield f"with {wanted}", f"has {' and '.join(sorted(acts)) or 'none'}"
     if "argument" in needs and f"keep_{needs['argument']}" not in point.keys:
         yield f"that keeps {needs['argument']} frequencies", "does not"
-    if point.base and point.base.experiment != study.reproduce.get("trajectory"):
-        yield "that starts from `reproduce.trajectory`", f"starts from {point.base.experiment}"
-    dense = range(min(needs.get("every_signal", 0), point.steps) + 1)
-    if not set(dense) <= set(point.steps_logged("signals")):
-        yield f"that logs signals of every step to {dense[-1]}", "does not"
+    if "from" in needs and point.base.experiment != study.reproduce.get(needs["from"]):
+        yield (
+            f"that starts from `reproduce.{needs['from']}`",
+            f"starts from {point.base.experiment}",
+        )
+    if "every_signal" in needs:
+        dense = range(min(needs["every_signal"], point.steps) + 1)
+        if not set(dense) <= set(point.steps_logged("signals")):
+            yield f"that logs signals of every step to {dense[-1]}", "does not"
     for kind in needs.get("logs", ()):
         if settings["log"][kind] is None:
             yield f"that logs {kind}", "does not"

@@ -55,6 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
     sub.add_argument("name")
     command("report", "write the report page", make_report)
+    sub = command("sandbox", "draw every layer of one run's network, or film it", draw_sandbox)
+    sub.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")
+    sub.add_argument("--step", type=int, help="a logged step; default: the last")
+    sub.add_argument("--film", action="store_true", help="the whole training, as .gif or .mp4")
+    sub.add_argument("--frames", type=int, default=200, help="of a film; default: %(default)s")
+    sub.add_argument("--output", type=Path, help="default: in the results, folder sandbox")
     return parser
 
 
@@ -205,6 +211,17 @@ def make_figure(arguments: argparse.Namespace) -> None:
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
     make(products.report(_study(arguments)))
+
+
+def draw_sandbox(arguments: argparse.Namespace) -> None:
+    """Draw the panels of one run at one step, or film its training."""
+    study, sandbox = _study(arguments), _load("circlet.sandbox")
+    if not arguments.film:
+        print(sandbox.picture(study, arguments.run, arguments.step, arguments.output))
+        return
+    started = time.monotonic()
+    path, frames = sandbox.film(study, arguments.run, arguments.frames, arguments.output)
+    print(f"{path}: {frames} frames, {(time.monotonic() - started) / frames:.2f} s each")
 
 
 def make_partial(arguments: argparse.Namespace) -> None:

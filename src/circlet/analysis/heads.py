@@ -127,6 +127,7 @@ def _block(block: Block) -> pd.DataFrame:
         "structure_step": structure_steps(block, k, p),
         "test_overlap": [overlap(point.parameters, s) for s in seeds],
     }
+    columns |= _initial(block, of, p, k)
     s, _ = system.norm(xi, 1)
     for name, classes in of.classes.items():
         named = torch.as_tensor(classes)[None]
@@ -135,6 +136,16 @@ def _block(block: Block) -> pd.DataFrame:
     columns["rho_integer_normed"] = clusters.variance_ratio(s, found.classes).numpy()
     frame = pd.DataFrame(columns).assign(seed=list(block.seeds))
     return frame[finite.numpy()]
+
+
+def _initial(block: Block, of: clusters.Probes, p: int, k: int) -> dict[str, np.ndarray]:
+    """Two of the measures at step 0."""
+    weights = {n: torch.as_tensor(array[0]) for n, array in io.read_weights(block, [0]).items()}
+    prefixes = torch.as_tensor(of.classes["suffix"])[None]
+    return {
+        "rho_suffix_initial": clusters.variance_ratio(clusters.embed(weights, of, p), prefixes),
+        "distractor_attention_initial": attention(weights, of, p, k)["distractor_attention"],
+    }
 
 
 def phases(curves: pd.DataFrame, p: int) -> dict:

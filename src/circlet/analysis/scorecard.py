@@ -13,6 +13,7 @@ reproduced
     ``mean``         normal interval if the paper prints its own; otherwise our standard deviation
                      stands for both samples, and the interval is Student's;
     ``correlation``  difference of Fisher's z;
+    ``range``        the paper gives a tolerance: our value lies in it;
     ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
 deviates
     it does not; of a claim in words, the whole interval lies below zero;
@@ -38,10 +39,18 @@ from circlet.plan import Study
 
 OPTIONAL_ROLES = "all"
 TABLES = ()
-OPTIONAL_TABLES = ("table1", "table2", "musat_claims", "ding_claims", "survival_classifiers")
+OPTIONAL_TABLES = (
+    "table1",
+    "table2",
+    "musat_claims",
+    "ding_claims",
+    "survival_classifiers",
+    "odonnat_claims",
+)
 
 DATA = ("data/published.csv",)
 FEWEST = 5  # runs behind a mean or correlation that is compared
+SHARE = 1 / 3  # of the paper's runs that a value is compared with a tolerance from
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -119,6 +128,13 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     if claim["kind"] == "sign":
         gap, holds = UNKNOWN, measured.low > 0
         decided = holds or measured.high <= 0
+    elif claim["kind"] == "range":
+        gap = (measured.value - claim["published"], math.nan, math.nan)
+        ends = claim[["published_low", "published_high"]].fillna(
+            {"published_low": -math.inf, "published_high": math.inf}
+        )
+        holds = ends.iloc[0] <= measured.value <= ends.iloc[1]
+        decided = measured.n >= SHARE * claim["published_n"]
     else:
         gap = difference(claim, measured)
         decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import bdtr, stdtrit
 
 Z = 1.959963984540054  # 97.5 % point of the standard normal
 
@@ -41,6 +41,30 @@ def mean(values: np.ndarray, normal: bool = False) -> Estimate:
     if n == 1 or np.ptp(values) == 0:
         return Estimate(center, n=n)
     half = (Z if normal else student(n)) * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Estimate(center, center - half, center + half, n)
+
+
+def median(values: np.ndarray) -> Estimate:
+    """Median with the interval of order statistics: no less than 95 % whatever the distribution."""
+    n = len(values)
+    if n == 0:
+        return Estimate()
+    ordered, center = np.sort(values), float(np.median(values))
+    # The least j for which a share of at least 2.5 % of samples has j or fewer below the median.
+    below = int(np.searchsorted(bdtr(np.arange(n + 1), n, 0.5), 0.025))
+    if below < 1:  # five values and fewer do not tell
+        return Estimate(center, n=n)
+    return Estimate(center, float(ordered[below - 1]), float(ordered[n - below]), n)
+
+
+def deviation(values: np.ndarray) -> Estimate:
+    """Standard deviation with a jackknife interval."""
+    n = len(values)
+    if n < 3:
+        return Estimate(n=n)
+    center = float(np.std(values, ddof=1))
+    without = np.array([np.std(np.delete(values, i), ddof=1) for i in range(n)])
+    half = Z * math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
     return Estimate(center, center - half, center + half, n)
 
 

@@ -2,6 +2,8 @@
 
 import colorsys
 
+from matplotlib.colors import to_rgb
+
 RC = {
     "figure.constrained_layout.use": True,
     "figure.dpi": 150,
@@ -17,6 +19,16 @@ RC = {
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
+
+
+_LABELS = [BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9"]
+
+
+def labels(n: int) -> list[tuple]:
+    """A colour for each of n classes that are no circle: told apart by all readers up to six."""
+    if n <= len(_LABELS):
+        return [to_rgb(colour) for colour in _LABELS[:n]]
+    return classes(n, lightness=0.42)
 
 
 def classes(p: int, lightness: float = 0.5, saturation: float = 0.75) -> list[tuple]:

@@ -32,9 +32,10 @@ REQUIRES = ("k <= length", "vocabulary >= p", "batch_size <= n_train")
 STEPS_PER_EPOCH = "-(-n_train // batch_size)"
 # What decides the shapes of the arrays: runs can start from others that have the same.
 SHAPES = ("vocabulary", "length", "d", "hidden", "bias")
-# Scores, values and the layers of every sequence of a batch, forward, and twice that backward.
-FLOPS_PER_STEP = "6 * batch_size * (p * length * (d + 2) + hidden * (2 * d + 12) + vocabulary * d)"
-FLOPS_PER_SECOND = 4e9
+# Scores, values and the layers of every sequence of a batch, forward, and twice that backward; of
+# softmax and gelu a value costs as much as 20 and 40 operations of a product.
+FLOPS_PER_STEP = "6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)"
+FLOPS_PER_SECOND = 40e9
 WEIGHTS = "d * (vocabulary + length + 1 + d) + 2 * d * hidden + bias * (hidden + d)"
 # Evaluated on the whole train set, and what stays of both sets.
 WORKING_VALUES = "n_train * (3 * hidden + 4 * p * length + 6 * d) + (n_train + n_test) * p * length"

@@ -1,0 +1,43 @@
+"""Attention of a run at its start and at its end, and of all runs (Odonnat et al.)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import network_panels, panels, style
+from circlet.figures.network_panels import Moment
+from circlet.plan import Study
+
+ROLES = ("heads",)
+TABLES = ("snapshots", "heads")
+
+
+def draw(study: Study) -> Figure:
+    """Probes of class 1 by position, first and last step; then the mass on the distractors."""
+    snapshots = io.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+    heads = io.read_table(study, "heads", "heads")
+    if snapshots.empty:
+        return panels.nothing("no run that solved its task after its head had formed")
+    figure = Figure(figsize=(9.2, 3))
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    for axes, moment in ((left, "initial"), (middle, "last")):
+        rows = snapshots[snapshots["moment"] == moment]
+        view = network_panels.arrays(rows)
+        network_panels.attention(axes, Moment(view, None, 0))
+        axes.set_xticks(range(view["attention"].shape[1]), range(1, view["attention"].shape[1] + 1))
+        axes.tick_params(labelsize=6)
+        axes.set(xlabel="position", ylabel="probes of class 1")
+        axes.set_title(f"{rows['run_id'].iloc[0]}, step {rows['step'].iloc[0]}", fontsize=7)
+    solved = heads["success"].astype(bool)
+    bins = np.linspace(0, 1, 31)
+    for name, own, colour in (
+        ("solved", heads[solved], style.BLUE),
+        ("not solved", heads[~solved], style.ORANGE),
+    ):
+        right.hist(own["distractor_attention"], bins, color=colour, alpha=0.6,
+                   label=f"{name} ({len(own)} runs)")  # fmt: skip
+    _, _, length, k = (study.points[0].parameters[n] for n in ("p", "d", "length", "k"))
+    right.axvline(1 - k / length, color=style.GREY, ls="--", lw=0.8, label="uniform")
+    right.set(xlabel="attention to the distractors", ylabel="runs")
+    right.legend(fontsize=7)
+    return figure

@@ -1,0 +1,74 @@
+"""Losses, accuracies and gradient norms by part of the network (Odonnat et al., figure 3)."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels, style
+from circlet.plan import Study
+
+OPTIONAL_ROLES = ("heads", "full_batch")
+TABLES = ("gradient_norms", "losses", "heads", "snapshots")
+
+PARTS = {
+    "embedding": style.BLUE,
+    "position": "#56b4e9",
+    "query": style.GREEN,
+    "value.weight": "#e69f00",
+    "hidden.weight": style.ORANGE,
+    "output.weight": "#cc79a7",
+}
+
+
+def _norms(axes: Axes, norms: pd.DataFrame, per_epoch: int) -> None:
+    for name, colour in PARTS.items():
+        line = norms[norms["name"] == name].sort_values("step")
+        axes.plot(line["step"] / per_epoch, line["norm"], color=colour, lw=0.8, label=name)
+    axes.set(xlabel="epoch", ylabel="gradient norm")
+
+
+def _losses(axes: Axes, losses: pd.DataFrame, per_epoch: int) -> None:
+    for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
+        axes.plot(losses["step"] / per_epoch, losses[f"{part}_loss"], color=colour, lw=0.9,
+                  label=part)  # fmt: skip
+    axes.set(xlabel="epoch", ylabel="loss (nat)")
+    axes.legend(fontsize=7)
+
+
+def _best(heads: pd.DataFrame, experiment: str) -> str | None:
+    """The run of full batches that is drawn: of those with the highest accuracy the first."""
+    own = heads[heads["experiment"] == experiment]
+    ranked = own.sort_values(["test_accuracy", "run_id"], ascending=[False, True])
+    return ranked["run_id"].iloc[0] if len(ranked) else None
+
+
+def draw(study: Study) -> Figure:
+    """Above a run in batches, log scale; below one with full batches, linear scale."""
+    heads = io.read_table(study, "heads")
+    per_epoch = heads.drop_duplicates("run_id").set_index("run_id")["steps_per_epoch"]
+    norms, losses = io.read_table(study, "gradient_norms"), io.read_table(study, "losses")
+    snapshots = io.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+    shown = {}
+    if len(snapshots):
+        shown["in batches"] = snapshots["run_id"].iloc[0], "log"
+    if "full_batch" in study.reproduce:
+        best = _best(heads, study.reproduce["full_batch"])
+        if best is not None:
+            shown["full batches"] = best, "linear"
+    if not shown:
+        return panels.nothing("no finished run to draw")
+    figure = Figure(figsize=(9.2, 2.7 * len(shown)))
+    rows = figure.subplots(len(shown), 3, squeeze=False)
+    for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
+        own = losses[losses["run_id"] == run_id].sort_values("step")
+        _losses(left, own, per_epoch[run_id])
+        left.set_title(f"{title}: {run_id}", fontsize=7)
+        for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
+            middle.plot(own["step"] / per_epoch[run_id], own[f"{part}_accuracy"], color=colour,
+                        lw=0.9)  # fmt: skip
+        middle.set(xlabel="epoch", ylabel="accuracy")
+        _norms(right, norms[norms["run_id"] == run_id], per_epoch[run_id])
+        right.set_yscale(scale)
+    rows[0][2].legend(fontsize=6, loc="best")
+    return figure

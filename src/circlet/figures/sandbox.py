@@ -1,0 +1,81 @@
+"""The visual sandbox: all panels of one network at one step, or over its training."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.animation import FFMpegWriter, PillowWriter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import network_panels, panels, style
+from circlet.figures.network_panels import Moment
+from circlet.plan import Study
+
+ROLES = ("heads",)
+TABLES = ("snapshots", "losses", "heads")
+
+COLUMNS, SIDE = 4, 2.3  # panels in a row, and their side in inches
+
+
+def grid() -> tuple[Figure, dict[str, Axes]]:
+    """A figure with an empty panel for each layer, by name."""
+    figure = Figure(figsize=(COLUMNS * SIDE, COLUMNS * SIDE * 1.06))
+    every = dict(zip(network_panels.PANELS, figure.subplots(COLUMNS, COLUMNS).flat, strict=True))
+    for name, axes in every.items():
+        axes.set_title(name, fontsize=8, y=1.0)  # a given place is not looked for in each frame
+    return figure, every
+
+
+def fill(figure: Figure, every: dict[str, Axes], moment: Moment, title: str) -> None:
+    """Draw a network into the panels, in place of what they have.
+
+    The axes stay, as making them takes most of the time of a frame.
+    """
+    figure.suptitle(title, fontsize=10)
+    for name, axes in every.items():
+        for artist in (*axes.lines, *axes.collections, *axes.images, *axes.texts):
+            artist.remove()
+        network_panels.PANELS[name](axes, moment)
+
+
+def write(moment: Moment, title: str, path: Path) -> None:
+    """Write the panels of a network to a file, of the kind that its suffix says."""
+    with mpl.rc_context(style.RC), io.atomic(path) as temporary:
+        figure, every = grid()
+        fill(figure, every, moment, title)
+        figure.savefig(temporary)
+
+
+def animate(moments: Iterator[tuple[Moment, str]], path: Path, rate: int = 20) -> int:
+    """Write a film, a frame per moment and title; returns the number of frames.
+
+    The suffix of the path says what it is: ``.gif``, or ``.mp4``, which needs ffmpeg.
+    """
+    writer = PillowWriter(rate) if path.suffix == ".gif" else FFMpegWriter(rate, bitrate=4000)
+    with mpl.rc_context(style.RC | {"figure.constrained_layout.use": False, "figure.dpi": 90}):
+        figure, every = grid()
+        figure.subplots_adjust(0.04, 0.03, 0.98, 0.93, 0.16, 0.22)
+        frames = 0
+        with io.atomic(path) as temporary, writer.saving(figure, temporary, 90):
+            for moment, title in moments:
+                fill(figure, every, moment, title)
+                writer.grab_frame()
+                frames += 1
+    return frames
+
+
+def draw(study: Study) -> Figure:
+    """The run that stands for the two phases, at its last step."""
+    snapshots = io.read_table(study, "snapshots", "heads")
+    shown = snapshots[(snapshots["role"] == "two_phases") & (snapshots["moment"] == "last")]
+    if shown.empty:
+        return panels.nothing("no run that solved its task after its head had formed")
+    run_id, step = shown["run_id"].iloc[0], int(shown["step"].iloc[0])
+    losses = io.read_table(study, "losses", "heads").query("run_id == @run_id")
+    per_epoch = study.experiment(study.reproduce["heads"])[0].steps_per_epoch
+    moment = Moment(network_panels.arrays(shown), losses.sort_values("step"), step, per_epoch)
+    figure, every = grid()
+    fill(figure, every, moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
+    return figure

@@ -1,0 +1,80 @@
+"""Starting from another run's end: p = 2 to p = 3, and the curriculum (Odonnat et al.)."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet import io
+from circlet.figures import panels, style
+from circlet.plan import Study
+
+OPTIONAL_ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
+TABLES = ("heads", "transfers", "losses")
+OPTIONAL_TABLES = ("interpolations",)
+
+
+def _accuracies(axes: Axes, groups: dict[str, pd.Series], title: str) -> None:
+    """Last test accuracies, a row of dots per group, and how many are solved."""
+    stream = np.random.default_rng(0)
+    for y, values in enumerate(reversed(groups.values())):
+        jitter = stream.uniform(-0.25, 0.25, len(values))
+        axes.scatter(values, y + jitter, s=6, color=style.BLUE, alpha=0.5, linewidths=0)
+        solved = int((values > 0.98).sum())
+        axes.text(1.04, y, f"{solved} of {len(values)}", fontsize=7, va="center")
+    axes.set_yticks(range(len(groups)), list(reversed(groups)), fontsize=7)
+    axes.axvline(0.98, color=style.GREY, ls="--", lw=0.7)
+    axes.set(xlim=(0, 1.25), ylim=(-0.6, len(groups) - 0.4), xlabel="last test accuracy")
+    axes.set_title(title, fontsize=8)
+
+
+def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
+    """Test accuracy over steps with and without the curriculum."""
+    names = {"curriculum_scratch": ("from scratch", style.ORANGE),
+             "curriculum": ("after p = 2", style.BLUE)}  # fmt: skip
+    for role, (label, colour) in names.items():
+        if role not in study.reproduce:
+            continue
+        own = losses[losses["experiment"] == study.reproduce[role]]
+        for i, (_, run) in enumerate(own.groupby("run_id")):
+            run = run.sort_values("step")
+            axes.plot(run["step"], run["test_accuracy"], color=colour, lw=0.8, alpha=0.7,
+                      label=label if i == 0 else None)  # fmt: skip
+    axes.set(xlabel="step", ylabel="test accuracy", ylim=(0, 1.03))
+    axes.legend(fontsize=7)
+
+
+def draw(study: Study) -> Figure:
+    """Left p = 3 at d = 2; middle the curriculum at d = 32; right the line between its ends."""
+    heads, transfers = io.read_table(study, "heads"), io.read_table(study, "transfers")
+    has = study.reproduce
+    figure = Figure(figsize=(10.5, 3))
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 1, 1])
+    groups = {}
+    if "scratch" in has:
+        own = heads[heads["experiment"] == has["scratch"]]
+        groups["from scratch"] = own["test_accuracy"]
+    if "transfer" in has:
+        own = transfers[transfers["experiment"] == has["transfer"]]
+        for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
+            groups[name] = own.loc[own["parent_success"].astype(bool) == solved, "test_accuracy"]
+    if groups:
+        _accuracies(left, groups, "p = 3, d = 2: solved of all")
+    else:
+        panels.missing(left, "no transfer to p = 3 in this study")
+    if "curriculum" in has:
+        _curves(middle, study, io.read_table(study, "losses"))
+        d = study.experiment(has["curriculum"])[0].parameters["d"]
+        middle.set_title(f"p = 4, d = {d}", fontsize=8)
+    else:
+        panels.missing(middle, "no curriculum in this study")
+    if "curriculum" in has and "curriculum_scratch" in has:
+        lines = io.read_table(study, "interpolations")
+        for _, line in lines.groupby("run_id"):
+            line = line.sort_values("t")
+            right.plot(line["t"], line["test_loss"], color=style.BLUE, lw=0.8)
+        right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="test loss (nat)")
+        right.set_title("on the straight line between their ends", fontsize=8)
+    else:
+        panels.missing(right, "no pair of ends to join")
+    return figure
