@@ -280,11 +280,9 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
         yield f"with {wanted}", f"has {' and '.join(sorted(acts)) or 'none'}"
     if "argument" in needs and f"keep_{needs['argument']}" not in point.keys:
         yield f"that keeps {needs['argument']} frequencies", "does not"
-    if "from" in needs and point.base.experiment != study.reproduce.get(needs["from"]):
-        yield (
-            f"that starts from `reproduce.{needs['from']}`",
-            f"starts from {point.base.experiment}",
-        )
+    start = study.reproduce.get(needs.get("from"))  # a part of a study may lack it
+    if start and point.base.experiment != start:
+        yield f"that starts from {start}", f"starts from {point.base.experiment}"
     if "every_signal" in needs:
         dense = range(min(needs["every_signal"], point.steps) + 1)
         if not set(dense) <= set(point.steps_logged("signals")):
