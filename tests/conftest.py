@@ -24,8 +24,8 @@ def one_thread():
 
 def experiment(system="constant_attention", **changes):
     """An experiment of a config, small unless changed."""
-    settings = {"system": system, "steps": 5, "block": 2, "seeds": {"count": 2}}
-    return settings | changes
+    settings = {"system": system, "block": 2, "seeds": {"count": 2}}
+    return settings | ({} if "epochs" in changes else {"steps": 5}) | changes
 
 
 def config(results="results", **changes):

@@ -25,6 +25,14 @@ SYSTEMS = {
         "parameters": {"p": 7, "d": 6, "hidden": 5},
         "log": {"gradients": {"every": 10}, "parameters": {"every": 10}},
     },
+    "sparse_transformer": {
+        "parameters": {"n_train": 48, "n_test": 8, "batch_size": 16, "dropout": 0.1},
+        "log": {
+            "curves": {"every": 3},
+            "parameters": {"every": 10},
+            "gradient_norms": {"every": 8},
+        },
+    },
     "frozen": {
         "system": "embedding_mlp",
         "parameters": {"p": 7, "d": 6, "hidden": 5},

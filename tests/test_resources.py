@@ -23,6 +23,20 @@ BLOCKS = {
         {"steps": 600, "block": 50, "seeds": {"count": 50},
          "log": {"parameters": {"every": 2}, "curves": {"every": 1}}},
     ),
+    "sequences": (
+        "sparse_transformer",
+        {"epochs": 40, "block": 50, "seeds": {"count": 50},
+         "log": {"parameters": {"every": 4}, "gradient_norms": {"every": 8}},
+         "parameters": {"n_train": 512, "batch_size": 64}},
+    ),
+    "whole sets": (
+        "sparse_transformer",
+        {"steps": 3, "block": 30, "seeds": {"count": 30}, "parameters": {"p": 3, "length": 16}},
+    ),
+    "wide": (
+        "sparse_transformer",
+        {"steps": 3, "parameters": {"batch_size": 2048, "hidden": 2000, "d": 32}},
+    ),
     "modulus": ("embedding_mlp", {"steps": 3, "parameters": {"p": 211}}),
     "logs": (
         "embedding_mlp",
@@ -88,7 +102,7 @@ def test_tables_stay_within_their_memory(project, name):
 
 def test_the_default_study_fits_a_small_machine():
     study = Study.read(ROOT / "config/config.yaml")
-    assert max(block.memory_mb() for block in study.blocks) < 1000
+    assert max(block.memory_mb() for block in study.blocks) < 1100
     assert max(table.memory_mb for table in products.tables(study)) < 2000
 
 

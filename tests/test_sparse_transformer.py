@@ -218,7 +218,7 @@ def test_initialisation():
                          ("hidden.bias", 40), ("output.weight", 20_000)):  # fmt: skip
         bound = np.abs(start[name]).max() * np.sqrt(inputs)
         assert 0.9 < bound <= 1, name
-    wide = system.initial(point(length=2000, vocabulary=500).parameters, Seeds(0, 0, 0))
+    wide = system.initial(point(length=9000, vocabulary=9000).parameters, Seeds(0, 0, 0))
     for name in ("embedding", "position"):
         assert wide[name].std() == pytest.approx(1, abs=0.05)
 
@@ -291,13 +291,12 @@ def test_values_that_do_not_go_together(name):
 
 
 def test_epochs_and_steps_are_the_same_study():
-    settings = experiment("sparse_transformer", parameters=SMALL)
-    del settings["steps"]
-    by_epochs = Study({"results": "r", "experiments": {"e": settings | {"epochs": 3}}}).points[0]
+    settings = experiment("sparse_transformer", parameters=SMALL, epochs=3)
+    by_epochs = Study({"results": "r", "experiments": {"e": settings}}).points[0]
     assert by_epochs.steps == 12
     assert by_epochs.spec == point(steps=12, dtype="float32").spec
     assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
-    swept = settings | {"epochs": 3, "parameters": {"n_train": 64, "n_test": 4},
+    swept = settings | {"parameters": {"n_train": 64, "n_test": 4},
                         "sweep": {"batch_size": [1, 24, 64]}}  # fmt: skip
     points = Study({"results": "r", "experiments": {"e": swept}}).points
     assert [p.steps for p in points] == [192, 9, 3]
@@ -306,14 +305,12 @@ def test_epochs_and_steps_are_the_same_study():
 
 def test_epochs_need_batches():
     for changes, message in (
-        ({"epochs": 5}, "either steps or epochs"),
-        ({"log": {"curves": {"every_epochs": 1}}}, "every_epochs: particles has no"),
-        ({"seeds": {"count": 2, "order": 1}}, "seeds.order: particles has no batches"),
+        ({"epochs": 5}, "epochs: constant_attention has no batches; give steps"),
+        ({"log": {"curves": {"every_epochs": 1}}}, "every_epochs: constant_attention has no batch"),
+        ({"seeds": {"count": 2, "order": 1}}, "seeds.order: constant_attention has no batches"),
     ):
-        if "curves" in changes.get("log", {}):
-            message = "particles has no such log|every_epochs"
         with pytest.raises(ConfigError, match=message):
-            Study(config(system="particles", **changes))
+            Study(config(**changes))
 
 
 def test_frequencies_are_not_its_business():

@@ -6,6 +6,29 @@ import pytest
 from circlet.analysis import stats
 
 
+def test_median_by_order_statistics():
+    """Of 1..9 the interval is [2, 8]: P(B <= 1) = 10 / 512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
+    found = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))
+    assert found == (5, 2, 8, 9)
+    assert math.isnan(stats.median(np.arange(5.0)).low)
+    assert stats.median(np.array([])).n == 0
+    covered = [
+        low <= 0 <= high
+        for seed in range(300)
+        for _, low, high, _ in [stats.median(np.random.default_rng(seed).normal(size=30))]
+    ]
+    assert np.mean(covered) > 0.93
+
+
+def test_deviation_covers_the_truth():
+    covered = [
+        low <= 1 <= high
+        for seed in range(300)
+        for _, low, high, _ in [stats.deviation(np.random.default_rng(seed).normal(size=60))]
+    ]
+    assert 0.9 < np.mean(covered) <= 1
+
+
 def test_mean_interval_is_that_of_the_paper():
     values = np.array([1.0, 2.0, 3.0, 6.0])
     half = 1.959964 * values.std(ddof=1) / 2

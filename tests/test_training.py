@@ -29,6 +29,24 @@ def test_adamw_equals_torch(weight_decay):
     torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
 
 
+def test_adamw_with_rates_equals_groups_of_torch():
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
+    rates = torch.tensor([1.0] * 5 + [0.1] * 3, dtype=torch.float64)
+    ours = start.clone()
+    parts = [torch.nn.Parameter(part.clone()) for part in start.split([5, 3], dim=1)]
+    optimizer = AdamW(ours, 0.01, 0.3, rates=rates)
+    groups = [{"params": parts[:1]}, {"params": parts[1:], "lr": 0.001}]
+    reference = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.3)
+    for _ in range(30):
+        gradient = torch.randn(3, 8, generator=generator, dtype=torch.float64)
+        optimizer.step(gradient)
+        for part, own in zip(parts, gradient.split([5, 3], dim=1), strict=True):
+            part.grad = own.clone()
+        reference.step()
+    torch.testing.assert_close(ours, torch.cat(parts, 1).detach(), rtol=1e-12, atol=1e-14)
+
+
 def test_streams_are_independent_of_each_other_and_of_order():
     a = Seeds(1, 1, 1)
     embedding, network = (a.stream(kind).normal(size=4) for kind in ("embedding", "network"))

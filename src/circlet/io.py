@@ -214,7 +214,7 @@ def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, 
         shape = rows["shape"][0].as_py()
         # Logs have their rows by part of the block, in it by step, in it by seed.
         order = np.lexsort([rows["seed"].to_numpy(), rows["step"].to_numpy()])
-        values = rows["values"].combine_chunks().values.to_numpy()
+        values = rows["values"].combine_chunks().values.to_numpy(zero_copy_only=False)
         found[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)
     return found
 

@@ -239,7 +239,7 @@ class Point:
 
     def record_bytes(self, kind: str) -> float:
         """Memory for what a log records of one run at one step, in all forms on its way to disk."""
-        row, value = 150, 24
+        row, value = 150, 26
         p, d = self.parameters["p"], self.parameters["d"]
         sizes = {
             "runs": row,
@@ -247,7 +247,7 @@ class Point:
             "signals": row * p / 2,
             "gradients": row * p / 2,
             "embeddings": p * (row + value * d),
-            "parameters": 30 * row + value * self.evaluate("WEIGHTS"),
+            "parameters": 10 * row + value * self.evaluate("WEIGHTS"),
             "gradient_norms": 10 * row,
         }
         return sizes[kind]

@@ -95,6 +95,8 @@ def film(study: Study, run_id: str, frames: int, path: Path | None) -> tuple[Pat
         raise ConfigError(f"{path}: a film is a .gif or an .mp4")
     if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
         raise ConfigError(f"{path}: needs ffmpeg, which is not installed; name a .gif")
+    if frames < 2:
+        raise ConfigError(f"a film needs at least 2 frames, not {frames}")
     steps = _evenly(run.steps, frames)
     where = views.film([frame for _, frame in run.moments(_evenly(steps, AHEAD))])
     shown = ((moment, run.title(moment.step)) for moment, _ in run.moments(steps, where))

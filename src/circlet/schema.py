@@ -4,7 +4,8 @@ A run is named by its keys: ``experiment, system, run_id`` and its parameters as
 columns of tables are in ``circlet.tables``. Accuracies are shares in 0..1.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -120,15 +121,25 @@ def keys(parameters: dict[str, dict[str, Any]], unit: str) -> list[pa.Field]:
     ]
 
 
+class Lists(NamedTuple):
+    """Lists of different lengths, one after the other: a column of many without an object each."""
+
+    values: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence]) -> "Lists":
+        """From a row each."""
+        return cls(np.concatenate(rows) if len(rows) else np.empty(0), [len(row) for row in rows])
+
+
 def _array(values: Any, type: pa.DataType) -> pa.Array:
     """Values of a column from their memory: ``pa.array`` would import pandas. NaN is null."""
     if pa.types.is_list(type):
-        sizes = [len(row) for row in values]
-        flat = np.concatenate(values) if sizes else np.empty(0)
-        parts = [None, _offsets(sizes)]
-        return pa.Array.from_buffers(
-            type, len(sizes), parts, children=[_array(flat, type.value_type)]
-        )
+        lists = values if isinstance(values, Lists) else Lists.of(values)
+        parts = [None, _offsets(lists.sizes)]
+        inner = [_array(lists.values, type.value_type)]
+        return pa.Array.from_buffers(type, len(lists.sizes), parts, children=inner)
     if pa.types.is_string(type):
         texts = [str(value).encode() for value in values]
         parts = [None, _offsets([len(text) for text in texts]), pa.py_buffer(b"".join(texts))]
@@ -142,8 +153,8 @@ def _array(values: Any, type: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(numbers)])
 
 
-def _offsets(sizes: list[int]) -> pa.Buffer:
-    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+def _offsets(sizes: Sequence[int]) -> pa.Buffer:
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     if offsets[-1] > np.iinfo(np.int32).max:
         raise LogError("too many values for one log: set a smaller `block`, or log fewer steps")
     return pa.py_buffer(offsets.astype(np.int32))

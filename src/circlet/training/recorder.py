@@ -1,6 +1,5 @@
 """Collect what a config asks for while a block runs, and lay it out as the declared logs."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -134,29 +133,37 @@ class Recorder:
         return columns | {"vector": columns.pop("embedding")}
 
     def _parameters_columns(self) -> dict[str, Any]:
-        return self._named("parameters") | {
-            "shape": [array.shape for array in self._arrays("parameters")],
-            "values": [array.flatten().numpy() for array in self._arrays("parameters")],
+        columns, values = self._named("parameters")
+        arrays = next(iter(self.kept["parameters"].values())).values()
+        times = len(values) // sum(array[0].numel() for array in arrays)
+        sizes = np.tile([array[0].numel() for array in arrays], times)
+        shapes = [array.shape[1:] for array in arrays]
+        return columns | {
+            "shape": schema.Lists(
+                np.tile(np.concatenate(shapes), times), np.tile([len(s) for s in shapes], times)
+            ),
+            "values": schema.Lists(values, sizes),
         }
 
     def _gradient_norms_columns(self) -> dict[str, Any]:
-        return self._named("gradient_norms") | {"norm": list(self._arrays("gradient_norms"))}
+        columns, norms = self._named("gradient_norms")
+        return columns | {"norm": norms}
 
-    def _arrays(self, kind: str) -> Iterator[Tensor]:
-        """What is kept by name: of each step and run all names, in turn."""
-        for arrays in self.kept[kind].values():
-            for of_run in zip(*arrays.values(), strict=True):
-                yield from of_run
-
-    def _named(self, kind: str) -> dict[str, Any]:
-        """Seed, step and name of each row."""
+    def _named(self, kind: str) -> tuple[dict[str, Any], np.ndarray]:
+        """What is kept by name, a row per step, run and name: its keys, and all values in turn."""
         steps, runs = self.kept[kind], len(self.seeds)
         names = list(next(iter(steps.values())))
-        return {
+        values = [
+            torch.cat([array.flatten(1) if array.dim() > 1 else array[:, None] for array in
+                       arrays.values()], 1).flatten()
+            for arrays in steps.values()
+        ]  # fmt: skip
+        keys = {
             "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
             "step": np.repeat(list(steps), runs * len(names)),
             "name": names * (runs * len(steps)),
         }
+        return keys, torch.cat(values).numpy()
 
     def _long(self, kind: str, name: str, index: str, first: int) -> dict[str, np.ndarray]:
         """A row per run, step and entry of the second axis; further axes stay in the cell."""
