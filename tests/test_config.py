@@ -166,7 +166,7 @@ def test_every_key_is_described_in_schema_and_readme():
             assert f"`{points.canonical(parameter['default'])}`" in readme, name
 
 
-@pytest.mark.parametrize("name", ["config", "smoke", "paper", "full_length"])
+@pytest.mark.parametrize("name", ["config", "smoke", "paper", "full_length", "clustering_heads"])
 def test_shipped_configs_are_valid_and_keep_apart(name):
     study = Study.read(ROOT / f"config/{name}.yaml")
     expected = "results" if name == "config" else f"results/{name}"

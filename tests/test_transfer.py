@@ -131,6 +131,7 @@ def test_a_line_between_two_ends(tmp_path):
     end = table[(table["t"] == 1) & (table["seed"] == 1)]
     runs = io.read_log(whole.experiment("curriculum")[0].blocks[0], "runs").set_index("seed")
     assert end["test_loss"].item() == pytest.approx(runs.loc[1, "test_loss"], rel=1e-4)
+    assert end["train_loss"].item() == pytest.approx(runs.loc[1, "train_loss"], rel=1e-4)
     assert end["test_accuracy"].item() == pytest.approx(runs.loc[1, "test_accuracy"])
 
 

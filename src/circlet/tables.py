@@ -384,6 +384,8 @@ TABLES: dict[str, list[pa.Field]] = {
     "interpolations": [
         *SEEDS,
         column("t", pa.float64(), "0: end from scratch, 1: end of the curriculum"),
+        column("train_loss", pa.float64(), "mean cross-entropy on the train set", "nat"),
+        column("train_accuracy", pa.float64(), "share of the train set that is right", "0..1"),
         column("test_loss", pa.float64(), "mean cross-entropy on the test set", "nat"),
         column("test_accuracy", pa.float64(), "share of the test set that is right", "0..1"),
     ],

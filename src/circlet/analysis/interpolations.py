@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from circlet import io, loss, tables
+from circlet import io, tables
 from circlet.analysis import gather
 from circlet.plan import Study
 from circlet.points import Block
@@ -36,7 +36,7 @@ def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarra
 
 @torch.no_grad()
 def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
-    """Losses and accuracy on the test set of a run, along the line; t = 1 is its own end."""
+    """Losses and accuracies of a run along the line; t = 1 is its own end."""
     point = block.point
     shares = torch.linspace(0, 1, POINTS, dtype=torch.float64)
     problem = system.problem(
@@ -49,10 +49,8 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
             for name in end
         }
         weights = {name: array.double() for name, array in weights.items()}
-        logits = system.logits(weights, problem.test, point.parameters["p"])
-        values.append([v.item() for v in loss.curves(logits, problem.test.target, 1)])
-    frame = pd.DataFrame(values, columns=["test_loss", "test_accuracy"])
-    return frame.assign(t=shares.numpy(), run_id=point.run_id(seed))
+        values.append({k: v.item() for k, v in system.curves(weights, problem).items()})
+    return pd.DataFrame(values).assign(t=shares.numpy(), run_id=point.run_id(seed))
 
 
 def table(study: Study) -> pd.DataFrame:

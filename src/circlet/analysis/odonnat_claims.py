@@ -179,8 +179,8 @@ def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
 
 
 def barrier(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Largest test loss on the straight line from scratch to curriculum."""
-    return mean(tables["interpolations"].groupby("run_id")["test_loss"].max())
+    """Largest train loss on the straight line from scratch to curriculum; at its ends it is 0."""
+    return mean(tables["interpolations"].groupby("run_id")["train_loss"].max())
 
 
 def _exact(value: float) -> Estimate:

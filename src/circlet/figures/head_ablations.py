@@ -20,6 +20,8 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("head_summary",)
 
+MOST_TICKS = 5  # values that have a tick each
+
 PARAMETERS = {
     "batch_sizes": ("batch_size", "batch size"),
     "learning_rates": ("learning_rate", "learning rate"),
@@ -74,6 +76,9 @@ def draw(study: Study) -> Figure:
             axes.set_xlim(-0.5, 1.5)
         elif role != "dropouts":
             axes.set_xscale("log")
+            axes.minorticks_off()
+            if len(rows) <= MOST_TICKS:
+                axes.set_xticks(rows["x"], [f"{x:g}" for x in rows["x"]])
     for axes in every[len(shown) :]:
         axes.axis("off")
     every[0].legend(fontsize=6)

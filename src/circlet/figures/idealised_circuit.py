@@ -1,19 +1,53 @@
 """The idealised clustering head and its classifier, made by hand (Odonnat et al., figure 1)."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet import io
-from circlet.figures import network_panels
+from circlet.figures import network_panels, style
 from circlet.figures.network_panels import Moment
 from circlet.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("idealised_head",)
 
+PLACES = {  # token and position of one of all that lie there
+    (0, 0): "0 in the prefix",
+    (1, 0): "1 in the prefix",
+    (0, -1): "0, distractor",
+    (1, -1): "1, distractor",
+}
+
+
+def _places(axes: Axes, moment: Moment) -> None:
+    """Tokens and positions: as many names as places."""
+    xy = moment.view["pair_xy"]
+    colours = style.labels(2)
+    left, right, bottom, top = moment.view["pair_box"] * 1.25
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color="0.85")
+    for (token, position), name in PLACES.items():
+        x, y = xy[token, position]
+        axes.scatter(x, y, s=25, color=colours[token])
+        axes.text(x, y * 1.22, name, fontsize=6.5, ha="center", va="center")
+
+
+def _query(axes: Axes, moment: Moment) -> None:
+    """The same, and where the query looks."""
+    _places(axes, moment)
+    axes.annotate("", (0, 0.85), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3"})
+    axes.text(0.08, 0.3, "query", fontsize=7, color="0.3")
+
+
+def _attention(axes: Axes, moment: Moment) -> None:
+    network_panels.attention(axes, moment)
+    axes.set(xlabel="position: prefix | distractors", ylabel="sequences")
+
+
 SHOWN = {
-    "1. tokens and positions, summed": network_panels.pairs,
-    "2. the query looks at the prefix": network_panels.normed,
-    "3. attention": network_panels.attention,
+    "1. tokens and positions, summed": _places,
+    "2. the query looks at the prefix": _query,
+    "3. attention": _attention,
     "4. clusters by the sum": network_panels.embeddings,
     "5. the MLP tells them apart": network_panels.decisions,
 }

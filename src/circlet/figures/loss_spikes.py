@@ -13,6 +13,7 @@ from circlet.plan import Study
 ROLES = ("heads",)
 TABLES = ("snapshots", "losses", "spikes", "heads")
 
+TICKS = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100)
 AROUND = 20  # epochs on either side of a spike
 
 
@@ -76,6 +77,10 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     axes.axhline(1, color="0.8", lw=0.7, zorder=0)
     axes.axvline(1, color="0.8", lw=0.7, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="gain of the norm", ylabel="gain of the MLP")
+    axes.minorticks_off()
+    for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
+        inside = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
+        set_ticks(inside, [f"{tick:g}" for tick in inside])
     axes.legend(fontsize=7, title="cause", title_fontsize=7)
     n = spikes["run_id"].nunique()
     axes.set_title(f"{len(spikes)} spikes of {n} runs: carriers / median sequence", fontsize=8)

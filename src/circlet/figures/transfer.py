@@ -24,6 +24,7 @@ def _accuracies(axes: Axes, groups: dict[str, pd.Series], title: str) -> None:
         axes.text(1.04, y, f"{solved} of {len(values)}", fontsize=7, va="center")
     axes.set_yticks(range(len(groups)), list(reversed(groups)), fontsize=7)
     axes.axvline(0.98, color=style.GREY, ls="--", lw=0.7)
+    axes.set_xticks(np.linspace(0, 1, 6))
     axes.set(xlim=(0, 1.25), ylim=(-0.6, len(groups) - 0.4), xlabel="last test accuracy")
     axes.set_title(title, fontsize=8)
 
@@ -72,8 +73,8 @@ def draw(study: Study) -> Figure:
         lines = io.read_table(study, "interpolations")
         for _, line in lines.groupby("run_id"):
             line = line.sort_values("t")
-            right.plot(line["t"], line["test_loss"], color=style.BLUE, lw=0.8)
-        right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="test loss (nat)")
+            right.plot(line["t"], line["train_loss"], color=style.BLUE, lw=0.8)
+        right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="train loss (nat)")
         right.set_title("on the straight line between their ends", fontsize=8)
     else:
         panels.missing(right, "no pair of ends to join")

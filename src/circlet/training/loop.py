@@ -1,5 +1,7 @@
 """One loop for all systems: the runs of a block advance together, in one tensor program."""
 
+import contextlib
+import ctypes
 import hashlib
 import json
 import time
@@ -22,6 +24,8 @@ from circlet.training.recorder import Recorder
 
 if TYPE_CHECKING:  # whose import takes 0.2 s of every job
     import pandas as pd
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all) after every step."""
@@ -268,6 +272,7 @@ def run_block(
     """
     # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
     torch.set_num_threads(1)
+    _keep_freed_memory()
     point = block.point
     started = time.perf_counter()
     device = torch.device(device)
@@ -298,6 +303,18 @@ def run_block(
     for kind in reversed(point.logs):
         io.write(tables[kind], block.log(kind), footer)
     checkpoint.remove()
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep what tensors free, for those of the next step.
+
+    As it comes, it gives every freed megabyte back to the system, which hands it out again page by
+    page, zeroed: a tenth of the time of a step. Where there is no such library, nothing is lost.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
+            library.mallopt(option, 2**30)
 
 
 def _fingerprint(made_by: dict[str, Any], bases: dict[int, Base]) -> str:
