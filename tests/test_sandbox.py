@@ -37,9 +37,24 @@ def test_a_view_is_the_network():
     np.testing.assert_allclose(view["probability"], probability)
     np.testing.assert_array_equal(view["label"], view["tokens"][:, :5].sum(1) % 3)
     np.testing.assert_allclose(view["attention"].sum(1), 1)
+    np.testing.assert_array_equal(view["cluster"], view["sum"])  # it has no legal signature
     np.testing.assert_array_equal(
         view["pair_xy"][1, 4], weights["embedding"][1] + weights["position"][4]
     )
+
+
+def test_clusters_are_named_by_the_signature(monkeypatch):
+    """Those of a head with a negative weight; without a legal one they are sums of the prefix."""
+    weights = [1, -1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0]
+    found = views.clusters.signature
+
+    def signature(*arguments):
+        integers = torch.tensor([weights])
+        return found(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
+
+    monkeypatch.setattr(views.clusters, "signature", signature)
+    view, _ = drawn()
+    np.testing.assert_array_equal(view["cluster"], view["tokens"] @ weights)
 
 
 def test_the_map_is_the_classifier_on_the_plane():

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from circlet.analysis import clusters
 from circlet.systems import sparse_transformer as system
 
 PER_SUM, SUFFIXES, MOST_SUMS = 2, 4, 12
@@ -91,6 +92,16 @@ def film(frames: list[Frame]) -> Frame:
     return Frame(frames[-1].planes, boxes)
 
 
+def _signature(own: dict[str, Tensor], parameters: dict[str, Any]) -> np.ndarray:
+    """Integer signature of a network if it is legal, else 1 on the prefix, (length,)."""
+    p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    of = clusters.probes(p, length, k)
+    weights = {name: array.float() for name, array in own.items()}
+    found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+    plain = np.arange(length) < k
+    return found.integers[0].numpy() if found.legal[0] else plain.astype(int)
+
+
 @torch.no_grad()
 def view(
     weights: dict[str, np.ndarray],
@@ -150,8 +161,10 @@ def view(
     on_r = own["embedding"] @ _grid(boxes["r"], found["r"], r[0])
     drawn = {
         "tokens": tokens,
+        "prefix": np.array([k]),
         "label": tokens[:, :k].sum(1) % p,
         "sum": tokens[:, :k].sum(1),
+        "cluster": tokens @ _signature(own, parameters),
         "attention": alpha.sum(0).T.numpy(),  # (probes, length)
         "xi_map": _map(on_xi),
         "r_map": _map(on_r),

@@ -69,9 +69,8 @@ def positions(axes: Axes, moment: Moment) -> None:
 
 
 def _prefix(view: View) -> int:
-    """k, seen from the probes: the sum of the probe with the largest one, by the largest token."""
-    largest = view["tokens"].max()
-    return int(view["sum"].max() // largest)
+    """How many positions count."""
+    return int(view["prefix"][0])
 
 
 def _pairs(axes: Axes, moment: Moment, name: str) -> None:
@@ -130,16 +129,16 @@ def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
 
 
 def _sums(axes: Axes, view: View, xy: np.ndarray) -> None:
-    """The sum of the prefix beside each cluster."""
-    for s in np.unique(view["sum"]):
-        middle = xy[view["sum"] == s].mean(0)
+    """The weighted sum of its tokens beside each cluster."""
+    for s in np.unique(view["cluster"]):
+        middle = xy[view["cluster"] == s].mean(0)
         axes.annotate(
             f"{int(s)}", middle, (4, 4), textcoords="offset points", fontsize=7, color="0.15"
         )
 
 
 def embeddings(axes: Axes, moment: Moment) -> None:
-    """Sequence embeddings xi of the probes, with the sum of the prefix."""
+    """Sequence embeddings xi of the probes, with the sums that their clusters stand for."""
     xy = _plane(axes, moment.view, "xi", origin=False)
     _probes(axes, moment, xy)
     _sums(axes, moment.view, xy)
