@@ -195,6 +195,10 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
     block = next(Study({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
     loop.run_block(block, "cpu")
     asked = []
+    steps = heads.snapshots(block)
+    assert steps == [0, 5, 10, 15, 20, 25, 30, 35, 40]
+    arrays = io.read_weights(block, steps)
+    logged = {s: {n: a[i] for n, a in arrays.items()} for i, s in enumerate(steps)}
 
     def found(signature, rho, most):
         assert (rho, most) == (0.1, 24)
@@ -202,8 +206,16 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
         return torch.tensor([0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=torch.bool)
 
     monkeypatch.setattr(clusters, "is_head", found)
-    assert heads.structure_steps(block, 5, 2) == [20]  # snapshots every 5 epochs, a step each
+    of = clusters.probes(2, 12, 5)
+    assert heads.structure_steps(logged, steps, of, 2, 5) == [20]
     assert asked == [9]
+
+
+def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
+    settings = {"system": "sparse_transformer", "epochs": 40}
+    for schedule in ({}, {"every_epochs": 7}, {"every_epochs": 10}):
+        block = next(Study(config(**settings, log={"parameters": schedule})).blocks)
+        assert heads.snapshots(block) == []
 
 
 def test_the_table_of_heads(tmp_path):

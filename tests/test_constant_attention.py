@@ -106,7 +106,7 @@ def test_a_run_alone_equals_the_run_in_a_block():
 
 def test_gradient_is_that_of_the_loss():
     parameters = point(parameters={"p": 7, "d": 3, "hidden": 5}).parameters
-    seeds = [Seeds(1, 2, 3), Seeds(4, 5, 6)]
+    seeds = [Seeds(1, 2, 3, 0), Seeds(4, 5, 6, 0)]
     flat, weights = loop.stacked([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
     problem = system.problem(parameters, seeds, torch.float64, CPU)
     flat.requires_grad_()
@@ -122,7 +122,7 @@ def test_gradient_is_that_of_the_loss():
 def test_residual_does_not_cancel():
     """At a loss of 1e-9 softmax - 1 is 0 in float32; the sum of the others is not."""
     parameters = point(parameters={"p": 3, "d": 1, "hidden": 1}).parameters
-    problem = system.problem(parameters, [Seeds(0, 0, 0)], torch.float32, CPU)
+    problem = system.problem(parameters, [Seeds(0, 0, 0, 0)], torch.float32, CPU)
     n = problem.train.target.shape[-1]
     problem.train.target.fill_(0)
     weights = {
@@ -141,14 +141,14 @@ def test_residual_does_not_cancel():
 
 def test_split_has_the_size_of_the_paper():
     parameters = point().parameters
-    mask = system.train_mask(parameters, Seeds(0, 0, 5))
+    mask = system.train_mask(parameters, Seeds(0, 0, 5, 0))
     assert (mask.sum(), (~mask).sum()) == (122, 31)
-    assert (mask != system.train_mask(parameters, Seeds(0, 0, 6))).any()
-    assert (mask == system.train_mask(parameters, Seeds(1, 2, 5))).all()
+    assert (mask != system.train_mask(parameters, Seeds(0, 0, 6, 0))).any()
+    assert (mask == system.train_mask(parameters, Seeds(1, 2, 5, 0))).all()
 
 
 def test_network_of_the_paper_has_691_parameters():
-    arrays = system.initial(point().parameters, Seeds(0, 0, 0))
+    arrays = system.initial(point().parameters, Seeds(0, 0, 0, 0))
     assert sum(array.size for array in arrays.values()) == 691
 
 
@@ -162,7 +162,7 @@ def test_network_of_the_paper_has_691_parameters():
     ],
 )
 def test_initialisations(kind, weight_std, bias_std):
-    stream = Seeds(0, 0, 0).stream("network")
+    stream = Seeds(0, 0, 0, 0).stream("network")
     weight, bias = system._linear(stream, kind, 400, 100)
     assert weight.std() == pytest.approx(weight_std, rel=0.02)
     assert bias.std() == pytest.approx(bias_std, rel=0.1, abs=1e-12)
@@ -171,11 +171,11 @@ def test_initialisations(kind, weight_std, bias_std):
 
 def test_each_seed_has_its_own_stream():
     parameters = point().parameters
-    base = system.initial(parameters, Seeds(1, 1, 1))
-    other = system.initial(parameters, Seeds(2, 1, 1))
+    base = system.initial(parameters, Seeds(1, 1, 1, 0))
+    other = system.initial(parameters, Seeds(2, 1, 1, 0))
     assert (base["embedding"] != other["embedding"]).all()
     assert (base["hidden.weight"] == other["hidden.weight"]).all()
-    other = system.initial(parameters, Seeds(1, 2, 1))
+    other = system.initial(parameters, Seeds(1, 2, 1, 0))
     assert (base["embedding"] == other["embedding"]).all()
     assert (base["hidden.weight"] != other["hidden.weight"]).all()
 
@@ -196,7 +196,7 @@ def test_a_diverged_run_is_a_row():
 def test_embedding_std_scales_the_embedding():
     parameters = point().parameters
     one, two = (
-        system.initial(parameters | {"embedding_std": s}, Seeds(0, 0, 0)) for s in (1.0, 0.5)
+        system.initial(parameters | {"embedding_std": s}, Seeds(0, 0, 0, 0)) for s in (1.0, 0.5)
     )
     np.testing.assert_array_equal(0.5 * one["embedding"], two["embedding"])
 
@@ -228,7 +228,7 @@ def golden_values():
     tables = loop.run(p, [0, 41], CPU)
     kinds = system.PARAMETERS["initialisation"]["enum"]
     arrays = {
-        kind: system.initial(p.parameters | {"initialisation": kind}, Seeds(1, 2, 3))
+        kind: system.initial(p.parameters | {"initialisation": kind}, Seeds(1, 2, 3, 0))
         for kind in kinds
     }
     return {
@@ -236,7 +236,7 @@ def golden_values():
         "initial": [
             float(array.ravel()[[0, -1]].sum()) for run in arrays.values() for array in run.values()
         ],
-        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3)))[
+        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
             :20
         ].tolist(),
         "embedding": final(tables, "embeddings", "vector", 50).tolist(),

@@ -101,7 +101,7 @@ def test_stacked_runs_equal_single_ones(monkeypatch):
 
 def test_gradient_is_that_of_autograd():
     p = point(p=7, d=3, hidden=5)
-    seeds = [Seeds(i, i + 1, i + 2) for i in range(3)]
+    seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
     starts = [system.initial(p.parameters, s) for s in seeds]
     flat, state = loop.stacked(starts, torch.float64, CPU)
     problem = system.problem(p.parameters, seeds, torch.float64, CPU)
@@ -118,35 +118,35 @@ def test_gradient_is_that_of_autograd():
 
 def test_split_is_of_ordered_pairs():
     parameters = point(p=59).parameters
-    mask = system.train_mask(parameters, Seeds(0, 0, 5))
+    mask = system.train_mask(parameters, Seeds(0, 0, 5, 0))
     assert mask.shape == (59 * 59,)
     assert mask.sum() == 2784
     a, b = system.pairs(59).T
     assert (a[61], b[61]) == (1, 2)
-    problem = system.problem(parameters, [Seeds(0, 0, 5)], torch.float64, CPU)
+    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
     np.testing.assert_array_equal(problem.train.left, a[mask])
     np.testing.assert_array_equal(problem.train.right, b[mask])
     np.testing.assert_array_equal(problem.test.target[0, 0], (a + b)[~mask] % 59)
 
 
 def test_initialisation_is_that_of_the_code_or_of_the_text():
-    start = system.initial(point().parameters, Seeds(0, 0, 0))
+    start = system.initial(point().parameters, Seeds(0, 0, 0, 0))
     assert start["embedding"].shape == (59, 128)
     assert 0.97 < start["embedding"].std() < 1.03
     for layer, inputs in (("hidden1", 256), ("hidden2", 100), ("output", 100)):
         for part in ("weight", "bias"):
             bound = np.abs(start[f"{layer}.{part}"]).max() * np.sqrt(inputs)
             assert 0.9 < bound <= 1
-    normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0))
+    normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0, 0))
     assert all(0.8 < array.std() < 1.2 for array in normal.values())
 
 
 def test_each_array_follows_its_own_seed():
     parameters = point().parameters
-    one, other = (system.initial(parameters, s) for s in (Seeds(0, 1, 2), Seeds(0, 5, 2)))
+    one, other = (system.initial(parameters, s) for s in (Seeds(0, 1, 2, 0), Seeds(0, 5, 2, 0)))
     np.testing.assert_array_equal(one["embedding"], other["embedding"])
     assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
-    masks = [system.train_mask(parameters, Seeds(0, 0, data)) for data in (2, 3)]
+    masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
     assert (masks[0] != masks[1]).any()
 
 
@@ -160,12 +160,12 @@ def golden_values():
     p = point(steps=20, p=13, d=8, hidden=10)
     p.settings["log"]["gradients"] = {"every": 10}
     tables = {k: t.to_pandas() for k, t in loop.run(p, [4], CPU).items()}
-    start = system.initial(p.parameters, Seeds(1, 2, 3))
+    start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")
     return {
         "version": declared("embedding_mlp")["VERSION"],
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
-        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3)))[
+        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
             :20
         ].tolist(),
         "embedding": np.stack(last["vector"]).ravel()[:40].astype(float).tolist(),

@@ -51,7 +51,7 @@ def test_keeping_leaves_only_the_kept(p):
 def test_constructed_embeddings_have_two_frequencies():
     drawn = set()
     for seed in range(20):
-        stream = Seeds(seed, 0, 0).stream("intervention")
+        stream = Seeds(seed, 0, 0, 0).stream("intervention")
         embedding = interventions.construct(stream, (13, 6), 0.4, 80.0)
         found = signals(embedding)[1:7]
         first, second = np.argsort(-found)[:2]
@@ -64,7 +64,7 @@ def test_constructed_embeddings_have_two_frequencies():
 
 def test_random_frequencies_follow_the_embedding_seed():
     one, same, other = (
-        interventions.draw(Seeds(e, n, 7).stream("intervention"), 59, 2)
+        interventions.draw(Seeds(e, n, 7, 0).stream("intervention"), 59, 2)
         for e, n in ((3, 0), (3, 5), (4, 0))
     )
     assert one == same
@@ -283,7 +283,7 @@ def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path,
 
 def golden_values():
     """What must not change without a new VERSION of interventions.py."""
-    stream = Seeds(5, 0, 0).stream
+    stream = Seeds(5, 0, 0, 0).stream
     acts = {
         "scale": interventions.scale(start(), 2, 1.5),
         "keep": interventions.keep(start(), interventions.draw(stream("intervention"), 13, 2)),

@@ -87,7 +87,7 @@ def test_coinciding_sums_exert_no_infinite_force():
 @pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
 def test_every_step_restores_mean_and_deviation(scaling):
     parameters = point(parameters={"scaling": scaling, "std": 0.4}).parameters
-    start = np.stack([system.initial(parameters, Seeds(s, s, s))["embedding"] for s in range(3)])
+    start = np.stack([system.initial(parameters, Seeds(s, s, s, 0))["embedding"] for s in range(3)])
     state = {"embedding": torch.tensor(start)}
     couplings = system.problem(parameters, [], torch.float64, CPU)
     over = (1,) if scaling == "per_coordinate" else (1, 2)

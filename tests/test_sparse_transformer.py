@@ -146,10 +146,10 @@ def test_gradient_is_that_of_autograd():
 
 def test_label_is_the_sum_of_the_first_tokens():
     parameters = point(p=3, vocabulary=3, k=4).parameters
-    train, test = system.sequences(parameters, Seeds(0, 0, 5))
+    train, test = system.sequences(parameters, Seeds(0, 0, 5, 0))
     assert (train.shape, test.shape) == ((64, 12), (48, 12))
     assert set(np.unique(train)) == {0, 1, 2}
-    problem = system.problem(parameters, [Seeds(0, 0, 5)], torch.float64, CPU)
+    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
     expected = [sum(map(int, row[:4])) % 3 for row in test]
     assert problem.test.target[0, 0].tolist() == expected
     # One token stands at each position: as many zeros as tokens, the rest is shut out.
@@ -163,7 +163,7 @@ def test_half_of_the_test_set_of_p_2_is_new():
     parameters = {k: v["default"] for k, v in declared("sparse_transformer")["PARAMETERS"].items()}
     shares = []
     for seed in range(20):
-        train, test = system.sequences(parameters, Seeds(0, 0, seed))
+        train, test = system.sequences(parameters, Seeds(0, 0, seed, 0))
         known = {row.tobytes() for row in train}
         shares.append(np.mean([row.tobytes() in known for row in test]))
     assert np.mean(shares) == pytest.approx(0.3935, abs=0.01)
@@ -178,7 +178,7 @@ def test_number_of_parameters():
         (198 - 34, {"bias": False}),
     ):
         p = point(**given)
-        arrays = system.initial(p.parameters, Seeds(0, 0, 0))
+        arrays = system.initial(p.parameters, Seeds(0, 0, 0, 0))
         assert sum(array.size for array in arrays.values()) == expected
         assert p.evaluate("WEIGHTS") == expected
 
@@ -213,18 +213,18 @@ def test_hand_made_head():
 
 
 def test_initialisation():
-    start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0))
+    start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0, 0))
     for name, inputs in (("query", 40), ("value.weight", 40), ("hidden.weight", 40),
                          ("hidden.bias", 40), ("output.weight", 20_000)):  # fmt: skip
         bound = np.abs(start[name]).max() * np.sqrt(inputs)
         assert 0.9 < bound <= 1, name
-    wide = system.initial(point(length=9000, vocabulary=9000).parameters, Seeds(0, 0, 0))
+    wide = system.initial(point(length=9000, vocabulary=9000).parameters, Seeds(0, 0, 0, 0))
     for name in ("embedding", "position"):
         assert wide[name].std() == pytest.approx(1, abs=0.05)
 
 
 def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
-    narrow, wide = (system.initial(point(hidden=h).parameters, Seeds(0, 1, 2)) for h in (10, 40))
+    narrow, wide = (system.initial(point(hidden=h).parameters, Seeds(0, 1, 2, 0)) for h in (10, 40))
     for name in ("embedding", "position", "query", "value.weight"):
         np.testing.assert_array_equal(narrow[name], wide[name])
     np.testing.assert_array_equal(narrow["hidden.weight"], wide["hidden.weight"][:10])
@@ -236,7 +236,7 @@ def test_each_array_follows_its_own_seed():
     one, other = (system.initial(parameters, Seeds(*s)) for s in ((0, 1, 2, 3), (0, 9, 2, 3)))
     assert all((one[k] == other[k]).all() == (k in ("embedding", "position")) for k in one)
     assert not np.array_equal(
-        *(system.sequences(parameters, Seeds(0, 0, data))[0] for data in (2, 3))
+        *(system.sequences(parameters, Seeds(0, 0, data, 0))[0] for data in (2, 3))
     )
 
     def first_batch(order):

@@ -37,7 +37,7 @@ def test_rows_say_where_a_spike_begins():
     (row,) = spikes.of_run(curves.sample(frac=1, random_state=0))
     assert row == {
         "step": 40 * 64, "last_step": 40 * 64, "height": 0.5, "baseline": 1e-3,
-        "before": 39 * 64, "earlier": 29 * 64,
+        "before": 39 * 64, "earlier": 29 * 64, "quiet": 30 * 64,
     }  # fmt: skip
     assert spikes.of_run(curves.assign(test_accuracy=0.9)) == []
 
@@ -109,26 +109,39 @@ def test_slopes_are_those_of_the_margin():
     torch.testing.assert_close(found, torch.stack(by_axis).norm(dim=0), rtol=1e-5, atol=1e-7)
 
 
-def test_carriers_are_those_whose_loss_rises():
-    """One small sequence embedding is blown up by the norm: it alone carries the jump."""
-    chosen = system.encode(np.array([[[0] * 12, [1] * 12]]), 2, 5, torch.float64, CPU)
-    before = network()
-    after = {name: array + 0.05 for name, array in before.items()}
-    found = spikes.gains(before, after, chosen, 2)
-    assert found["carriers"][0] == 0.5  # one of two
-    xi, later = (system.embed(w, chosen, 2) for w in (before, after))
-    rise = [
-        mean_loss(after, one) - mean_loss(before, one)
-        for i in range(2)
-        for one in [
-            system.Sequences(chosen.absent[:, :, i : i + 1], chosen.target[:, :, i : i + 1])
-        ]
-    ]
-    carrier = int(np.argmax(rise))
-    norms = xi[0].norm(dim=0)
-    expected = (1 / norms[carrier]) / (1 / norms).median()
-    assert found["norm_gain"][0] == pytest.approx(expected.item())
-    assert later.shape == xi.shape
+def planted_gains(monkeypatch, small=1.0, steep=1.0):
+    """Gains of five sequences, of which the first goes over to the side of the others' class.
+
+    Its xi is ``small`` times as large as theirs, and the MLP is ``steep`` times steeper there.
+    """
+    weights = {name: torch.tensor([array], dtype=torch.float64) for name, array in {
+        "embedding": [[-1.0, 0], [1, 0]],
+        "hidden.weight": [[-1.0, 0], [1, 0]], "hidden.bias": [[0.0], [0]],
+        "output.weight": [[-steep, 1.0], [0, 0]], "output.bias": [[0.0], [0]],
+    }.items()}  # fmt: skip
+    tokens = np.array([[[0] * 12] + [[1] * 12] * 4])
+    chosen = system.encode(tokens, 2, 1, torch.float64, CPU)
+    before = torch.tensor([[[-small, 1, 1, 1, 1], [small, 1, 1, 1, 1]]], dtype=torch.float64)
+    after = before.clone()
+    after[0, 0, 0] = small
+    monkeypatch.setattr(system, "embed", lambda w, *_: after if "late" in w else before)
+    return spikes.gains(weights, weights | {"late": None}, chosen, 2)
+
+
+def test_a_steep_mlp_amplifies(monkeypatch):
+    found = planted_gains(monkeypatch, steep=20.0)
+    assert found["carriers"][0] == pytest.approx(0.2)  # one of five
+    # Each receptor sees one side: gelu' is 1.083 there, and -0.083 on the other one.
+    steeper = (20 * 1.0833 - 0.0833) / abs(1.0833 - 20 * 0.0833)
+    assert found["mlp_gain"][0] == pytest.approx(steeper, rel=0.01)
+    assert found["norm_gain"][0] == pytest.approx(1)
+
+
+def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
+    found = planted_gains(monkeypatch, small=0.01)
+    assert found["carriers"][0] == pytest.approx(0.2)
+    assert found["norm_gain"][0] == pytest.approx(100)
+    assert found["mlp_gain"][0] == pytest.approx(1, rel=1e-3)
 
 
 def test_table_of_a_planted_spike(tmp_path, monkeypatch):

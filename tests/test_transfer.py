@@ -12,6 +12,7 @@ from circlet import io
 from circlet.analysis import interpolations, odonnat_claims, seed_effects
 from circlet.errors import ConfigError
 from circlet.plan import Study
+from circlet.systems import sparse_transformer as system
 from circlet.training import loop
 
 SMALL = {"length": 4, "k": 2, "n_train": 32, "n_test": 16, "batch_size": 16}
@@ -49,16 +50,26 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
         assert network(block, 5, seed) != network(block, 0, seed)
 
 
-def test_the_optimiser_starts_anew_and_the_data_are_its_own(tmp_path):
-    """The first step of the child is that of a run with these weights, and no memory."""
-    whole = study(tmp_path, base=small(), child=small(parameters={"p": 3}, interventions=TRANSFER))
+def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
+    """The first step is Adam's first, -lr g / (|g| + eps), g on a batch of the child's p = 3."""
+    whole = study(
+        tmp_path, base=small(steps=40),
+        child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),
+    )  # fmt: skip
     for block in whole.ordered_blocks:
         loop.run_block(block, "cpu")
-    block = whole.experiment("child")[0].blocks[0]
-    before, after = (network(block, step, 0) for step in (0, 5))
-    moved = np.abs(np.array(after["position"]) - np.array(before["position"]))
-    # Adam's first steps are the learning rate long; with the parent's moments they would not be.
-    assert moved.max() == pytest.approx(5 * 0.003, rel=0.35)
+    point = whole.experiment("child")[0]
+    logged = io.read_weights(point.blocks[0], [0, 1])
+    weights = {name: torch.as_tensor(array[0, :1]).double() for name, array in logged.items()}
+    seeds, cpu = [point.seeds(0)], torch.device("cpu")
+    problem = system.problem(point.parameters, seeds, torch.float64, cpu)
+    gradient = {name: torch.zeros_like(array) for name, array in weights.items()}
+    system.gradients(weights, system.batch(problem, 1), gradient)
+    for name, array in logged.items():
+        g = gradient[name][0].numpy()
+        expected = array[0, 0] - 0.003 * g / (np.abs(g) + 1e-8)
+        np.testing.assert_allclose(array[1, 0], expected, rtol=1e-4, atol=1e-6)
+    assert problem.train.absent.shape[1] == 3 * 4
 
 
 def test_a_child_of_a_diverged_parent_says_so(tmp_path):

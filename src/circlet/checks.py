@@ -283,6 +283,15 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
     start = study.reproduce.get(needs.get("from"))  # a part of a study may lack it
     if start and point.base.experiment != start:
         yield f"that starts from {start}", f"starts from {point.base.experiment}"
+    for rule in needs.get("holds", ()):
+        if not all(p.holds(rule) for p in study.experiment(name)):
+            yield f"with {rule}", "is not"
+    for kind in needs.get("every_epoch", ()):
+        for p in study.experiment(name):
+            epochs = range(0, p.steps + 1, p.steps_per_epoch)
+            if not set(epochs) <= set(p.steps_logged(kind)):
+                yield f"that logs {kind} of every epoch", "does not"
+                return
     if "every_signal" in needs:
         dense = range(min(needs["every_signal"], point.steps) + 1)
         if not set(dense) <= set(point.steps_logged("signals")):

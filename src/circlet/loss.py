@@ -51,7 +51,7 @@ def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
-    Right is an example whose class has the largest logit of all, and no other the same.
+    Right is an example whose class has the largest logit, of equal ones the first.
 
     Parameters
     ----------
@@ -59,5 +59,9 @@ def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         As of ``residual``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
-    right = above.amax(dim) < 0  # as argmax would say, ten times faster
+    # As argmax would say, several times faster.
+    shape = [-1 if i == dim else 1 for i in range(logits.dim())]
+    classes = torch.arange(logits.shape[dim], device=logits.device).view(shape)
+    wrong = (above > 0).logical_or_((above == 0).logical_and_(classes < target)).any(dim)
+    right = wrong.logical_not_().logical_and_(loss == loss)
     return loss.mean(1), right.to(logits.dtype).mean(1)

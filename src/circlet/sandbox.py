@@ -34,7 +34,10 @@ class Run:
         return self.block.point.steps_logged("parameters")
 
     def moments(
-        self, steps: list[int], frame: views.Frame | None = None
+        self,
+        steps: list[int],
+        frame: views.Frame | None = None,
+        planes: dict[str, np.ndarray] | None = None,
     ) -> Iterator[tuple[Moment, views.Frame]]:
         """What the panels draw at some logged steps, and where."""
         logged = io.read_weights(self.block, steps)
@@ -43,7 +46,7 @@ class Run:
             weights = {name: array[i, self.place] for name, array in logged.items()}
             if not all(np.isfinite(array).all() for array in weights.values()):
                 raise LogError(f"{self.run_id}: its network at step {step} is not finite")
-            drawn, where = views.view(weights, point.parameters, frame)
+            drawn, where = views.view(weights, point.parameters, frame, planes)
             yield Moment(drawn, self.curves, step, point.steps_per_epoch), where
 
     def title(self, step: int) -> str:
@@ -98,7 +101,9 @@ def film(study: Study, run_id: str, frames: int, path: Path | None) -> tuple[Pat
     if frames < 2:
         raise ConfigError(f"a film needs at least 2 frames, not {frames}")
     steps = _evenly(run.steps, frames)
-    where = views.film([frame for _, frame in run.moments(_evenly(steps, AHEAD))])
+    ((_, last),) = run.moments(steps[-1:])
+    ahead = run.moments(_evenly(steps, AHEAD), planes=last.planes)
+    where = views.film([frame for _, frame in ahead])
     shown = ((moment, run.title(moment.step)) for moment, _ in run.moments(steps, where))
     return path, sandbox.animate(shown, path)
 

@@ -17,7 +17,7 @@ class Seeds:
     embedding: int
     network: int
     data: int
-    order: int = 0
+    order: int
 
     def stream(self, purpose: str, *number: int) -> np.random.Generator:
         """Independent generator of one purpose: ``embedding``, ``network``, ``data``, ``order``.

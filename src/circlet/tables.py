@@ -432,6 +432,8 @@ TABLES: dict[str, list[pa.Field]] = {
         column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
         column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
         column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
+        column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
+        column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
         column("carriers", pa.float64(), "share of sequences that make half the rise", "0..1"),
         column("min_norm", pa.float64(), "smallest norm of xi on the train set, before"),
         column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),

@@ -32,6 +32,10 @@ DROP = 0.6 / math.log(2)
 EVERY, IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
 
 
+Logged = dict[int, dict[str, np.ndarray]]
+"""The networks of a block by step and name, (runs, ...)."""
+
+
 def kind(integers: np.ndarray, k: int) -> str:
     """Kind of a legal signature: ``uniform``, ``signed``, or with weight on a ``distractor``."""
     if integers[k:].any():
@@ -67,18 +71,24 @@ def first(steps: np.ndarray, holds: np.ndarray) -> int | None:
     return int(steps[holds.argmax()]) if holds.any() else None
 
 
-def structure_steps(block: Block, k: int, p: int) -> list[int | None]:
-    """The step at which the head of each run of a block forms; none if it never does."""
+def snapshots(block: Block) -> list[int]:
+    """Steps of the snapshots in which a head is looked for; none unless each of them is logged."""
     point = block.point
     grid = range(0, point.steps + 1, EVERY * point.steps_per_epoch)
-    steps = sorted(set(grid) & set(point.steps_logged("parameters")))
+    return list(grid) if set(grid) <= set(point.steps_logged("parameters")) else []
+
+
+def structure_steps(
+    logged: Logged, steps: list[int], of: clusters.Probes, p: int, k: int
+) -> list[int | None]:
+    """The step at which the head of each run of a block forms; none if it never does."""
+    runs = logged[0]["embedding"].shape[0]
     if len(steps) < IN_A_ROW:
-        return [None] * block.count
-    logged = io.read_weights(block, steps)
-    of = clusters.probes(p, point.parameters["length"], k)
+        return [None] * runs
     present = []
-    for run in range(block.count):
-        weights = {name: torch.as_tensor(a[:, run]) for name, a in logged.items()}
+    for run in range(runs):
+        weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
+                   for name in logged[0]}  # fmt: skip
         found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
         present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
     windows = np.lib.stride_tricks.sliding_window_view(np.array(present), IN_A_ROW, axis=1)
@@ -98,8 +108,11 @@ def _block(block: Block) -> pd.DataFrame:
     point = block.point
     p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
-    last = io.read_weights(block, [point.steps])
-    weights = {name: torch.as_tensor(array[0]) for name, array in last.items()}
+    seen = snapshots(block)
+    wanted = sorted({0, point.steps, *seen})
+    arrays = io.read_weights(block, wanted)
+    logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(wanted)}
+    weights = {name: torch.as_tensor(a) for name, a in logged[point.steps].items()}
     finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
@@ -124,10 +137,10 @@ def _block(block: Block) -> pd.DataFrame:
         "min_norm": norms.amin(1).numpy(),
         "median_norm": norms.median(1).values.numpy(),
         "sharpness": sharpness.largest(weights, train, p),
-        "structure_step": structure_steps(block, k, p),
+        "structure_step": structure_steps(logged, seen, of, p, k),
         "test_overlap": [overlap(point.parameters, s) for s in seeds],
     }
-    columns |= _initial(block, of, p, k)
+    columns |= _initial(logged[0], of, p, k)
     s, _ = system.norm(xi, 1)
     for name, classes in of.classes.items():
         named = torch.as_tensor(classes)[None]
@@ -138,9 +151,11 @@ def _block(block: Block) -> pd.DataFrame:
     return frame[finite.numpy()]
 
 
-def _initial(block: Block, of: clusters.Probes, p: int, k: int) -> dict[str, np.ndarray]:
+def _initial(
+    start: dict[str, np.ndarray], of: clusters.Probes, p: int, k: int
+) -> dict[str, Tensor]:
     """Two of the measures at step 0."""
-    weights = {n: torch.as_tensor(array[0]) for n, array in io.read_weights(block, [0]).items()}
+    weights = {name: torch.as_tensor(array) for name, array in start.items()}
     prefixes = torch.as_tensor(of.classes["suffix"])[None]
     return {
         "rho_suffix_initial": clusters.variance_ratio(clusters.embed(weights, of, p), prefixes),

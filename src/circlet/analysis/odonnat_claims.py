@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from circlet import io, loss
+from circlet import io
 from circlet.analysis import clusters, stats, views
 from circlet.analysis import heads as head_measures
 from circlet.analysis.head_summary import STUCK
@@ -40,7 +40,7 @@ TABLES = ("heads", "spikes")
 OPTIONAL_TABLES = ("gradient_norms", "transfers", "interpolations", "seed_effects")
 
 AROUND = 10  # epochs about a drop of the loss, and the plateau before it
-EPOCHS = (100, 200, 300, 500, 700, 1000)
+EPOCHS = (100, 200, 300, 500, 700)
 
 
 def successes(runs: pd.DataFrame) -> pd.DataFrame:
@@ -121,14 +121,15 @@ def _of_runs(tables: dict[str, pd.DataFrame], values: pd.Series) -> Estimate:
 
 
 def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
-    causes = tables["spikes"]["cause"].dropna()
-    return per(100, causes == "representation")
+    """Share of a run's spikes, in per cent, that the representation makes and the MLP does not."""
+    causes = tables["spikes"]["cause"]
+    return _of_runs(tables, (100.0 * (causes == "representation")).where(causes.notna()))
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
-    """log2 of a gain of the sequences that carry a spike."""
-    return _of_runs(tables, np.log2(tables["spikes"][column]))
+    """log2 of a gain of the sequences that carry a spike, by that of a quiet pair of steps."""
+    spikes = tables["spikes"]
+    return _of_runs(tables, np.log2(spikes[column] / spikes[f"{column}_quiet"]))
 
 
 def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
@@ -141,8 +142,8 @@ def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
 def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
     """log10 of the gradient norm at the first drop of the loss by that on the plateau before it.
 
-    At the drop: the largest within 10 epochs of it; before: the median of all from 10 to 50 epochs
-    before. The norm is that of all parts together; runs that drop before epoch 50 have no plateau.
+    Both are the largest in 20 epochs, those about the drop and those that end 30 epochs before it.
+    The norm is that of all parts together; runs that drop before epoch 50 have no plateau.
     """
     solved = successes(tables["heads"])
     drops = dict(zip(solved["run_id"], epochs(solved, "drop_step"), strict=True))
@@ -154,9 +155,9 @@ def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
         per_epoch = solved["steps_per_epoch"].iloc[0]
         from_drop = size.index / per_epoch - drops[run_id]
         here = size[np.abs(from_drop) <= AROUND]
-        before = size[(from_drop >= -5 * AROUND) & (from_drop < -AROUND)]
+        before = size[(from_drop >= -5 * AROUND) & (from_drop <= -3 * AROUND)]
         if drops[run_id] >= 5 * AROUND and len(here) and len(before):
-            ratios.append(math.log10(here.max() / before.median()))
+            ratios.append(math.log10(here.max() / before.max()))
     return stats.mean(np.array(ratios))
 
 
@@ -195,7 +196,7 @@ def n_parameters(vocabulary: int) -> Estimate:
 
 
 def idealised(measure: str) -> Estimate:
-    """Of the hand-made head: clusters' largest error, attention to distractors, or accuracy."""
+    """Of the hand-made head: its clusters' largest error, or the attention to distractors."""
     p, length, k = (views.IDEAL[name] for name in ("p", "length", "k"))
     weights = {name: torch.as_tensor(a)[None] for name, a in views.idealised().items()}
     of = clusters.probes(p, length, k)
@@ -203,9 +204,6 @@ def idealised(measure: str) -> Estimate:
     if measure == "attention":
         found = head_measures.attention(weights, of._replace(chosen=chosen), p, k)
         return _exact(found["distractor_attention"].item())
-    if measure == "accuracy":
-        _, accuracy = loss.curves(system.logits(weights, chosen, p), chosen.target, 1)
-        return _exact(accuracy.item())
     xi = system.embed(weights, chosen, p)[0].numpy()
     expected = np.stack([(2 * of.classes["sum"] - k) / k, np.ones(len(of.tokens))])
     return _exact(float(np.abs(xi - expected).max()))
@@ -220,7 +218,6 @@ CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("parameters_2", "heads", lambda t: n_parameters(2)),
     ("ideal_clusters", "heads", lambda t: idealised("clusters")),
     ("ideal_attention", "heads", lambda t: idealised("attention")),
-    ("ideal_accuracy", "heads", lambda t: idealised("accuracy")),
     ("successes", "heads", lambda t: per(100, t["heads"]["success"])),
     ("best_successes", "heads", lambda t: per(100, t["heads"]["best_test_accuracy"] > SOLVED)),
     ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < STUCK)),
@@ -272,15 +269,16 @@ CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
      lambda t: median(t["heads"]["test_accuracy"])),
 ]  # fmt: skip
 
-# What a claim needs beside `heads` of its own role: rows of another role, or a table.
+# What a claim needs beside `heads` and `spikes` of its own role: rows of another role, or a table;
+# roles first.
 NEEDS = {
     "gradients_at_drops": ("gradient_norms",),
     "initialisation_matters": ("seed_effects",),
     "transfer_of_solved": ("transfers",),
     "transfer_of_unsolved": ("transfers",),
-    "transfer_helps": ("transfers", "scratch"),
+    "transfer_helps": ("scratch", "transfers"),
     "curriculum_helps": ("curriculum_scratch",),
-    "curriculum_barrier": ("interpolations", "curriculum_scratch"),
+    "curriculum_barrier": ("curriculum_scratch", "interpolations"),
 }
 
 
@@ -288,12 +286,12 @@ def _tables(study: Study, claim: str, role: str) -> Tables | None:
     """What a claim is made of; none if the study lacks some of it."""
     found = {name: io.read_table(study, name, role) for name in ("heads", "spikes")}
     for need in NEEDS.get(claim, ()):
-        if need in OPTIONAL_ROLES and need != "seed_effects":
-            if need not in study.reproduce:
-                return None
-            found[need] = io.read_table(study, "heads", need)
-        else:
+        if need in OPTIONAL_TABLES:
             found[need] = io.read_table(study, need, role)
+        elif need in study.reproduce:
+            found[need] = io.read_table(study, "heads", need)
+        else:  # and without this role the tables that need it are not made, either
+            return None
     return found
 
 

@@ -13,7 +13,8 @@ reproduced
     ``mean``         normal interval if the paper prints its own; otherwise our standard deviation
                      stands for both samples, and the interval is Student's;
     ``correlation``  difference of Fisher's z;
-    ``range``        the paper gives a tolerance: our value lies in it;
+    ``range``        the paper's value has a tolerance, of as many runs as it has: our value lies
+                     in it; with fewer runs it is wider, by the root of their ratio;
     ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
 deviates
     it does not; of a claim in words, the whole interval lies below zero;
@@ -36,6 +37,7 @@ from circlet import io, source
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 from circlet.plan import Study
+from circlet.points import Point
 
 OPTIONAL_ROLES = "all"
 TABLES = ()
@@ -50,7 +52,6 @@ OPTIONAL_TABLES = (
 
 DATA = ("data/published.csv",)
 FEWEST = 5  # runs behind a mean or correlation that is compared
-SHARE = 1 / 3  # of the paper's runs that a value is compared with a tolerance from
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -72,20 +73,38 @@ def _same(value: object, text: str) -> bool:
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     """Why the study does not run a claim under some conditions; empty if it does.
 
-    Unless they name which seeds the runs ``shared``, it is none.
+    Conditions are parameters, ``steps`` and ``epochs``; ``base.p`` is that of what the runs start
+    from, ``scratch.p`` that of the role ``scratch``. Unless they name which seeds the runs
+    ``shared``, it is none.
     """
     if role not in study.reproduce:
         if study.whole and role in study.whole.reproduce:
             return f"nothing is done yet of {study.whole.reproduce[role]}"
         return f"the config's `reproduce` names no experiment for {role}"
     for point in study.experiment(study.reproduce[role]):
-        shared = "+".join(point.fixed_seeds) or "none"
-        has = point.parameters | {"steps": point.steps, "shared": shared}
         for name, value in ({"shared": "none"} | conditions).items():
-            if not _same(has.get(name), value):
+            *owner, key = name.split(".")
+            found = _owned(study, point, *owner)
+            has = _has(found).get(key) if found else None
+            if not _same(has, value):
                 what = "shared seeds" if name == "shared" else name
-                return f"runs with {what} {has.get(name)}, the paper has {value}"
+                return f"runs with {what} {has}, the paper has {value}"
     return ""
+
+
+def _owned(study: Study, point: Point, owner: str = "") -> Point | None:
+    """The point that a condition is about: its own, its base, or the first of another role."""
+    if owner and owner != "base":
+        name = study.reproduce.get(owner)
+        return study.experiment(name)[0] if name else None
+    return point.base if owner else point
+
+
+def _has(point: Point) -> dict[str, object]:
+    """What conditions name of a point."""
+    shared = "+".join(point.fixed_seeds) or "none"
+    steps = {"steps": point.steps, "epochs": point.steps / point.steps_per_epoch}
+    return point.parameters | steps | {"shared": shared}
 
 
 UNKNOWN = (math.nan, math.nan, math.nan)
@@ -123,6 +142,19 @@ def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, floa
     return value - published, value - published - half, value - published + half
 
 
+def in_tolerance(claim: pd.Series, measured: Estimate) -> bool:
+    """Whether a value lies in the tolerance of the published one; an end that is not given is open.
+
+    Tolerances are bands of the paper's number of runs; that of fewer is so much wider.
+    """
+    wider = max(1.0, math.sqrt(claim["published_n"] / measured.n))
+    center, low, high = claim[["published", "published_low", "published_high"]]
+    # A comparison with NaN, an open end, is false.
+    below = measured.value < center - wider * (center - low)
+    above = measured.value > center + wider * (high - center)
+    return not (below or above or math.isnan(measured.value))
+
+
 def judge(claim: pd.Series, measured: Estimate) -> dict:
     """Measured value, interval, difference and verdict of one claim."""
     if claim["kind"] == "sign":
@@ -130,11 +162,8 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
         decided = holds or measured.high <= 0
     elif claim["kind"] == "range":
         gap = (measured.value - claim["published"], math.nan, math.nan)
-        ends = claim[["published_low", "published_high"]].fillna(
-            {"published_low": -math.inf, "published_high": math.inf}
-        )
-        holds = ends.iloc[0] <= measured.value <= ends.iloc[1]
-        decided = measured.n >= SHARE * claim["published_n"]
+        decided = measured.n >= min(FEWEST, claim["published_n"])
+        holds = decided and in_tolerance(claim, measured)
     else:
         gap = difference(claim, measured)
         decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]

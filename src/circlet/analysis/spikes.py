@@ -1,8 +1,10 @@
 """Table ``spikes``: loss spikes of networks that had solved their task, and what made them.
 
 A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
-than ten times the median of the ten before, and above 1e-4 nat; such steps no more than ten apart
-are the same spike. It is attributed by hybrids of the networks just before and just after it began.
+than ten times the median of the ten before, and above 1e-4 nat. Such steps no more than ten apart
+are one spike, as the median of the later ones holds the earlier; counted one by one they would be
+nearly twice as many. It is attributed by hybrids of the networks just before and just after it
+began.
 
 cause
     with the representation (embedding, position, query, value) from after and the MLP from before,
@@ -15,6 +17,10 @@ amplifier
     xi into one of norm(xi) by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the
     slope of the margin of the right class by norm(xi) through the MLP, likewise. The larger names
     it: ``normalisation`` or ``feed_forward``.
+norm_gain_quiet, mlp_gain_quiet
+    the same of a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
+    rises lie where the classifier is steep in quiet times, too: what spikes have beyond that is the
+    ratio of the two.
 
 Sharpness, the largest eigenvalue of the Hessian, is that just before, and ten logged steps earlier.
 """
@@ -36,13 +42,13 @@ LOGS = ("runs", "curves", "parameters")
 TABLES = ()
 
 WINDOW, FACTOR, LEAST = 10, 10.0, 1e-4
-REPRESENTATION = ("embedding", "position", "query", "value.weight")
+TOGETHER = 16  # spikes that are measured at once, for their memory
 
 
 def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
     """First and last index of every spike of a loss curve that is fitted from index ``fit`` on."""
     found: list[tuple[int, int]] = []
-    for i in range(max(fit + WINDOW + 1, WINDOW), len(loss)):
+    for i in range(fit + WINDOW + 1, len(loss)):
         if loss[i] > LEAST and loss[i] > FACTOR * np.median(loss[i - WINDOW : i]):
             if found and i - found[-1][1] <= WINDOW:
                 found[-1] = (found[-1][0], i)
@@ -65,7 +71,8 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
             "height": float(losses[i : j + 1].max()),
             "baseline": float(np.median(losses[i - WINDOW : i])),
             "before": int(steps[i - 1]),
-            "earlier": int(steps[i - WINDOW - 1]) if i > WINDOW else None,
+            "earlier": int(steps[i - WINDOW - 1]),
+            "quiet": int(steps[i - WINDOW]),
         }
         for i, j in find(losses, int(fitted.argmax()))
     ]
@@ -144,29 +151,40 @@ def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     logged = block.point.steps_logged("parameters")
     known = spikes["before"].isin(logged) & spikes["step"].isin(logged)
     spikes = spikes[known].reset_index(drop=True)
-    if spikes.empty:
-        return spikes
+    parts = [spikes.iloc[i : i + TOGETHER] for i in range(0, len(spikes), TOGETHER)]
+    return pd.concat([_measured(block, part) for part in parts]) if parts else spikes
+
+
+def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
+    """Some spikes of a block whose networks just before and where they begin are logged."""
+    logged = block.point.steps_logged("parameters")
     p = block.point.parameters["p"]
-    moments = ["before", "step", "earlier"]
+    moments = ["before", "step", "earlier", "quiet"]
     wanted = sorted(set(spikes[moments].stack().astype(int)) & set(logged))
     weights = io.read_weights(block, wanted)
     rows = {step: i for i, step in enumerate(wanted)}
-    runs = (spikes["seed"] - block.first).to_numpy()
 
-    def at(moment: str) -> dict[str, Tensor]:
-        places = spikes[moment].map(rows).to_numpy(int)
+    def at(moment: str, some: pd.DataFrame) -> dict[str, Tensor]:
+        places = some[moment].map(rows).to_numpy(int)
+        runs = (some["seed"] - block.first).to_numpy()
         return {name: torch.as_tensor(a[places, runs]).double() for name, a in weights.items()}
 
-    seeds = [block.point.seeds(seed) for seed in spikes["seed"]]
-    cpu = torch.device("cpu")
-    chosen = system.problem(block.point.parameters, seeds, torch.float64, cpu).train
-    before, after = at("before"), at("step")
+    def trained_on(some: pd.DataFrame) -> system.Sequences:
+        seeds = [block.point.seeds(seed) for seed in some["seed"]]
+        cpu = torch.device("cpu")
+        return system.problem(block.point.parameters, seeds, torch.float64, cpu).train
+
+    before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
     spikes = spikes.assign(**hybrids(before, after, chosen, p), **gains(before, after, chosen, p))
     spikes["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
     spikes["sharpness"] = sharpness.largest(before, chosen, p)
-    has_earlier = spikes["earlier"].isin(logged)
-    if has_earlier.all():
-        spikes["sharpness_earlier"] = sharpness.largest(at("earlier"), chosen, p)
+    quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
+    if len(quiet):
+        earlier, own = at("earlier", quiet), trained_on(quiet)
+        found = gains(earlier, at("quiet", quiet), own, p)
+        measured = {"sharpness_earlier": sharpness.largest(earlier, own, p)}
+        measured |= {f"{name}_quiet": found[name] for name in ("norm_gain", "mlp_gain")}
+        spikes = spikes.join(pd.DataFrame(measured, index=quiet.index))
     shares = zip(spikes["by_representation"], spikes["by_mlp"], strict=True)
     spikes["cause"] = [cause(*share) for share in shares]
     larger = spikes["norm_gain"] >= spikes["mlp_gain"]

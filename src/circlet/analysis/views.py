@@ -55,8 +55,11 @@ def _plane(points: Tensor) -> np.ndarray:
 def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:
     """Left, right, bottom and top of a square that holds some places, (..., 2), with a margin."""
     points = np.concatenate([xy.reshape(-1, 2) for xy in (*places, np.zeros((int(origin), 2)))])
-    low, high = points.min(0), points.max(0)
-    half = max((high - low).max(), 1e-6) * (0.5 + MARGIN)
+    return _square(points.min(0), points.max(0), MARGIN)
+
+
+def _square(low: np.ndarray, high: np.ndarray, margin: float) -> np.ndarray:
+    half = max((high - low).max(), 1e-6) * (0.5 + margin)
     middle = (low + high) / 2
     return np.array([middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half])
 
@@ -83,12 +86,12 @@ class Frame(NamedTuple):
 
 
 def film(frames: list[Frame]) -> Frame:
-    """One frame for all moments of a film: the planes of the last, and boxes that hold all."""
+    """One frame for moments of a film that are in the same planes: boxes that hold all of them."""
     boxes = {}
     for name in frames[-1].boxes:
         left, right, bottom, top = np.stack([frame.boxes[name] for frame in frames]).T
         corners = np.array([[left.min(), bottom.min()], [right.max(), top.max()]])
-        boxes[name] = _box(corners, origin=False)
+        boxes[name] = _square(corners[0], corners[1], margin=0)
     return Frame(frames[-1].planes, boxes)
 
 

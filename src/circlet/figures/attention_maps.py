@@ -36,7 +36,7 @@ def draw(study: Study) -> Figure:
     ):
         right.hist(own["distractor_attention"], bins, color=colour, alpha=0.6,
                    label=f"{name} ({len(own)} runs)")  # fmt: skip
-    _, _, length, k = (study.points[0].parameters[n] for n in ("p", "d", "length", "k"))
+    length, k = (study.points[0].parameters[name] for name in ("length", "k"))
     right.axvline(1 - k / length, color=style.GREY, ls="--", lw=0.8, label="uniform")
     right.set(xlabel="attention to the distractors", ylabel="runs")
     right.legend(fontsize=7)

@@ -9,7 +9,8 @@ from circlet.figures import panels, style
 from circlet.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
-TABLES = ("gradient_norms", "losses", "heads", "snapshots")
+TABLES = ("gradient_norms", "losses", "heads")
+OPTIONAL_TABLES = ("snapshots",)
 
 PARTS = {
     "embedding": style.BLUE,
@@ -17,7 +18,9 @@ PARTS = {
     "query": style.GREEN,
     "value.weight": "#e69f00",
     "hidden.weight": style.ORANGE,
+    "hidden.bias": "#f0a58a",
     "output.weight": "#cc79a7",
+    "output.bias": "#e5c0d6",
 }
 
 
@@ -46,12 +49,13 @@ def _best(heads: pd.DataFrame, experiment: str) -> str | None:
 def draw(study: Study) -> Figure:
     """Above a run in batches, log scale; below one with full batches, linear scale."""
     heads = io.read_table(study, "heads")
-    per_epoch = heads.drop_duplicates("run_id").set_index("run_id")["steps_per_epoch"]
+    per_epoch = heads.set_index("run_id")["steps_per_epoch"]
     norms, losses = io.read_table(study, "gradient_norms"), io.read_table(study, "losses")
-    snapshots = io.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
     shown = {}
-    if len(snapshots):
-        shown["in batches"] = snapshots["run_id"].iloc[0], "log"
+    if "heads" in study.reproduce:
+        snapshots = io.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+        if len(snapshots):
+            shown["in batches"] = snapshots["run_id"].iloc[0], "log"
     if "full_batch" in study.reproduce:
         best = _best(heads, study.reproduce["full_batch"])
         if best is not None:

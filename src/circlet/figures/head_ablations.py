@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from circlet import io
 from circlet.figures import panels, style
 from circlet.plan import Study
+from circlet.points import Point
 
 OPTIONAL_ROLES = (
     "batch_sizes",
@@ -33,11 +34,25 @@ PARAMETERS = {
 
 
 def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
-    """Points of an ablation, with that of ``heads``, which has all parameters at their defaults."""
-    names = [study.reproduce[r] for r in (role, "heads") if r in study.reproduce]
-    rows = summary[summary["experiment"].isin(names) & (summary["n_runs"] > 0)]
+    """Points of an ablation, with that of ``heads`` if it differs in nothing else."""
     x = PARAMETERS[role][0]
+    points = study.experiment(study.reproduce[role])
+    shown = [point.key for point in points]
+    if "heads" in study.reproduce:
+        shown += [
+            point.key
+            for point in study.experiment(study.reproduce["heads"])
+            if _apart(point, x) == _apart(points[0], x)
+        ]
+    keys = zip(summary["experiment"], summary["point"], strict=True)
+    rows = summary[[key in shown for key in keys] & (summary["n_runs"] > 0)]
     return rows.assign(x=rows[x].astype(float)).drop_duplicates("x").sort_values("x")
+
+
+def _apart(point: Point, name: str) -> dict:
+    """All that decides about a point but one parameter."""
+    epochs = point.steps / point.steps_per_epoch
+    return point.parameters | {name: None, "epochs": epochs, "dtype": point.settings["dtype"]}
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:

@@ -52,7 +52,7 @@ def draw(study: Study) -> Figure:
     if not roles:
         return panels.nothing("no spike")
     losses = io.read_table(study, "losses", "heads").sort_values("step")
-    per_epoch = io.read_table(study, "heads").drop_duplicates("run_id").set_index("run_id")
+    per_epoch = io.read_table(study, "heads").set_index("run_id")
     figure = Figure(figsize=(9.6, 2.7 * (len(roles) + 1)))
     parts = figure.subfigures(len(roles) + 1, 1)
     for part, role in zip(parts, roles, strict=False):

@@ -10,20 +10,19 @@ from circlet.figures import panels, style
 from circlet.plan import Study
 
 OPTIONAL_ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
-TABLES = ("heads", "transfers", "losses")
-OPTIONAL_TABLES = ("interpolations",)
+TABLES = ("heads", "transfers")
+OPTIONAL_TABLES = ("interpolations", "losses")
 
 
-def _accuracies(axes: Axes, groups: dict[str, pd.Series], title: str) -> None:
+def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:
     """Last test accuracies, a row of dots per group, and how many are solved."""
     stream = np.random.default_rng(0)
-    for y, values in enumerate(reversed(groups.values())):
+    for y, runs in enumerate(reversed(groups.values())):
+        values, solved = runs["test_accuracy"], int(runs["success"].sum())
         jitter = stream.uniform(-0.25, 0.25, len(values))
         axes.scatter(values, y + jitter, s=6, color=style.BLUE, alpha=0.5, linewidths=0)
-        solved = int((values > 0.98).sum())
         axes.text(1.04, y, f"{solved} of {len(values)}", fontsize=7, va="center")
     axes.set_yticks(range(len(groups)), list(reversed(groups)), fontsize=7)
-    axes.axvline(0.98, color=style.GREY, ls="--", lw=0.7)
     axes.set_xticks(np.linspace(0, 1, 6))
     axes.set(xlim=(0, 1.25), ylim=(-0.6, len(groups) - 0.4), xlabel="last test accuracy")
     axes.set_title(title, fontsize=8)
@@ -31,8 +30,9 @@ def _accuracies(axes: Axes, groups: dict[str, pd.Series], title: str) -> None:
 
 def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     """Test accuracy over steps with and without the curriculum."""
+    base = study.experiment(study.reproduce["curriculum"])[0].base.parameters["p"]
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
-             "curriculum": ("after p = 2", style.BLUE)}  # fmt: skip
+             "curriculum": (f"after p = {base}", style.BLUE)}  # fmt: skip
     for role, (label, colour) in names.items():
         if role not in study.reproduce:
             continue
@@ -45,8 +45,14 @@ def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     axes.legend(fontsize=7)
 
 
+def _task(study: Study, role: str) -> str:
+    """Modulus and dimension of the runs of a role."""
+    parameters = study.experiment(study.reproduce[role])[0].parameters
+    return f"p = {parameters['p']}, d = {parameters['d']}"
+
+
 def draw(study: Study) -> Figure:
-    """Left p = 3 at d = 2; middle the curriculum at d = 32; right the line between its ends."""
+    """Left a transfer; middle the curriculum; right the line between its ends."""
     heads, transfers = io.read_table(study, "heads"), io.read_table(study, "transfers")
     has = study.reproduce
     figure = Figure(figsize=(10.5, 3))
@@ -54,19 +60,19 @@ def draw(study: Study) -> Figure:
     groups = {}
     if "scratch" in has:
         own = heads[heads["experiment"] == has["scratch"]]
-        groups["from scratch"] = own["test_accuracy"]
+        groups["from scratch"] = own
     if "transfer" in has:
         own = transfers[transfers["experiment"] == has["transfer"]]
         for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
-            groups[name] = own.loc[own["parent_success"].astype(bool) == solved, "test_accuracy"]
+            groups[name] = own[own["parent_success"].astype(bool) == solved]
     if groups:
-        _accuracies(left, groups, "p = 3, d = 2: solved of all")
+        role = "scratch" if "scratch" in has else "transfer"
+        _accuracies(left, groups, f"{_task(study, role)}: solved of all")
     else:
-        panels.missing(left, "no transfer to p = 3 in this study")
+        panels.missing(left, "no transfer in this study")
     if "curriculum" in has:
         _curves(middle, study, io.read_table(study, "losses"))
-        d = study.experiment(has["curriculum"])[0].parameters["d"]
-        middle.set_title(f"p = 4, d = {d}", fontsize=8)
+        middle.set_title(_task(study, "curriculum"), fontsize=8)
     else:
         panels.missing(middle, "no curriculum in this study")
     if "curriculum" in has and "curriculum_scratch" in has:

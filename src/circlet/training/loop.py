@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,6 @@ from circlet.seeds import Seeds
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
-
-if TYPE_CHECKING:  # whose import takes 0.2 s of every job
-    import pandas as pd
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
@@ -116,21 +113,18 @@ def base_ends(block: Block) -> dict[int, Base]:
     """The ends of the runs that those of a block start from, by seed; NaN where they diverged."""
     found: dict[int, Base] = {}
     for base in block.bases:
-        for kind in block.point.reads:
-            final = io.read_log(base, kind, [base.point.steps])
-            for seed, rows in final.groupby("seed"):
-                found.setdefault(seed, {}).update(_end(kind, rows))
+        ends: list[Base] = [{} for _ in base.seeds]
+        last = [base.point.steps]
+        if "parameters" in block.point.reads:
+            for name, arrays in io.read_weights(base, last).items():
+                for end, array in zip(ends, arrays[0], strict=True):
+                    end[name] = array
+        if "signals" in block.point.reads:
+            final = io.read_log(base, "signals", last).sort_values("frequency")
+            for end, seed in zip(ends, base.seeds, strict=True):
+                end["signals"] = final.loc[final["seed"] == seed, "signal"].to_numpy()
+        found |= dict(zip(base.seeds, ends, strict=True))
     return found
-
-
-def _end(kind: str, rows: "pd.DataFrame") -> Base:
-    """The end of one run, from its rows of a log."""
-    if kind == "signals":
-        return {"signals": rows.sort_values("frequency")["signal"].to_numpy()}
-    return {
-        name: np.reshape(values, shape)
-        for name, shape, values in zip(rows["name"], rows["shape"], rows["values"], strict=True)
-    }
 
 
 class Part:
