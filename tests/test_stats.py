@@ -6,6 +6,16 @@ import pytest
 from circlet.analysis import stats
 
 
+def test_a_ratio_has_the_spread_of_runs():
+    """Ten runs of one thing each are a mean; of runs that are all alike in themselves, too."""
+    part = np.array([0.0, 1, 1, 0, 1, 1, 1, 0, 1, 1])
+    value, low, high, n = stats.ratio(part, np.ones(10))
+    assert (value, n) == (0.7, 10)
+    assert (low, high) == pytest.approx(stats.mean(part)[1:3])
+    assert stats.ratio(7 * part, np.full(10, 7.0))[:3] == pytest.approx((value, low, high))
+    assert math.isnan(stats.ratio(np.ones(1), np.ones(1)).low)
+
+
 def test_median_by_order_statistics():
     """Of 1..9 the interval is [2, 8]: P(B <= 1) = 10 / 512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
     found = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))

@@ -121,9 +121,10 @@ def _of_runs(tables: dict[str, pd.DataFrame], values: pd.Series) -> Estimate:
 
 
 def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Share of a run's spikes, in per cent, that the representation makes and the MLP does not."""
-    causes = tables["spikes"]["cause"]
-    return _of_runs(tables, (100.0 * (causes == "representation")).where(causes.notna()))
+    """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
+    spikes = tables["spikes"].dropna(subset=["cause"])
+    by_run = (spikes["cause"] == "representation").groupby(spikes["run_id"])
+    return stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:

@@ -91,6 +91,21 @@ def _wilson(k: int, n: int) -> tuple[float, float]:
     return low, high
 
 
+def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
+    """Sum of parts by the sum of wholes, of runs that have as many of both as they have.
+
+    The interval is over runs, Student's, with the variance of a ratio (linearised), so that things
+    of one run may go together.
+    """
+    n = len(whole)
+    if n < 2 or whole.sum() == 0:
+        return Estimate(n=n)
+    center = float(part.sum() / whole.sum())
+    left = part - center * whole
+    half = student(n) * math.sqrt(n / (n - 1) * float((left**2).sum())) / float(whole.sum())
+    return Estimate(center, center - half, center + half, n)
+
+
 def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
     n = len(x)

@@ -44,8 +44,8 @@ def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
             for point in study.experiment(study.reproduce["heads"])
             if _apart(point, x) == _apart(points[0], x)
         ]
-    keys = zip(summary["experiment"], summary["point"], strict=True)
-    rows = summary[[key in shown for key in keys] & (summary["n_runs"] > 0)]
+    keys = pd.MultiIndex.from_frame(summary[["experiment", "point"]])
+    rows = summary[keys.isin(shown) & (summary["n_runs"] > 0)]
     return rows.assign(x=rows[x].astype(float)).drop_duplicates("x").sort_values("x")
 
 
