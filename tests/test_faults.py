@@ -8,7 +8,7 @@ import time
 
 import pytest
 from test_io import mounted
-from test_workflow import STUDY, edited, without_ding
+from test_workflow import STUDY, edited, only_musat
 
 
 def fails(project, *command, config="config/smoke.yaml"):
@@ -23,7 +23,7 @@ def fails(project, *command, config="config/smoke.yaml"):
 @pytest.fixture
 def half_project(empty_project):
     """A project with nothing run, and the smaller half of the smoke study: that of Mușat."""
-    edited(empty_project, without_ding)
+    edited(empty_project, only_musat)
     return empty_project
 
 
