@@ -74,5 +74,5 @@ def draw(study: Study) -> Figure:
         middle.set(xlabel="epoch", ylabel="accuracy")
         _norms(right, norms[norms["run_id"] == run_id], per_epoch[run_id])
         right.set_yscale(scale)
-    rows[0][2].legend(fontsize=6, loc="best")
+    rows[-1][2].legend(fontsize=6, loc="upper right")
     return figure

@@ -44,6 +44,15 @@ ORDER = [
     "ode_generalisation",
     "forecast",
     "precision",
+    "idealised_circuit",
+    "two_phases",
+    "gradient_norms",
+    "loss_spikes",
+    "attention_maps",
+    "head_ablations",
+    "transfer",
+    "seed_effects",
+    "sandbox",
 ]
 
 
