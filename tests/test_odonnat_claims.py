@@ -101,11 +101,11 @@ def test_gradients_at_drops_have_a_null():
 
 
 def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
-    """With all subsets of the roles that others need, on the smoke study's tables."""
+    """With one, two, or all of the roles that others need, on the smoke study's tables."""
     monkeypatch.chdir(finished.folder)
     whole = Study.read(ROOT / "config/smoke.yaml")
     roles = ("heads", "seed_effects", "scratch", "transfer", "curriculum")
-    for n in range(1, len(roles) + 1):
+    for n in (1, 2, len(roles)):
         for some in itertools.combinations(roles, n):
             part = whole.part([whole.reproduce[r] for r in some], some)
             found = odonnat_claims.table(part).set_index("claim")

@@ -204,6 +204,7 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
     assert "is older than the config" in shown.stderr
 
 
+@pytest.mark.slow
 def test_configs_do_not_disturb_each_other(project):
     other = project.folder / "config/other.yaml"
     study = yaml.safe_load((project.folder / "config/smoke.yaml").read_text())
