@@ -25,7 +25,7 @@ BAD = {
     "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
     "missing steps": (
         {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
-        "experiments.e: needs either steps or epochs"),
+        "experiments.e: needs steps or epochs"),
     "misspelt key": ({"results": "r", "experiments": {"e": {"system": "particles", "step": 5}}},
                      "experiments.e: unknown key 'step'"),
     "no results": ({"experiments": {"e": experiment()}}, "'results' is a required property"),

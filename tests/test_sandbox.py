@@ -37,7 +37,7 @@ def test_a_view_is_the_network():
     np.testing.assert_allclose(view["probability"], probability)
     np.testing.assert_array_equal(view["label"], view["tokens"][:, :5].sum(1) % 3)
     np.testing.assert_allclose(view["attention"].sum(1), 1)
-    np.testing.assert_array_equal(view["cluster"], view["sum"])  # it has no legal signature
+    assert not view["legal"][0]
     np.testing.assert_array_equal(
         view["pair_xy"][1, 4], weights["embedding"][1] + weights["position"][4]
     )
@@ -191,6 +191,8 @@ def test_the_frame_of_a_film_stands_still(trained):
         (["RUN", "--step", "5"], "logs its network at 7 steps, not at 5 (nearest: 4"),
         (["RUN", "--film", "--output", "a.avi"], "a film is a .gif or an .mp4"),
         (["RUN", "--film", "--frames", "0"], "needs at least 2 frames"),
+        (["RUN", "--output", "a.xyz"], "a.xyz: a picture is a .png, .svg or .pdf"),
+        (["RUN", "--film", "--step", "4"], "give one of them"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):

@@ -88,8 +88,10 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     for case in settings.get("cases", []):
         if both := set(case) & set(settings["sweep"]):
             raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
-    if ("steps" in settings) == ("epochs" in settings):
-        raise ConfigError(f"{where}: needs either steps or epochs")
+    if "steps" in settings and "epochs" in settings:
+        raise ConfigError(f"{where}: has both steps and epochs, give one")
+    if not {"steps", "epochs"} & set(settings):
+        raise ConfigError(f"{where}: needs steps or epochs")
     if "epochs" in settings and not _has_batches(settings):
         raise ConfigError(f"{where}.epochs: {settings['system']} has no batches; give steps")
     _check_seeds(where, settings)

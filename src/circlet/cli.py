@@ -43,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     command("status", "count planned, done and failed runs of each experiment", show_status)
     command("scorecard", "print the scorecard against the published claims", show_scorecard)
     command("partial", "make tables, figures and report of what is done so far", make_partial)
-    sub = command("run", "run every block of the study here, and write the logs", run_blocks)
+    sub = command(
+        "run", "run every block of the study here, done or not; write the logs", run_blocks
+    )
     sub.add_argument(
         "--device",
         choices=["auto", "cpu", "cuda"],
@@ -60,7 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--step", type=int, help="a logged step; default: the last")
     sub.add_argument("--film", action="store_true", help="the whole training, as .gif or .mp4")
     sub.add_argument("--frames", type=int, default=200, help="of a film; default: %(default)s")
-    sub.add_argument("--output", type=Path, help="default: in the results, folder sandbox")
+    sub.add_argument(
+        "--output",
+        type=Path,
+        help=".png, .svg or .pdf; of a film .gif, or .mp4, which needs ffmpeg. Default: in the "
+        "results, folder sandbox",
+    )
     return parser
 
 
@@ -216,12 +223,17 @@ def make_report(arguments: argparse.Namespace) -> None:
 def draw_sandbox(arguments: argparse.Namespace) -> None:
     """Draw the panels of one run at one step, or film its training."""
     study, sandbox = _study(arguments), _load("circlet.sandbox")
+    if arguments.film and arguments.step is not None:
+        raise ConfigError("--step is of a picture, --film is of all steps: give one of them")
     if not arguments.film:
         print(sandbox.picture(study, arguments.run, arguments.step, arguments.output))
         return
     started = time.monotonic()
     path, frames = sandbox.film(study, arguments.run, arguments.frames, arguments.output)
-    print(f"{path}: {frames} frames, {(time.monotonic() - started) / frames:.2f} s each")
+    spent = time.monotonic() - started
+    print(f"{path}: {frames} frames, drawn in {spent:.0f} s ({spent / frames:.2f} s each)")
+    if frames < arguments.frames:
+        print("The run logs its network at no more steps (log.parameters: {every_epochs: 1}).")
 
 
 def make_partial(arguments: argparse.Namespace) -> None:

@@ -85,6 +85,8 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
             "see `log.parameters` of its experiment)"
         )
     path = path or _default(study, run_id, f"step_{step}.png")
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"{path}: a picture is a .png, .svg or .pdf")
     ((moment, _),) = run.moments([step])
     sandbox.write(moment, run.title(step), path)
     return path

@@ -330,7 +330,10 @@ TABLES: dict[str, list[pa.Field]] = {
         column("test_accuracy", pa.float64(), "at the last step", "0..1"),
         column("best_test_accuracy", pa.float64(), "largest that was logged", "0..1"),
         column("test_overlap", pa.float64(), "share of the test set that is trained on", "0..1"),
-        column("head_present", pa.bool_(), "legal signature and rho_integer < 0.05, at the end"),
+        column(
+            "head_present", pa.bool_(), "legal signature, rho_integer < 0.05, at the end; of p = 2"
+        ),
+        column("clustered", pa.bool_(), "rho_histogram < 0.05 at the end; of any p"),
         column("kind", pa.string(), "uniform, signed, or distractor: weight on one; of heads"),
         column("integers", pa.list_(pa.int32()), "integer signature, a weight per position"),
         column("legal", pa.bool_(), "whether the label follows from the weighted sum"),
@@ -347,12 +350,20 @@ TABLES: dict[str, list[pa.Field]] = {
         column("purity", pa.float64(), "share of sequences nearest to their own cluster", "0..1"),
         column("separation", pa.float64(), "smallest gap of clusters / 2 largest radius"),
         column("distractor_attention", pa.float64(), "mean attention beyond the prefix", "0..1"),
-        column("distractor_sensitivity", pa.float64(), "effect of a token there, by the prefix's"),
+        column(
+            "distractor_sensitivity",
+            pa.float64(),
+            "how far apart two tokens' contributions are there, by the prefix's",
+        ),
         column("min_norm", pa.float64(), "smallest norm of xi on the train set"),
         column("median_norm", pa.float64(), "median norm of xi on the train set"),
         column("sharpness", pa.float64(), "largest eigenvalue of the Hessian of the train loss"),
         column("drop_step", pa.int32(), "first step with test loss below 0.866 of chance's"),
-        column("structure_step", pa.int32(), "step at which the head forms"),
+        column(
+            "structure_step",
+            pa.int32(),
+            "step at which the head forms; null: never, or parameters not logged every 5 epochs",
+        ),
         column("fit_step", pa.int32(), "first step with test accuracy above 0.98"),
         column("steps_per_epoch", pa.int32(), "steps in an epoch"),
         column("rho_suffix_initial", pa.float64(), "rho_suffix at step 0"),
@@ -360,10 +371,11 @@ TABLES: dict[str, list[pa.Field]] = {
     ],
     "head_summary": [
         *_estimate("success", "share of runs with a last test accuracy above 0.98", "0..1"),
-        *_estimate("stuck", "share with one below 0.6", "0..1"),
+        *_estimate("stuck", "share with one below 0.6, stuck at chance for p = 2", "0..1"),
         *_estimate("test_accuracy", "mean over runs, at the last step", "0..1"),
-        *_estimate("head", "share of runs with a head", "0..1"),
-        *_estimate("head_of_success", "share of the successes with a head", "0..1"),
+        *_estimate("head", "share of runs with a head; of p = 2", "0..1"),
+        *_estimate("head_of_success", "share of the successes with a head; of p = 2", "0..1"),
+        *_estimate("clustered", "share of runs with a cluster per histogram", "0..1"),
         *_COUNTS,
     ],
     "gradient_norms": [
@@ -426,8 +438,10 @@ TABLES: dict[str, list[pa.Field]] = {
         column("loss_after", pa.float64(), "train loss where it begins", "nat"),
         column("cause", pa.string(), "representation, mlp, both or joint; null: not logged"),
         column("by_representation", pa.float64(), "share of the jump by its swap alone"),
-        column("by_mlp", pa.float64(), "share of the jump by the MLP's swap alone"),
-        column("by_attention", pa.float64(), "as by_representation, but the unembedding"),
+        column("by_mlp", pa.float64(), "share of the jump that the MLP's swap makes alone"),
+        column(
+            "by_attention", pa.float64(), "as by_representation, the unembedding left as it was"
+        ),
         column("by_unembedding", pa.float64(), "share of the jump by the unembedding alone"),
         column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
         column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),

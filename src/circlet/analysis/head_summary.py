@@ -18,12 +18,13 @@ def table(study: Study) -> pd.DataFrame:
     rows = []
     for point, keys, runs in gather.by_point(io.read_table(study, "heads"), study):
         accuracy = runs["test_accuracy"].to_numpy(np.float64)
-        successes = runs.loc[runs["success"].astype(bool), "head_present"]
+        successes = runs["success"].astype(bool)
         shares = {
-            "success": runs["success"],
+            "success": successes,
             "stuck": runs["test_accuracy"] < STUCK,
-            "head": runs["head_present"],
-            "head_of_success": successes,
+            "head": runs["head_present"].dropna(),
+            "head_of_success": runs.loc[successes, "head_present"].dropna(),
+            "clustered": runs["clustered"],
         }
         row = keys | stats.mean(accuracy).columns("test_accuracy")
         for name, holds in shares.items():

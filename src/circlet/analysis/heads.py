@@ -3,7 +3,10 @@
 What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
 
 head_present
-    at the last step the integer signature is legal and rho_integer < 0.05.
+    of p = 2: at the last step the integer signature is legal and rho_integer < 0.05.
+clustered
+    at the last step there is a tight cluster for each prefix without its order, rho_histogram <
+    0.05; of any p, but it misses heads with negative weights or weight on a distractor.
 drop_step, structure_step, fit_step
     the two phases: the first logged step with a test loss below 0.6 / ln 2 of that of chance; the
     first of three snapshots in a row, five epochs apart, with a legal signature, rho_integer < 0.1
@@ -121,7 +124,9 @@ def _block(block: Block) -> pd.DataFrame:
     seeds = [point.seeds(seed) for seed in block.seeds]
     train = system.problem(point.parameters, seeds, torch.float32, torch.device("cpu")).train
     norms = system.embed(weights, train, p).norm(dim=1)
-    present = clusters.is_head(found).numpy()
+    # Tokens of a larger modulus need not lie at equal distances: there a head may have no integers.
+    told = clusters.is_head(found).numpy()
+    present = told if p == 2 else [None] * block.count
     integers = found.integers.numpy()
     columns = {
         "head_present": present,
@@ -147,7 +152,8 @@ def _block(block: Block) -> pd.DataFrame:
         columns[f"rho_{name}"] = clusters.variance_ratio(xi, named).numpy()
         columns[f"rho_{name}_normed"] = clusters.variance_ratio(s, named).numpy()
     columns["rho_integer_normed"] = clusters.variance_ratio(s, found.classes).numpy()
-    frame = pd.DataFrame(columns).assign(seed=list(block.seeds))
+    columns["clustered"] = columns["rho_histogram"] < clusters.HEAD
+    frame = pd.DataFrame(columns).assign(seed=list(block.seeds)).astype({"head_present": "boolean"})
     return frame[finite.numpy()]
 
 

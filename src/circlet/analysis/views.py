@@ -95,14 +95,13 @@ def film(frames: list[Frame]) -> Frame:
     return Frame(frames[-1].planes, boxes)
 
 
-def _signature(own: dict[str, Tensor], parameters: dict[str, Any]) -> np.ndarray:
-    """Integer signature of a network if it is legal, else 1 on the prefix, (length,)."""
+def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
+    """The sum that each probe's cluster stands for, and whether the signature is legal."""
     p, k, length = (parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
     weights = {name: array.float() for name, array in own.items()}
     found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
-    plain = np.arange(length) < k
-    return found.integers[0].numpy() if found.legal[0] else plain.astype(int)
+    return {"cluster": tokens @ found.integers[0].numpy(), "legal": found.legal.numpy()}
 
 
 @torch.no_grad()
@@ -167,7 +166,7 @@ def view(
         "prefix": np.array([k]),
         "label": tokens[:, :k].sum(1) % p,
         "sum": tokens[:, :k].sum(1),
-        "cluster": tokens @ _signature(own, parameters),
+        **_clusters(own, parameters, tokens),
         "attention": alpha.sum(0).T.numpy(),  # (probes, length)
         "xi_map": _map(on_xi),
         "r_map": _map(on_r),

@@ -41,7 +41,8 @@ def _query(axes: Axes, moment: Moment) -> None:
 
 def _attention(axes: Axes, moment: Moment) -> None:
     network_panels.attention(axes, moment)
-    axes.set(xlabel="position: prefix | distractors", ylabel="sequences")
+    axes.set_xlabel("position: prefix | distractors", fontsize=8)
+    axes.set_ylabel("sequences", fontsize=8)
 
 
 SHOWN = {

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from circlet.figures import style
 
@@ -113,8 +114,10 @@ def attention(axes: Axes, moment: Moment) -> None:
         rows, cmap="Blues", vmin=0, vmax=max(SCALE, float(rows.max())), aspect="auto",
         interpolation="nearest",
     )  # fmt: skip
-    axes.axvline(_prefix(moment.view) - 0.5, color=style.ORANGE, linewidth=1)
+    axes.axvline(_prefix(moment.view) - 0.5, color="black", linewidth=1)
     axes.set(xticks=[], yticks=[])
+    axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
+    axes.set_ylabel("probes", fontsize=6)
 
 
 def values(axes: Axes, moment: Moment) -> None:
@@ -129,7 +132,9 @@ def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
 
 
 def _sums(axes: Axes, view: View, xy: np.ndarray) -> None:
-    """The weighted sum of its tokens beside each cluster."""
+    """The weighted sum of its tokens beside each cluster, if there are any."""
+    if not view["legal"][0]:
+        return
     for s in np.unique(view["cluster"]):
         middle = xy[view["cluster"] == s].mean(0)
         axes.annotate(
@@ -214,12 +219,12 @@ def _curves(axes: Axes, moment: Moment, name: str) -> None:
     curves = moment.curves
     epoch = curves["step"] / moment.steps_per_epoch
     so_far = curves["step"] <= moment.step
-    for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
+    for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes
         line = curves[f"{part}_{name}"]
         axes.plot(epoch, line, color=colour, lw=0.5, alpha=0.3)
         axes.plot(epoch[so_far], line[so_far], color=colour, lw=1, label=part)
     axes.axvline(moment.step / moment.steps_per_epoch, color="0.7", lw=0.7)
-    axes.tick_params(labelsize=6)
+    axes.tick_params(which="both", labelsize=6)
     axes.legend(fontsize=6, loc="best")
 
 
@@ -228,6 +233,7 @@ def losses(axes: Axes, moment: Moment) -> None:
     _curves(axes, moment, "loss")
     if axes.get_yscale() != "log":
         axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def accuracies(axes: Axes, moment: Moment) -> None:

@@ -7,6 +7,7 @@ import matplotlib as mpl
 from matplotlib.animation import FFMpegWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from circlet import io
 from circlet.figures import network_panels, panels, style
@@ -33,7 +34,7 @@ def fill(figure: Figure, every: dict[str, Axes], moment: Moment, title: str) -> 
 
     The axes stay, as making them takes most of the time of a frame.
     """
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(title, fontsize=10 if len(title) < 90 else 7)
     for name, axes in every.items():
         for artist in (*axes.lines, *axes.collections, *axes.images, *axes.texts):
             artist.remove()
@@ -48,12 +49,32 @@ def write(moment: Moment, title: str, path: Path) -> None:
         figure.savefig(temporary)
 
 
+class _Gif(PillowWriter):
+    """A GIF whose frames share a palette, with all colours of classes in it."""
+
+    def finish(self) -> None:
+        """Write the frames."""
+        frames = [frame.convert("RGB") for frame in self._frames]
+        shown = frames[:: max(1, len(frames) // 4)]
+        width, height = frames[0].size
+        together = Image.new("RGB", (width, height * len(shown)))
+        for i, frame in enumerate(shown):
+            together.paste(frame, (0, i * height))
+        exact = [round(255 * value) for colour in style.labels(6) for value in colour]
+        common = together.quantize(256 - len(exact) // 3).getpalette()
+        palette = Image.new("P", (1, 1))
+        palette.putpalette([*exact, *common[: 768 - len(exact)]])
+        first, *rest = (frame.quantize(palette=palette, dither=0) for frame in frames)
+        duration = round(1000 / self.fps)
+        first.save(self.outfile, save_all=True, append_images=rest, duration=duration, loop=0)
+
+
 def animate(moments: Iterator[tuple[Moment, str]], path: Path, rate: int = 20) -> int:
     """Write a film, a frame per moment and title; returns the number of frames.
 
     The suffix of the path says what it is: ``.gif``, or ``.mp4``, which needs ffmpeg.
     """
-    writer = PillowWriter(rate) if path.suffix == ".gif" else FFMpegWriter(rate, bitrate=4000)
+    writer = _Gif(rate) if path.suffix == ".gif" else FFMpegWriter(rate, bitrate=4000)
     with mpl.rc_context(style.RC | {"figure.constrained_layout.use": False, "figure.dpi": 90}):
         figure, every = grid()
         figure.subplots_adjust(0.04, 0.03, 0.98, 0.93, 0.16, 0.22)
