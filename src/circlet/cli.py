@@ -114,6 +114,7 @@ def _start_logging(path: Path | None) -> None:
             handlers.append(logging.FileHandler(path, mode="w"))
         except OSError as error:
             sys.exit(f"error: {path}: cannot be written: {error.strerror}")
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it tells of every film
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
 
 

@@ -10,7 +10,7 @@ from circlet import loss
 from circlet.systems import sparse_transformer as system
 
 ITERATIONS = 16  # the largest eigenvalue stands apart: a test compares it with the full Hessian
-TOGETHER = 2**22  # values of a layer that are held at once
+TOGETHER = 2**18  # values of a layer that are held at once
 
 
 def _hessian_product(weights: list[Tensor], gradient: list[Tensor], vector: Tensor) -> Tensor:
