@@ -114,6 +114,7 @@ def test_a_failing_block_does_not_stop_the_others(half_project):
     assert not [r for r in half_project.would_run() if not r.startswith(("figure", "report"))]
 
 
+@pytest.mark.slow
 def test_control_c_keeps_what_is_done(half_project):
     """Four long blocks and the short ones, six at once; ctrl-C when only the long ones are left."""
 
@@ -157,6 +158,7 @@ def test_control_c_keeps_what_is_done(half_project):
     assert "particles" not in jobs
 
 
+@pytest.mark.slow
 def test_two_runs_at_once(half_project):
     first = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
