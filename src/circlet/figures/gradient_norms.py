@@ -31,14 +31,6 @@ def _norms(axes: Axes, norms: pd.DataFrame, per_epoch: int) -> None:
     axes.set(xlabel="epoch", ylabel="gradient norm")
 
 
-def _losses(axes: Axes, losses: pd.DataFrame, per_epoch: int) -> None:
-    for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
-        axes.plot(losses["step"] / per_epoch, losses[f"{part}_loss"], color=colour, lw=0.9,
-                  label=part)  # fmt: skip
-    axes.set(xlabel="epoch", ylabel="loss (nat)")
-    axes.legend(fontsize=7)
-
-
 def _best(heads: pd.DataFrame, experiment: str) -> str | None:
     """The run of full batches that is drawn: of those with the highest accuracy the first."""
     own = heads[heads["experiment"] == experiment]
@@ -66,12 +58,10 @@ def draw(study: Study) -> Figure:
     rows = figure.subplots(len(shown), 3, squeeze=False)
     for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
         own = losses[losses["run_id"] == run_id].sort_values("step")
-        _losses(left, own, per_epoch[run_id])
+        panels.train_and_test(left, own, "loss", per_epoch[run_id])
+        left.legend(fontsize=7)
         left.set_title(f"{title}: {run_id}", fontsize=7)
-        for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
-            middle.plot(own["step"] / per_epoch[run_id], own[f"{part}_accuracy"], color=colour,
-                        lw=0.9)  # fmt: skip
-        middle.set(xlabel="epoch", ylabel="accuracy")
+        panels.train_and_test(middle, own, "accuracy", per_epoch[run_id])
         _norms(right, norms[norms["run_id"] == run_id], per_epoch[run_id])
         right.set_yscale(scale)
     rows[-1][2].legend(fontsize=6, loc="upper right")

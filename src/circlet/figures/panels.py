@@ -128,6 +128,14 @@ def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
     return np.stack(frame["vector"])
 
 
+def train_and_test(axes: Axes, losses: pd.DataFrame, what: str, per_epoch: int) -> None:
+    """Loss or accuracy of one run on its train and test set, by epoch."""
+    for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
+        epoch = losses["step"] / per_epoch
+        axes.plot(epoch, losses[f"{part}_{what}"], color=colour, lw=0.9, label=part)
+    axes.set(xlabel="epoch", ylabel={"loss": "loss (nat)"}.get(what, what))
+
+
 MOST_VALUES = 12
 
 

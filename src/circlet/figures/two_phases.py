@@ -27,14 +27,11 @@ def draw(study: Study) -> Figure:
     losses = io.read_table(study, "losses", "heads").query("run_id == @run_id").sort_values("step")
     heads = io.read_table(study, "heads").set_index("run_id")
     per_epoch = heads.loc[run_id, "steps_per_epoch"]
-    epoch = losses["step"] / per_epoch
     figure = Figure(figsize=(9.2, 5.4))
     above, below = figure.subfigures(2, 1, height_ratios=[1, 1.25])
     left, right = above.subplots(1, 2)
-    for axes, name, label in ((left, "loss", "loss (nat)"), (right, "accuracy", "accuracy")):
-        for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
-            axes.plot(epoch, losses[f"{part}_{name}"], color=colour, lw=0.9, label=part)
-        axes.set(xlabel="epoch", ylabel=label)
+    panels.train_and_test(left, losses, "loss", per_epoch)
+    panels.train_and_test(right, losses, "accuracy", per_epoch)
     left.legend(fontsize=7)
     every = below.subplots(1, len(NAMES))
     for i, (axes, (moment, name)) in enumerate(zip(every, NAMES.items(), strict=True)):
