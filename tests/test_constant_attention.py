@@ -11,6 +11,7 @@ from circlet.seeds import Seeds
 from circlet.source import declared
 from circlet.systems import constant_attention as system
 from circlet.training import loop
+from circlet.training.stack import stacked
 
 STEPS = 100
 CPU = torch.device("cpu")
@@ -107,16 +108,16 @@ def test_a_run_alone_equals_the_run_in_a_block():
 def test_gradient_is_that_of_the_loss():
     parameters = point(parameters={"p": 7, "d": 3, "hidden": 5}).parameters
     seeds = [Seeds(1, 2, 3, 0), Seeds(4, 5, 6, 0)]
-    flat, weights = loop.stacked([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
+    stack = stacked([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
     problem = system.problem(parameters, seeds, torch.float64, CPU)
-    flat.requires_grad_()
-    shapes = {name: view.shape[1:] for name, view in weights.items()}
-    loss = system.curves(loop.views(flat, shapes), problem)["train_loss"].sum()
-    (expected,) = torch.autograd.grad(loss, flat)
-    found = torch.zeros_like(expected)
+    leaves = {name: a.clone().requires_grad_() for name, a in stack.arrays.items()}
+    loss = system.curves(leaves, problem)["train_loss"].sum()
+    expected = torch.autograd.grad(loss, list(leaves.values()))
+    found = stack.zeros().arrays
     with torch.no_grad():
-        system.gradients(loop.views(flat.detach(), shapes), problem, loop.views(found, shapes))
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+        system.gradients(stack.arrays, problem, found)
+    for ours, theirs in zip(found.values(), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
 def test_residual_does_not_cancel():

@@ -10,6 +10,7 @@ from circlet.seeds import Seeds
 from circlet.source import declared
 from circlet.systems import embedding_mlp as system
 from circlet.training import loop
+from circlet.training.stack import stacked
 
 CPU = torch.device("cpu")
 
@@ -93,9 +94,9 @@ def test_stacked_runs_equal_single_ones(monkeypatch):
     p = point(steps=20, p=11, d=6, hidden=8)
     single = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
     monkeypatch.delattr(system, "CPU_RUNS")
-    stacked = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    together = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
     keys = ["seed", "step", "token"]
-    a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, stacked))
+    a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, together))
     np.testing.assert_allclose(a, b, atol=1e-6)
 
 
@@ -103,10 +104,9 @@ def test_gradient_is_that_of_autograd():
     p = point(p=7, d=3, hidden=5)
     seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
     starts = [system.initial(p.parameters, s) for s in seeds]
-    flat, state = loop.stacked(starts, torch.float64, CPU)
+    stack = stacked(starts, torch.float64, CPU)
+    state, gradient = stack.arrays, stack.zeros().arrays
     problem = system.problem(p.parameters, seeds, torch.float64, CPU)
-    every = torch.zeros_like(flat)
-    gradient = loop.views(every, {n: v.shape[1:] for n, v in state.items()})
     system.gradients(state, problem, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
     o = system.logits(leaves, problem.train, "silu")
@@ -124,8 +124,7 @@ def test_split_is_of_ordered_pairs():
     a, b = system.pairs(59).T
     assert (a[61], b[61]) == (1, 2)
     problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
-    np.testing.assert_array_equal(problem.train.left, a[mask])
-    np.testing.assert_array_equal(problem.train.right, b[mask])
+    np.testing.assert_array_equal(problem.train.rows, np.stack([a, 59 + b], 1)[mask])
     np.testing.assert_array_equal(problem.test.target[0, 0], (a + b)[~mask] % 59)
 
 

@@ -15,7 +15,7 @@ LAYERS = {
     "pages": {"pages"},
 }
 GROUND = {
-    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "plan", "points",
+    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "matmul", "plan", "points",
     "products", "progress", "schema", "seeds", "source", "tables",
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from circlet.seeds import Seeds
 from circlet.source import declared
 from circlet.systems import sparse_transformer as system
 from circlet.training import loop
+from circlet.training.stack import stacked
 
 CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
@@ -120,11 +121,11 @@ def test_float32_follows_float64():
 
 def test_stacked_runs_equal_single_ones(monkeypatch):
     p = point(steps=20)
-    stacked = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
+    together = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
     monkeypatch.setattr(loop, "together", lambda *_: 1)
     single = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
     keys = ["seed", "step", "name"]
-    a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, stacked))
+    a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, together))
     np.testing.assert_allclose(a, b, atol=1e-6)
 
 
@@ -132,9 +133,9 @@ def test_gradient_is_that_of_autograd():
     p = point(p=3, d=3, hidden=5, weight_decay=0.1)
     seeds = [Seeds(i, i + 1, i + 2, i + 3) for i in range(3)]
     starts = [system.initial(p.parameters, s) for s in seeds]
-    flat, state = loop.stacked(starts, torch.float64, CPU)
+    stack = stacked(starts, torch.float64, CPU)
+    state, gradient = stack.arrays, stack.zeros().arrays
     problem = system.problem(p.parameters, seeds, torch.float64, CPU)
-    gradient = loop.views(torch.zeros_like(flat), {n: v.shape[1:] for n, v in state.items()})
     system.gradients(state, problem, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
     o = system.logits(leaves, problem.train, 3)

@@ -24,6 +24,7 @@ _COUNTED = (
     "fourier",
     "interventions",
     "loss",
+    "matmul",
     "seeds",
     "view",
 )

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from circlet import loss
 from circlet.errors import CircletError
+from circlet.matmul import matmul
 from circlet.seeds import Seeds
 
 VERSION = 1
@@ -148,9 +149,11 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
 class Pairs:
     """Some pairs of all runs of a block, as rows of the tables of all runs."""
 
-    left: Tensor  # (runs * pairs,), rows a of the left tables, stacked over runs
-    right: Tensor  # (runs * pairs,), rows b of the right tables
+    rows: Tensor  # (runs * pairs, 2): of every pair, row a of a left and row b of a right table
     target: Tensor  # (runs, 1, pairs), the class (a + b) mod p
+    # The other way round: the pairs in which a row occurs, row after row, and where each begins.
+    occurrences: Tensor  # (2 * runs * pairs,)
+    begins: Tensor  # (2 * runs * p,)
 
 
 @dataclass(frozen=True)
@@ -166,11 +169,14 @@ class Problem:
 def select(p: int, masks: list[np.ndarray], device: torch.device) -> Pairs:
     """The pairs of each run that its mask (p^2,) marks, as many in every run."""
     chosen = torch.as_tensor(np.stack([pairs(p)[mask] for mask in masks]))  # (runs, pairs, 2)
-    rows = chosen + p * torch.arange(len(masks))[:, None, None]
+    runs = torch.arange(len(masks))[:, None, None]
+    rows = (chosen + p * (runs + torch.tensor([0, len(masks)]))).flatten(0, 1)
+    counts = rows.flatten().bincount(minlength=2 * len(masks) * p)
     return Pairs(
-        left=rows[..., 0].flatten().to(device),
-        right=rows[..., 1].flatten().to(device),
+        rows=rows.to(device),
         target=(chosen.sum(2)[:, None] % p).to(device),
+        occurrences=(rows.flatten().argsort(stable=True) // 2).to(device),
+        begins=(counts.cumsum(0) - counts).to(device),
     )
 
 
@@ -204,10 +210,13 @@ def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Tensor:
     """The first layer of every pair before its activation, (runs, pairs, hidden)."""
     left, right = _tables(weights)
     # Both tables one below the other: embedding_bag gathers and adds in one pass.
-    rows = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
-    bags = torch.stack([chosen.left, chosen.right + left.shape[0] * left.shape[1]], 1)
-    summed = torch.nn.functional.embedding_bag(bags, rows, mode="sum")
+    tables = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
+    summed = torch.nn.functional.embedding_bag(chosen.rows, tables, mode="sum")
     return summed.view(len(left), -1, left.shape[2])
+
+
+def _linear(weights: dict[str, Tensor], layer: str, x: Tensor) -> Tensor:
+    return matmul(weights[f"{layer}.weight"], x).add_(weights[f"{layer}.bias"])
 
 
 def _activate(z: Tensor, activation: str) -> Tensor:
@@ -224,9 +233,8 @@ def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
 def logits(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
     """Logits of every pair, (runs, p, pairs)."""
     h = _activate(_hidden1(weights, chosen), activation)
-    h = torch.baddbmm(weights["hidden2.bias"], weights["hidden2.weight"], h.mT)
-    h = _activate(h, activation)
-    return torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
+    h = _activate(_linear(weights, "hidden2", h.mT), activation)
+    return _linear(weights, "output", h)
 
 
 def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
@@ -234,27 +242,27 @@ def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tenso
     chosen, act = problem.train, problem.activation
     z1 = _hidden1(weights, chosen)
     h1 = _activate(z1, act)
-    z2 = torch.baddbmm(weights["hidden2.bias"], weights["hidden2.weight"], h1.mT)
+    z2 = _linear(weights, "hidden2", h1.mT)
     h2 = _activate(z2, act)
-    o = torch.baddbmm(weights["output.bias"], weights["output.weight"], h2)
+    o = _linear(weights, "output", h2)
 
     by_logits = loss.residual if problem.residual == "exact" else loss.cancelling_residual
     back = by_logits(o, chosen.target, 1).div_(chosen.target.shape[2])
-    out["output.weight"].copy_(back @ h2.mT)
+    out["output.weight"].copy_(matmul(back, h2.mT))
     out["output.bias"].copy_(back.sum(2, keepdim=True))
-    back = _back(weights["output.weight"].mT @ back, z2, act)
-    out["hidden2.weight"].copy_(back @ h1)
+    back = _back(matmul(weights["output.weight"].mT, back), z2, act)
+    out["hidden2.weight"].copy_(matmul(back, h1))
     out["hidden2.bias"].copy_(back.sum(2, keepdim=True))
-    back = _back(back.mT @ weights["hidden2.weight"], z1, act)
+    back = _back(matmul(back.mT, weights["hidden2.weight"]), z1, act)
 
     embedding, weight = weights["embedding"], weights["hidden1.weight"]
     runs, p, d = embedding.shape
-    flat = back.flatten(0, 1)
-    # Sums over the pairs of each number, as left and as right operand.
-    left, right = (
-        flat.new_zeros(runs * p, flat.shape[1]).index_add_(0, rows, flat).view(runs, p, -1)
-        for rows in (chosen.left, chosen.right)
+    # Sums over the pairs of each number, as left and as right operand: in a fixed order on every
+    # device, unlike index_add_.
+    summed = torch.nn.functional.embedding_bag(
+        chosen.occurrences, back.flatten(0, 1), chosen.begins, mode="sum"
     )
+    left, right = summed.view(2, runs, p, -1)
     out["hidden1.weight"][..., :d].copy_(left.mT @ embedding)
     out["hidden1.weight"][..., d:].copy_(right.mT @ embedding)
     out["hidden1.bias"].copy_(left.sum(1)[..., None])

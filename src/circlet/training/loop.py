@@ -18,9 +18,11 @@ from circlet import interventions, io, source, systems
 from circlet.errors import CircletError
 from circlet.points import Block, Point
 from circlet.seeds import Seeds
+from circlet.training import graphs
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
+from circlet.training.stack import Stack, stacked
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
@@ -28,69 +30,36 @@ Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all) after every step."""
 
 
-def stacked(
-    runs: list[dict[str, np.ndarray]], dtype: torch.dtype, device: torch.device
-) -> tuple[Tensor, dict[str, Tensor]]:
-    """The arrays of all runs in one tensor (runs, values), and views of it by name.
+def stepping(
+    system: ModuleType, parameters: dict[str, Any], stack: Stack, problem: Any
+) -> tuple[graphs.Step, Callable[[int], Any], AdamW | None]:
+    """How all runs go on: a step in place, given a batch; the batch of a step; the optimiser.
 
-    One tensor lets the optimiser take a step for all parameters of all runs in a single pass.
+    A trained system follows AdamW. A simulated one has its own step, and no optimiser.
     """
-    rows = [np.concatenate([array.ravel() for array in run.values()]) for run in runs]
-    flat = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
-    return flat, views(flat, {name: array.shape for name, array in runs[0].items()})
+    optimizer = None
+    if hasattr(system, "gradients"):
+        gradient = stack.zeros()
+        optimizer = AdamW(stack.tensors, parameters["learning_rate"], parameters["weight_decay"])
+
+    def advance(batch: Any) -> None:
+        if optimizer is None:
+            system.step(stack.arrays, batch)
+        else:
+            system.gradients(stack.arrays, batch, gradient.arrays)
+            optimizer.step(gradient.tensors)
+
+    def batch(number: int) -> Any:
+        return system.batch(problem, number) if hasattr(system, "batch") else problem
+
+    return advance, batch, optimizer
 
 
-def views(flat: Tensor, shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """Named views (runs, *shape) of the columns of a tensor (runs, values)."""
-    parts = flat.split([int(np.prod(shape)) for shape in shapes.values()], dim=1)
-    return {
-        name: part.view(len(flat), *shape)
-        for (name, shape), part in zip(shapes.items(), parts, strict=True)
-    }
-
-
-def stepper(
-    system: ModuleType,
-    parameters: dict[str, Any],
-    flat: Tensor,
-    state: dict[str, Tensor],
-    problem: Any,
-    frozen: bool = False,
-) -> tuple[Callable[[int], None], AdamW | None]:
-    """The function that advances all runs by one step, of a number, in place; and its optimiser.
-
-    A trained system follows AdamW, on all of its arrays or, if ``frozen``, on all but the
-    embedding. A simulated system has its own step, and no optimiser.
-    """
-    if not hasattr(system, "gradients"):
-        return lambda number: system.step(state, problem), None
-    every = torch.zeros_like(flat)
-    gradient = views(every, {name: view.shape[1:] for name, view in state.items()})
-    trained = slice(state["embedding"][0].numel() if frozen else 0, None)
-    optimizer = AdamW(
-        flat[:, trained],
-        parameters["learning_rate"],
-        parameters["weight_decay"],
-        rates=_rates(system, parameters, state, trained),
-    )
-    batch = getattr(system, "batch", lambda problem, number: problem)
-
-    def step(number: int) -> None:
-        system.gradients(state, batch(problem, number), gradient)
-        optimizer.step(every[:, trained])
-
-    return step, optimizer
-
-
-def _rates(
-    system: ModuleType, parameters: dict[str, Any], state: dict[str, Tensor], trained: slice
-) -> Tensor | None:
-    """Multiples of the learning rate of every value, if a system has any but 1."""
-    by_name = system.rates(parameters) if hasattr(system, "rates") else {}
-    if all(rate == 1 for rate in by_name.values()):
-        return None
-    rates = [torch.full_like(array[0], by_name.get(name, 1)) for name, array in state.items()]
-    return torch.cat([rate.flatten() for rate in rates])[trained]
+def rates(point: Point) -> dict[str, float]:
+    """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
+    system = systems.load(point.system)
+    found = system.rates(point.parameters) if hasattr(system, "rates") else {}
+    return found | ({"embedding": 0} if point.intervenes("freeze") else {})
 
 
 Base = dict[str, np.ndarray]
@@ -142,12 +111,14 @@ class Part:
         dtype = getattr(torch, point.settings["dtype"])
         self.streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
         starts = [initial(point, seed, bases.get(seed, {})) for seed in seeds]
-        self.flat, self.arrays = stacked(starts, dtype, device)
+        self.stack = stacked(starts, dtype, device, rates(point))
+        self.arrays = self.stack.arrays
         self.problem = self.system.problem(point.parameters, self.streams, dtype, device)
-        frozen = point.intervenes("freeze")
-        self.step, self.optimizer = stepper(
-            self.system, point.parameters, self.flat, self.arrays, self.problem, frozen
+        self.step, self.batch, self.optimizer = stepping(
+            self.system, point.parameters, self.stack, self.problem
         )
+        if device.type == "cuda":
+            self.step = graphs.Graphed(self.step, self.problem)
         self.recorder = Recorder(point, seeds)
         # Without a base whatever is not finite has diverged.
         self.startable = self._finite() | (point.base is None)
@@ -159,12 +130,14 @@ class Part:
         while self.done < self.point.steps:
             self.done += 1
             if self.done:
-                self.step(self.done)
+                self.step(self.batch(self.done))
             self._record()
             self.seconds = time.perf_counter() - started
             after(self)
         # What it has recorded is all that is needed from here on.
-        self.step = self.optimizer = self.problem = None
+        self.recorder.fetch()  # and the GPU is done
+        self.seconds = time.perf_counter() - started
+        self.step = self.batch = self.optimizer = self.problem = None
 
     def _record(self) -> None:
         if not (due := self.recorder.due(self.done)):
@@ -184,14 +157,15 @@ class Part:
         return out
 
     def _finite(self) -> np.ndarray:
-        return torch.isfinite(self.flat).all(1).cpu().numpy()
+        return self.stack.finite().cpu().numpy()
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` needs to go on from here as if nothing had happened, on the CPU."""
+        self.recorder.fetch()
         return {
             "done": self.done,
             "seconds": self.seconds,
-            "values": self.flat.cpu(),
+            "values": {rate: tensor.cpu() for rate, tensor in self.stack.tensors.items()},
             "optimizer": self.optimizer.state() if self.optimizer else {},
             "recorded": self.recorder.kept,
         }
@@ -199,7 +173,8 @@ class Part:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state, of the same runs."""
         self.done, self.seconds = state["done"], state["seconds"]
-        self.flat.copy_(state["values"])
+        for rate, tensor in self.stack.tensors.items():
+            tensor.copy_(state["values"][rate])
         if state["optimizer"]:  # not where it was simulated, or was at its end
             self.optimizer.restore(state["optimizer"])
         self.recorder.kept = state["recorded"]

@@ -11,6 +11,7 @@ from circlet import fourier, schema
 from circlet.points import Point
 from circlet.seeds import Seeds
 
+HELD = 2**28  # bytes of logs that may wait on a GPU
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
 
@@ -20,8 +21,9 @@ class Recorder:
     def __init__(self, point: Point, seeds: list[int]):
         self.point = point
         self.seeds = np.asarray(seeds, dtype=np.int32)
+        self.held = 0  # bytes that are kept on a GPU
         self._due: dict[int, set[str]] = {}
-        self.kept: dict[str, dict[int, dict[str, Tensor]]] = {}  # kind, step, name; on the CPU
+        self.kept: dict[str, dict[int, dict[str, Tensor]]] = {}  # kind, step, name
         for kind in point.logs[1:]:  # all but the outcomes
             self.kept[kind] = {}
             for step in point.steps_logged(kind):
@@ -56,10 +58,20 @@ class Recorder:
             self._keep("parameters", step, state)
 
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
-        # A copy, as the next step changes the tensors in place.
-        self.kept[kind][step] = {
-            name: array.to("cpu", torch.float32, copy=True) for name, array in arrays.items()
-        }
+        # A copy, as the next step changes the tensors in place. It stays where it is: to fetch it
+        # from a GPU would make the CPU wait at every logged step.
+        own = {name: array.to(torch.float32, copy=True) for name, array in arrays.items()}
+        self.kept[kind][step] = own
+        self.held += sum(array.nbytes for array in own.values() if array.is_cuda)
+        if self.held > HELD:
+            self.fetch()
+
+    def fetch(self) -> None:
+        """Bring to the CPU what is kept on a GPU, and wait for it."""
+        for steps in self.kept.values():
+            for step, arrays in steps.items():
+                steps[step] = {name: array.cpu() for name, array in arrays.items()}
+        self.held = 0
 
     def tables(
         self,

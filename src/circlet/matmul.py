@@ -1,0 +1,23 @@
+"""Products of large matrices, by the library that is fastest for them.
+
+On CPUs PyTorch multiplies float32 matrices with MKL, which has no AVX-512 kernels for processors
+that are not Intel's. oneDNN, which comes with PyTorch, too, has them for all: twice the rate on a
+Zen 5 core, the same where both have AVX2 alone (docs/speed.md). PyTorch lets float32 matrices reach
+it through a fused linear layer only.
+"""
+
+import torch
+from torch import Tensor
+
+_linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Products of the matrices of every run, (runs, m, k) by (runs, k, n), as (runs, m, n).
+
+    The same as ``a @ b`` up to rounding. For matrices of 100 x 100 and more: below that oneDNN's
+    overhead is larger than its gain, and for slices of a matrix it has no fast kernel.
+    """
+    if len(a) == 1 and _linear is not None and a.dtype == torch.float32 and not a.is_cuda:
+        return _linear(a[0], b[0].mT, None, "none", [], "")[None]
+    return a @ b

@@ -1,0 +1,91 @@
+"""Steps on a GPU as CUDA graphs: launched as a whole, not kernel by kernel.
+
+A step of these small networks is some fifty kernels of microseconds each; to launch them one after
+the other from Python takes longer than to run them. A graph is recorded once and launched as one.
+It reads and writes fixed memory, so what differs from step to step (a batch) is copied there.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+log = logging.getLogger("circlet")
+
+WARM_UP = 3  # steps that are launched as they come, so that libraries have set themselves up
+
+Step = Callable[[Any], None]
+"""Advances all runs in place, given what it trains on."""
+
+Capture = Callable[[Callable[[], None]], Callable[[], None]]
+"""Records what a function does, without doing it, as a function that does it."""
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    """The tensors of a dataclass, at any depth."""
+    if isinstance(value, Tensor):
+        return [value]
+    if not dataclasses.is_dataclass(value):
+        return []
+    return [t for f in dataclasses.fields(value) for t in _tensors(getattr(value, f.name))]
+
+
+def _copied(value: Any) -> Any:
+    """The same dataclass with copies of its tensors."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if not dataclasses.is_dataclass(value):
+        return value
+    own = {f.name: _copied(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return dataclasses.replace(value, **own)
+
+
+def capture(function: Callable[[], None]) -> Callable[[], None]:
+    """Record what a function does on the GPU, as a CUDA graph."""
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        function()
+    return graph.replay
+
+
+class Graphed:
+    """A step that is recorded once for each shape of its batches, and then replayed.
+
+    ``problem`` is what every step trains on that has no batches; it stays where it is. If a step
+    cannot be recorded, a message says why, and steps are launched as they come.
+    """
+
+    def __init__(self, step: Step, problem: Any, capture: Capture = capture):
+        self.step, self.problem = step, problem
+        self.capture: Capture | None = capture
+        self.calls = 0
+        self.recorded: dict[tuple[torch.Size, ...], tuple[Any, Callable[[], None]]] = {}
+
+    def __call__(self, batch: Any) -> None:
+        """Advance all runs in place."""
+        self.calls += 1
+        if self.calls <= WARM_UP or self.capture is None:
+            self.step(batch)
+            return
+        stays = batch is self.problem
+        given = [] if stays else _tensors(batch)
+        shapes = tuple(t.shape for t in given)
+        if shapes not in self.recorded:
+            own = batch if stays else _copied(batch)
+            try:
+                self.recorded[shapes] = own, self.capture(lambda: self.step(own))
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:
+                log.warning("steps are launched kernel by kernel: no CUDA graph: %s", error)
+                self.capture = None
+                self.step(batch)
+                return
+        own, replay = self.recorded[shapes]
+        for mine, theirs in zip([] if stays else _tensors(own), given, strict=True):
+            mine.copy_(theirs)
+        replay()
