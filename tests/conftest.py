@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from circlet.bench import plain
+
 ROOT = Path(__file__).parents[1]
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 
@@ -31,6 +33,17 @@ def experiment(system="constant_attention", **changes):
 def config(results="results", **changes):
     """A config with one small experiment, ``e``."""
     return {"results": str(results), "experiments": {"e": experiment(**changes)}}
+
+
+def plain_run(point, seed, steps):
+    """Train losses by step, and the network at the end, of the plain loop: the oracle."""
+    dtype = getattr(torch, point.settings["dtype"])
+    run = plain.one(point.system, point.parameters, point.seeds(seed), dtype)
+    losses = []
+    for number in range(1, steps + 1):
+        losses.append(run.loss())
+        run.step(number)
+    return losses, run.network
 
 
 class Project:

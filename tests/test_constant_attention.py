@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config
-from torch import nn
+from conftest import config, plain_run
 
 from circlet import source
 from circlet.plan import Study
@@ -27,50 +26,6 @@ def final(tables, kind, column, steps=STEPS):
     return np.stack(frame[frame["step"] == steps][column])
 
 
-class Network(nn.Module):
-    """The field's usual code for one run: the oracle of the block trainer."""
-
-    def __init__(self, arrays, dtype):
-        super().__init__()
-        p, d = arrays["embedding"].shape
-        hidden = len(arrays["hidden.weight"])
-        self.embedding = nn.Embedding(p, d)
-        self.hidden = nn.Linear(d, hidden)
-        self.output = nn.Linear(hidden, p)
-        self.to(dtype)
-        with torch.no_grad():
-            self.embedding.weight.copy_(torch.as_tensor(arrays["embedding"]))
-            for name in ("hidden", "output"):
-                layer = getattr(self, name)
-                layer.weight.copy_(torch.as_tensor(arrays[f"{name}.weight"]))
-                layer.bias.copy_(torch.as_tensor(arrays[f"{name}.bias"][:, 0]))
-
-    def forward(self, pairs):
-        x = self.embedding(pairs[:, 0]) + self.embedding(pairs[:, 1])
-        return self.output(torch.relu(self.hidden(x)))
-
-
-def plain_training(parameters, seeds, dtype, steps):
-    """Embedding and train losses of one run, by autograd and torch.optim."""
-    pairs = torch.as_tensor(system.pairs(parameters["p"]))
-    pairs = pairs[torch.as_tensor(system.train_mask(parameters, seeds))]
-    target = pairs.sum(1) % parameters["p"]
-    network = Network(system.initial(parameters, seeds), dtype)
-    optimizer = torch.optim.AdamW(
-        network.parameters(),
-        lr=parameters["learning_rate"],
-        weight_decay=parameters["weight_decay"],
-    )
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(network(pairs), target)
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    return network.embedding.weight.detach().numpy(), losses
-
-
 @pytest.mark.parametrize(
     "parameters",
     [{"weight_decay": 0.6}, {"weight_decay": 0.0, "p": 12, "d": 3, "hidden": 20}],
@@ -90,10 +45,11 @@ def test_block_equals_plain_pytorch(parameters, dtype, steps, tolerance):
     embeddings = embeddings.reshape(len(seeds), p.parameters["p"], -1)
     curves = tables["curves"].to_pandas()
     for seed in seeds:
-        plain = plain_training(p.parameters, p.seeds(seed), getattr(torch, dtype), steps)
-        np.testing.assert_allclose(embeddings[seed], plain[0], atol=tolerance)
+        losses, network = plain_run(p, seed, steps)
+        expected = network.embedding.weight.detach()
+        np.testing.assert_allclose(embeddings[seed], expected, atol=tolerance)
         ours = curves[curves["seed"] == seed].sort_values("step")["train_loss"].to_numpy()[:-1]
-        np.testing.assert_allclose(ours, plain[1], rtol=tolerance)
+        np.testing.assert_allclose(ours, losses, rtol=tolerance)
 
 
 def test_a_run_alone_equals_the_run_in_a_block():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import config, plain_run
 from torch import nn
 
 from circlet.errors import CircletError
@@ -19,52 +19,6 @@ def point(steps=100, dtype="float64", **parameters):
     return Study(
         config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
     ).points[0]
-
-
-class Plain(nn.Module):
-    """The network as the field writes it: one run, operands concatenated."""
-
-    def __init__(self, arrays, activation):
-        super().__init__()
-        p, d = arrays["embedding"].shape
-        hidden = len(arrays["hidden1.weight"])
-        self.embedding = nn.Embedding(p, d)
-        act = {"silu": nn.SiLU, "relu": nn.ReLU}[activation]
-        self.layers = nn.Sequential(
-            nn.Linear(2 * d, hidden), act(), nn.Linear(hidden, hidden), act(), nn.Linear(hidden, p)
-        )
-        self.double()
-        with torch.no_grad():
-            self.embedding.weight.copy_(torch.as_tensor(arrays["embedding"]))
-            for layer, name in zip(self.layers[::2], ("hidden1", "hidden2", "output"), strict=True):
-                layer.weight.copy_(torch.as_tensor(arrays[f"{name}.weight"]))
-                layer.bias.copy_(torch.as_tensor(arrays[f"{name}.bias"][:, 0]))
-
-    def forward(self, a, b):
-        return self.layers(torch.cat([self.embedding(a), self.embedding(b)], dim=1))
-
-
-def plain_run(p, seed, steps):
-    """Losses by step, and the network at the end, of a plain loop."""
-    arrays = system.initial(p.parameters, p.seeds(seed))
-    network = Plain(arrays, p.parameters["activation"])
-    mask = torch.as_tensor(system.train_mask(p.parameters, p.seeds(seed)))
-    modulus = p.parameters["p"]
-    every = torch.cartesian_prod(torch.arange(modulus), torch.arange(modulus))
-    a, b = every[mask].T
-    optimizer = torch.optim.AdamW(
-        network.parameters(),
-        p.parameters["learning_rate"],
-        weight_decay=p.parameters["weight_decay"],
-    )
-    losses = []
-    for _ in range(steps):
-        value = nn.functional.cross_entropy(network(a, b), (a + b) % modulus)
-        losses.append(value.item())
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-    return losses, network
 
 
 @pytest.mark.parametrize(

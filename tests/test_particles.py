@@ -6,6 +6,7 @@ import torch
 from conftest import config
 
 from circlet import source
+from circlet.bench import plain
 from circlet.plan import Study
 from circlet.seeds import Seeds
 from circlet.source import declared
@@ -105,6 +106,18 @@ def test_a_run_alone_equals_the_run_in_a_block():
     alone = loop.run(p, [2], CPU)["embeddings"].to_pandas()
     same = together[together["seed"] == 2]
     np.testing.assert_allclose(np.stack(same["vector"]), np.stack(alone["vector"]), atol=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
+def test_block_equals_the_plain_simulation(scaling):
+    p = point(steps=50, parameters={"scaling": scaling, "f_a": 0.7, "g_r": 1.2})
+    together = loop.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
+    for seed in (0, 3):
+        alone = plain.one("particles", p.parameters, p.seeds(seed), torch.float64)
+        for number in range(1, 51):
+            alone.step(number)
+        last = together.query("seed == @seed and step == 50").sort_values("token")
+        np.testing.assert_allclose(np.stack(last["vector"]), alone.positions, atol=1e-6)
 
 
 def test_particle_defaults_are_those_that_reproduce_table_2():

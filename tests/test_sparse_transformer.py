@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, experiment
+from conftest import config, experiment, plain_run
 from torch import nn
 
+from circlet.bench import plain
 from circlet.errors import ConfigError
 from circlet.plan import Study
 from circlet.seeds import Seeds
@@ -14,76 +15,11 @@ from circlet.training.stack import stacked
 
 CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
-MLP = ("hidden.", "output.")
 
 
 def point(steps=100, dtype="float64", **parameters):
     settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype}
     return Study(config(**settings, parameters=SMALL | parameters)).points[0]
-
-
-class Plain(nn.Module):
-    """The network as the field writes it: one run, tokens in, no tables of pairs."""
-
-    def __init__(self, arrays):
-        super().__init__()
-        vocabulary, d = arrays["embedding"].shape
-        hidden = len(arrays["hidden.weight"])
-        bias = "hidden.bias" in arrays
-        self.embedding = nn.Embedding(vocabulary, d)
-        self.position = nn.Parameter(torch.empty(arrays["position"].shape))
-        self.query = nn.Parameter(torch.empty(1, d))
-        self.value = nn.Linear(d, d, bias=False)
-        self.hidden = nn.Linear(d, hidden, bias=bias)
-        self.output = nn.Linear(hidden, d, bias=bias)
-        self.double()
-        with torch.no_grad():
-            for name, parameter in self.named_parameters():
-                key = name if name in arrays else name.removesuffix(".weight")
-                parameter.copy_(torch.as_tensor(arrays[key]).view_as(parameter))
-
-    @staticmethod
-    def norm(x):
-        return x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-5)
-
-    def forward(self, tokens, keep=1.0):
-        z = self.norm(self.embedding(tokens) + self.position)
-        scores = z @ self.query[0] / z.shape[-1] ** 0.5
-        xi = (torch.softmax(scores, 1)[..., None] * self.value(z)).sum(1)
-        m = self.output(nn.functional.gelu(self.hidden(self.norm(xi))))
-        return (xi + keep * m) @ self.embedding.weight.T
-
-
-def plain_run(p, seed, steps):
-    """Losses on the train set by step, and the network at the end, of a plain loop."""
-    parameters, seeds = p.parameters, p.seeds(seed)
-    network = Plain(system.initial(parameters, seeds))
-    train, _ = system.sequences(parameters, seeds)
-    tokens = torch.as_tensor(train).long()
-    target = tokens[:, : parameters["k"]].sum(1) % parameters["p"]
-    rate = parameters["learning_rate"]
-    mlp = [q for name, q in network.named_parameters() if name.startswith(MLP)]
-    rest = [q for name, q in network.named_parameters() if not name.startswith(MLP)]
-    groups = [{"params": rest}, {"params": mlp, "lr": rate / parameters["mlp_divisor"]}]
-    optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=parameters["weight_decay"])
-    n, size, dropout = len(train), parameters["batch_size"], parameters["dropout"]
-    losses, at = [], n
-    epoch = -1
-    for _ in range(steps):
-        losses.append(nn.functional.cross_entropy(network(tokens), target).item())
-        if at >= n:
-            epoch, at = epoch + 1, 0
-            stream = seeds.stream("order", epoch)
-            order = stream.permutation(n)
-            kept = stream.random((parameters["d"], n), dtype=np.float32) >= dropout
-        chosen = order[at : at + size]
-        keep = torch.as_tensor(kept[:, at : at + size].T / (1 - dropout))
-        at += size
-        value = nn.functional.cross_entropy(network(tokens[chosen], keep), target[chosen])
-        optimizer.zero_grad()
-        value.backward()
-        optimizer.step()
-    return losses, network
 
 
 @pytest.mark.parametrize(
@@ -268,7 +204,8 @@ def test_gradient_norms_are_of_the_whole_train_set():
     tables = {kind: table.to_pandas() for kind, table in loop.run(p, [5], CPU).items()}
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
-    network = Plain({n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()})
+    arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
+    network = plain.SparseTransformer(arrays, torch.float64)
     train, _ = system.sequences(p.parameters, p.seeds(5))
     tokens = torch.as_tensor(train).long()
     nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()

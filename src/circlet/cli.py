@@ -1,8 +1,6 @@
 """The command line: a subcommand per kind of job, and plan, status and scorecard to look."""
 
 import argparse
-import gc
-import importlib
 import json
 import logging
 import os
@@ -12,7 +10,6 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from types import ModuleType
 
 from circlet import products, progress, view
 from circlet.errors import CircletError, ConfigError, Interrupted, LogError
@@ -57,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
     sub.add_argument("name")
     command("report", "write the report page", make_report)
+    sub = command("bench", "measure training and pipeline on this machine, in two minutes", bench)
+    sub.add_argument("--json", action="store_true", help="everything measured, as JSON")
+    sub.add_argument(
+        "--device", choices=["cpu", "cuda"], default="cpu", help="where circlet trains"
+    )
     sub = command("sandbox", "draw every layer of one run's network, or film it", draw_sandbox)
     sub.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")
     sub.add_argument("--step", type=int, help="a logged step; default: the last")
@@ -127,15 +129,6 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise ConfigError(f"--study: not JSON: {error}") from None
 
 
-def _load(module: str) -> ModuleType:
-    """Import a module that imports much, without the garbage collector: it would find nothing."""
-    gc.disable()
-    try:
-        return importlib.import_module(module)
-    finally:
-        gc.enable()
-
-
 def show_plan(arguments: argparse.Namespace) -> None:
     """Print what the study will do."""
     print(view.plan(_study(arguments)))
@@ -154,9 +147,9 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = _study(arguments)
-    loop = _load("circlet.training.loop")
-    checkpoint = _load("circlet.training.checkpoint")
-    devices = _load("circlet.training.devices")
+    loop = products.load("circlet.training.loop")
+    checkpoint = products.load("circlet.training.checkpoint")
+    devices = products.load("circlet.training.devices")
     # One GPU for all blocks: its memory stays taken until the process ends.
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block in study.ordered_blocks:
@@ -197,33 +190,35 @@ def _product(kind: str, name: str, study: Study) -> products.Product:
     return known[name]
 
 
-def make(product: products.Product) -> None:
-    """Make a table, a figure or the report, by the package that it belongs to."""
-    package = product.module.split(".")[1]
-    name = product.module if package == "pages" else f"circlet.{package}"
-    _load(name).make(product)
-
-
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
     product = _product("tables", arguments.name, _study(arguments))
-    make(product)
+    products.make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
     product = _product("figures", arguments.name, _study(arguments))
-    make(product)
+    products.make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    make(products.report(_study(arguments)))
+    products.make(products.report(_study(arguments)))
+
+
+def bench(arguments: argparse.Namespace) -> None:
+    """Print how fast this machine trains, and how long it would take for the study."""
+    study, benchmark = _study(arguments), products.load("circlet.bench")
+    devices = products.load("circlet.training.devices")
+    with devices.claim(arguments.device) as device:
+        measured = benchmark.run(study, device)
+    print(json.dumps(measured, indent=2) if arguments.json else view.bench(measured))
 
 
 def draw_sandbox(arguments: argparse.Namespace) -> None:
     """Draw the panels of one run at one step, or film its training."""
-    study, sandbox = _study(arguments), _load("circlet.sandbox")
+    study, sandbox = _study(arguments), products.load("circlet.sandbox")
     if arguments.film and arguments.step is not None:
         raise ConfigError("--step is of a picture, --film is of all steps: give one of them")
     if not arguments.film:
@@ -252,11 +247,11 @@ def make_partial(arguments: argparse.Namespace) -> None:
     *parts, page = products.ordered(study)
     for product in parts:
         try:
-            make(product)
+            products.make(product)
         except LogError as error:
             study.left_out.append(product.name)
             log.info("%s is left out: %s", product.name, error)
-    make(page)
+    products.make(page)
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     made = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")

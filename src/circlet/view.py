@@ -141,6 +141,74 @@ def _is_current(table: products.Product) -> bool:
     return {key: made.get(key) for key in table.footer} == table.footer
 
 
+def bench(measured: dict) -> str:
+    """What a benchmark measured of machine, training, pipeline and study."""
+    machine = measured["machine"]
+    on_gpu = machine["device"] != "cpu"
+    versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if k != "circlet")
+    lines = [
+        f"{machine['device'] if on_gpu else machine['processor']}, {machine['cores']} cores, "
+        f"{machine['instructions']}; {versions}",
+        f"products {machine['flops'] / 1e9:.0f} GFLOP/s (torch's own "
+        f"{machine['torch_flops'] / 1e9:.0f}), copies {machine['copied'] / 1e9:.1f} GB/s, float32, "
+        + ("on the GPU" if on_gpu else "one core"),
+        "",
+        "Training, milliseconds per run and step (median, smallest, largest)"
+        + ("" if on_gpu else " on one core, and with all cores busy"),
+    ]
+
+    def spread(values: dict) -> str:
+        digits = max(0, 2 - math.floor(math.log10(values["median"])))
+        low, high = (f"{values[key]:.{digits}f}" for key in ("min", "max"))
+        return f"{values['median']:.{digits}f} ({low} … {high})"
+
+    header = ["system", "runs", "plain loop", "circlet", "times", "floor", "of floor"]
+    header += ["one core", "times"] if on_gpu else ["all cores"]
+    header += ["MB", "s a run"]
+    rows = []
+    for row in measured["training"]:
+        ms = row["ms"]
+        own = [row["system"], row["runs"], spread(ms["plain"]), spread(ms["circlet"])]
+        own += [f"{row['times_plain']:.1f}", f"{row['floor_ms']:.3g}", f"{row['times_floor']:.1f}"]
+        if on_gpu:
+            own += [spread(ms["cpu"]), f"{row['times_cpu']:.0f}"]
+        else:
+            own.append(f"{row['all_cores_ms']:.3g}")
+        rows.append((*own, f"{row['peak_mb']:.0f}", f"{row['seconds_a_run']:.3g}"))
+    lines += [
+        _rows(header, rows, "<" + ">" * (len(header) - 1)),
+        "",
+        "plain loop: one run, nn.Module, autograd, torch.optim, on one CPU core. times: how many "
+        "times as fast",
+        "circlet is, in computing time. floor: products of matrices at the rate above, or weights "
+        "and moments",
+        "through memory once. MB: the most that a job held. s a run: computing time of a run of "
+        + ", ".join(f"{row['steps']}" for row in measured["training"])
+        + " steps.",
+        "",
+        "Pipeline, seconds per 1000 runs in ten blocks",
+        _rows(
+            ("", "how often", "s in all"),
+            [(row["what"], row["times"], f"{row['seconds']:.2f}") for row in measured["pipeline"]],
+            "<>>",
+        ),
+    ]
+    if measured["study"]:
+        lines += [
+            "",
+            "The study's training at these rates" + ("" if on_gpu else ", on all cores"),
+            _rows(
+                ("system", "runs", "million steps", "hours"),
+                [
+                    (r["system"], r["runs"], f"{r['run_steps'] / 1e6:.1f}", f"{r['hours']:.3g}")
+                    for r in measured["study"]
+                ],
+                "<>>>",
+            ),
+        ]
+    return "\n".join(lines)
+
+
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     product = next((p for p in products.tables(study) if p.name == "scorecard"), None)

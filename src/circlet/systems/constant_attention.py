@@ -27,7 +27,7 @@ SCHEDULES = {
 }
 # Two products per weight forward, twice that backward, for each train pair.
 FLOPS_PER_STEP = "3 * train_fraction * p * (p + 1) * hidden * (p + d)"
-FLOPS_PER_SECOND = 20e9
+FLOPS_PER_SECOND = 35e9
 # What a run keeps, and what it holds at the height of a step: activations of all pairs, and their
 # incidence. Both in values.
 WEIGHTS = "p * d + hidden * (d + 1) + p * (hidden + 1)"

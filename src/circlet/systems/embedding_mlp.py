@@ -32,7 +32,7 @@ SCHEDULES = {
 }
 # Two layers on the train pairs and the tables of the first; forward, and twice that backward.
 FLOPS_PER_STEP = "6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)"
-FLOPS_PER_SECOND = 75e9
+FLOPS_PER_SECOND = 110e9
 # What a run keeps, and what it holds at the height of a step: activations of all pairs. Both in
 # values.
 WEIGHTS = "p * d + hidden * (2 * d + 1) + hidden * (hidden + 1) + p * (hidden + 1)"

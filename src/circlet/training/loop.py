@@ -239,9 +239,7 @@ def run_block(
     on too little memory or a full disk, and Interrupted, with a checkpoint saved,
     when a signal is in ``caught``.
     """
-    # One thread: the matrices are small, and blocks run side by side. Threads would only spin.
-    torch.set_num_threads(1)
-    _keep_freed_memory()
+    settle()
     point = block.point
     started = time.perf_counter()
     device = torch.device(device)
@@ -274,12 +272,16 @@ def run_block(
     checkpoint.remove()
 
 
-def _keep_freed_memory() -> None:
-    """Let the C library keep what tensors free, for those of the next step.
+def settle() -> None:
+    """Set the process up for training.
 
-    As it comes, it gives every freed megabyte back to the system, which hands it out again page by
-    page, zeroed: a tenth of the time of a step. Where there is no such library, nothing is lost.
+    One thread: the matrices are small, and blocks run side by side. Threads would only spin.
+
+    The C library is to keep what tensors free for those of the next step. As it comes, it gives
+    every freed megabyte back to the system, which hands it out again page by page, zeroed: a tenth
+    of the time of a step. Where there is no such library, nothing is lost.
     """
+    torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):

@@ -1,0 +1,68 @@
+"""What the machine is and what it could do: the floor under every training."""
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from circlet import io
+from circlet.matmul import matmul
+
+SIZE = {"cpu": 1024, "cuda": 8192}  # of the square matrices multiplied
+COPIED = 2**28  # bytes, far more than caches hold
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def processor() -> str:
+    """Name of the processor, or its architecture where the system does not say."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+        return names[0] if names else platform.machine()
+    return platform.machine()
+
+
+def rate(work: float, function: Callable[[], Any], device: torch.device, seconds: float) -> float:
+    """The best of repeated calls, in units of work per second."""
+    best, until = 0.0, time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        started = time.perf_counter()
+        function()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        best = max(best, work / (time.perf_counter() - started))
+    return best
+
+
+def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
+    """Properties, versions, and measured rates of one core or of the GPU, float32.
+
+    Rates are the best of repeated calls in ``seconds``: of products of large matrices, in FLOP/s,
+    by PyTorch's default and by ``circlet.matmul``; of a copy of 256 MB, bytes read and written per
+    second.
+    """
+    size = SIZE[device.type]
+    a = torch.randn(1, size, size, device=device)
+    source = torch.ones(COPIED // 4, device=device)
+    target = torch.empty_like(source)
+    flops = 2 * size**3
+    cuda = device.type == "cuda"
+    return {
+        "device": torch.cuda.get_device_name(device) if cuda else device.type,
+        "processor": processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "cores": cores(),
+        "versions": io.provenance()["versions"],
+        "torch_flops": rate(flops, lambda: a @ a, device, seconds),
+        "flops": rate(flops, lambda: matmul(a, a), device, seconds),
+        "copied": rate(2 * COPIED, lambda: target.copy_(source), device, seconds),
+    }
