@@ -4,7 +4,7 @@ CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-slow test-slurm slurm clean
+.PHONY: run test test-slow test-slurm slurm gpu clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -48,6 +48,11 @@ test-slow: $(VENV)/installed
 test-slurm: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
 	$(BIN)/python -m pytest -m slurm
+
+# On a machine with a GPU: that it computes what the CPU does, and how fast.
+gpu: $(VENV)/installed
+	$(BIN)/python -m pytest tests/test_gpu.py
+	$(BIN)/python -m circlet bench --device cuda --configfile config/paper.yaml
 
 clean:
 	rm -rf $(VENV)

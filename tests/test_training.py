@@ -160,25 +160,6 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
         loop.run_block(block, "cpu")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize(
-    ("system", "kind", "column"),
-    [
-        ("constant_attention", "embeddings", "vector"),
-        ("particles", "embeddings", "vector"),
-        ("embedding_mlp", "embeddings", "vector"),
-        ("sparse_transformer", "parameters", "values"),
-    ],
-)
-def test_gpu_equals_cpu(system, kind, column):
-    point = Study(config(system=system, dtype="float64", steps=50)).points[0]
-    ours, theirs = (
-        loop.run(point, [0, 1], torch.device(device))[kind].to_pandas()[column]
-        for device in ("cpu", "cuda")
-    )
-    np.testing.assert_allclose(np.concatenate(ours), np.concatenate(theirs), atol=1e-5)
-
-
 def point(**changes):
     return Study(config(**changes)).points[0]
 

@@ -63,7 +63,7 @@ def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if not points:
             continue
         flops = sum(p.count * p.steps * _flops(p) for p in points)
-        ms = row.get("all_cores_ms", row["ms"]["circlet"]["median"])
+        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]["median"]
         found.append(
             {
                 "system": system,

@@ -83,10 +83,8 @@ def measure() -> Iterator[dict[str, Any]]:
         tables = loop.run(point, first, cpu)
         for block in blocks:
             loop.run_block(block, cpu)
-        footer = io.provenance() | {"spec": point.spec}
-        writing = _timed(
-            lambda: [io.write(tables[kind], blocks[0].log(kind), footer) for kind in point.logs]
-        )
+        footer, scratch = io.provenance() | {"spec": point.spec}, Path(folder) / "log.parquet"
+        writing = _timed(lambda: [io.write(tables[kind], scratch, footer) for kind in point.logs])
         yield row("logs to Parquet", n * len(point.logs), n * writing)
         reading = _timed(lambda: [io.read_log(b, kind) for b in blocks for kind in point.logs])
         yield row("logs from Parquet", n * len(point.logs), reading)

@@ -33,6 +33,8 @@ FLOPS_PER_SECOND = 20e9
 # pairs. Both in values.
 WEIGHTS = "p * d"
 WORKING_VALUES = "(d + 6) * (p * (p + 1) / 2) ** 2"
+# As many as the second-level cache holds of the couples of pairs.
+CPU_RUNS = "max(1, 2**18 // (p * (p + 1) // 2) ** 2)"
 PARAMETERS = {
     "p": {
         "description": "Number of particles, the modulus; N in the paper.",
