@@ -258,8 +258,9 @@ class Point:
         return 8 if self.settings["dtype"] == "float64" else 4
 
     def cpu_runs(self, count: int) -> int:
-        """How many runs of a block of ``count`` advance together on a CPU."""
-        return min(count, int(self.evaluate("CPU_RUNS"))) if self._has("CPU_RUNS") else count
+        """How many runs of a block of ``count`` advance together on a CPU, in groups alike."""
+        most = int(self.evaluate("CPU_RUNS")) if self._has("CPU_RUNS") else count
+        return math.ceil(count / math.ceil(count / most))
 
     def _has(self, declaration: str) -> bool:
         return declaration in declared(self.system)

@@ -141,6 +141,15 @@ def _is_current(table: products.Product) -> bool:
     return {key: made.get(key) for key in table.footer} == table.footer
 
 
+def _shares(rows: list[dict]) -> list[str]:
+    """What the time of a block goes to."""
+    kinds = list(rows[0]["shares"])
+    table = [
+        (row["system"], *(f"{100 * row['shares'][kind]:.0f} %" for kind in kinds)) for row in rows
+    ]
+    return ["", "What the time goes to", _rows(("system", *kinds), table, "<" + ">" * len(kinds))]
+
+
 def bench(measured: dict) -> str:
     """What a benchmark measured of machine, training, pipeline and study."""
     machine = measured["machine"]
@@ -185,6 +194,7 @@ def bench(measured: dict) -> str:
         "through memory once. MB: the most that a job held. s a run: computing time of a run of "
         + ", ".join(f"{row['steps']}" for row in measured["training"])
         + " steps.",
+        *([] if on_gpu else _shares(measured["training"])),
         "",
         "Pipeline, seconds per 1000 runs in ten blocks",
         _rows(

@@ -32,6 +32,8 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
         log.info("%s: measured", row["system"])
         rows.append(row)
     if device.type == "cpu":
+        for row in rows:
+            row["shares"] = training.shares(row["system"], SECONDS)
         log.info("all %d cores at once ...", about["cores"])
         busy = training.all_cores(list(SYSTEMS), about["cores"], 4 * SECONDS)
         for row in rows:

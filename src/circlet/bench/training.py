@@ -169,6 +169,43 @@ def measure(
         yield row
 
 
+KINDS = {"bmm": "products", "baddbmm": "products", "mm": "products", "addmm": "products"}
+KINDS |= {"_linear_pointwise": "products", "_fused_adamw_": "optimiser"}
+
+
+def shares(system: str, seconds: float) -> dict[str, float]:
+    """What the time of a block on a CPU goes to; shares that sum to 1.
+
+    ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators), ``python`` (what
+    no operator runs in), by PyTorch's profiler, which slows Python down; and
+    ``logs``, by which steps with logs are slower than without.
+    """
+    device, runs = torch.device("cpu"), CASES[system].runs
+    one = block(system, _steps(system, runs, seconds), runs)
+    seeds = list(one.seeds)[: loop.together(one.point, runs, device)]
+    with torch.no_grad():
+        part = loop.Part(one.point, seeds, device, {})
+
+        def steps() -> None:
+            for number in range(1, one.point.steps + 1):
+                part.step(part.batch(number))
+
+        alone = min(_seconds(steps, device) for _ in range(3))
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+            started = time.perf_counter()
+            steps()
+            total = time.perf_counter() - started
+        logged = min(_circlet(system, runs, device, seconds)() for _ in range(3))
+    logs = max(0.0, 1 - alone / (logged * one.point.steps * len(seeds)))
+    spent = dict.fromkeys(("products", "optimiser", "elementwise"), 0.0)
+    for event in profiler.key_averages():
+        kind = KINDS.get(event.key.split("::")[-1], "elementwise")
+        spent[kind] += event.self_cpu_time_total / 1e6
+    found = {kind: value / total for kind, value in spent.items()}
+    found["python"] = max(0.0, 1 - sum(found.values()))
+    return {kind: value * (1 - logs) for kind, value in found.items()} | {"logs": logs}
+
+
 _barrier: Any = None
 
 

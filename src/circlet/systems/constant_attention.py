@@ -32,6 +32,8 @@ FLOPS_PER_SECOND = 35e9
 # incidence. Both in values.
 WEIGHTS = "p * d + hidden * (d + 1) + p * (hidden + 1)"
 WORKING_VALUES = "p * (p + 1) / 2 * (6 * p + 4 * hidden + 2 * d)"
+# As many as the second-level cache holds of a step.
+CPU_RUNS = "max(1, 2**19 // (p * (p + 1) // 2 * (p + hidden)))"
 PARAMETERS = {
     "p": {
         "description": "Modulus; N in the paper.",
