@@ -163,3 +163,17 @@ def test_names_keep_all_digits():
 
 def test_a_log_at_the_last_step_is_allowed():
     Study(config(log={"embeddings": {"at": [5]}}))
+
+
+@pytest.mark.parametrize(
+    ("system", "count", "together"),
+    [
+        ("constant_attention", 100, 50),  # the caches hold 69
+        ("constant_attention", 10, 10),
+        ("embedding_mlp", 8, 1),
+        ("particles", 50, 10),  # 11
+        ("sparse_transformer", 50, 50),
+    ],
+)
+def test_a_block_advances_in_groups_alike(system, count, together):
+    assert Study(config(system=system)).points[0].cpu_runs(count) == together
