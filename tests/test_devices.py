@@ -1,5 +1,6 @@
 """Each job has a GPU of its own; the GPUs are only pretended, the processes and locks are real."""
 
+import contextlib
 import subprocess
 import sys
 
@@ -11,13 +12,16 @@ from circlet.plan import Study
 from circlet.training import devices
 
 JOB = """
-import logging, sys, torch
+import contextlib, logging, sys, torch
 from circlet.training import devices
 
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 torch.cuda.is_available = lambda: True
 torch.cuda.device_count = lambda: 2
+torch.cuda.device = lambda index: contextlib.nullcontext(made_current.append(index))
+made_current = []
 with devices.claim("cuda") as device:
+    assert made_current == [device.index]
     print(device, flush=True)
     sys.stdin.readline()
 """
@@ -75,6 +79,7 @@ def test_who_waits_for_a_gpu_can_be_told_to_end(monkeypatch, tmp_path):
     monkeypatch.setattr(devices.tempfile, "tempdir", None)
     monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(devices.torch.cuda, "device", lambda index: contextlib.nullcontext())
     with devices.claim("cuda"), devices.claim("cuda"), pytest.raises(Interrupted):
         devices.claim("cuda", [15]).__enter__()
 

@@ -51,19 +51,30 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
 
 
 @every_system
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_steps_do_not_wait_for_the_gpu(system):
+    """But for the order of an epoch of 64 steps, which is drawn on the CPU."""
     device = torch.device("cuda")
     with torch.no_grad():
         part = loop.Part(point(system, 64), [0, 1], device, {})
         for number in range(1, 10):
             part.step(part.batch(number))
-        torch.cuda.set_sync_debug_mode("error")
         try:
+            torch.cuda.set_sync_debug_mode("error")
             for number in range(10, 60):
                 part.step(part.batch(number))
                 part.recorder.arrays(number, part.arrays, {"signals", "embeddings"})
         finally:
             torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+@every_system
+def test_the_second_gpu_computes_the_same(system):
+    one = point(system, 100)
+    with torch.cuda.device(1):
+        there = outcome(one, "cuda:1")
+    np.testing.assert_array_equal(there, outcome(one))
 
 
 @every_system

@@ -62,7 +62,7 @@ def test_replayed_steps_are_the_steps(system, parameters, shapes):
     plain = trained(system, 20, lambda step, problem: step, **parameters)
     np.testing.assert_array_equal(replayed, plain)
     assert recorder.recorded == shapes
-    assert recorder.replayed == 20 - graphs.WARM_UP
+    assert recorder.replayed == 20 - shapes * graphs.WARM_UP
 
 
 def test_what_cannot_be_recorded_runs_as_it_comes(caplog):

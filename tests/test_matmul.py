@@ -31,6 +31,13 @@ def test_float64_is_left_alone(generator):
     torch.testing.assert_close(matmul.matmul(a, b), a @ b, rtol=0, atol=0)
 
 
+def test_gradients_go_through(generator):
+    a, b = operands(generator, 1)
+    a.requires_grad_()
+    matmul.matmul(a, b).sum().backward()
+    torch.testing.assert_close(a.grad, b.sum(2)[:, None].expand_as(a), rtol=1e-4, atol=1e-4)
+
+
 def test_without_onednn_it_is_the_product_of_torch(generator, monkeypatch):
     monkeypatch.setattr(matmul, "_linear", None)
     a, b = operands(generator, 1)

@@ -10,7 +10,7 @@ from conftest import config
 from test_io import flipped
 from test_workflow import STUDY
 
-from circlet import cli, io, products, progress
+from circlet import cli, io, jobs, products, progress
 from circlet.plan import Study
 from circlet.training import loop
 
@@ -34,7 +34,7 @@ def half_done(tmp_path):
 def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
     study = partial(half_done)
     for product in products.ordered(study):
-        products.make(product)
+        jobs.make(product)
     table = pd.read_parquet(study.table("structure_summary")).set_index("point")
     assert table["n_runs"].to_dict() == {"p17_d2_wd0": 4, "p17_d2_wd1": 2}
     assert set(table["n_planned"]) == {4}
@@ -72,7 +72,7 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
     assert list(study.config["experiments"]) == ["e"]
     assert study.reproduce == {"table1": "e"}
     for product in products.ordered(study):
-        products.make(product)
+        jobs.make(product)
     page = (whole.results / "partial/report.html").read_text()
     assert "Partial: 6 of 12 runs are done." in page
     assert "Nothing is done yet of later" in page
@@ -89,7 +89,7 @@ def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypa
     study.folder = tmp_path
     tables = [p for p in products.ordered(study) if p.module.startswith("circlet.analysis")]
     for product in tables:
-        products.make(product)
+        jobs.make(product)
         frame = pd.read_parquet(product.outputs[0])
         if "n_planned" in frame and product.name not in ("musat_claims", "ding_claims"):
             assert (frame["n_runs"] <= frame["n_planned"]).all()

@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
-from circlet import products, progress, view
+from circlet import jobs, products, progress, view
 from circlet.errors import CircletError, ConfigError, Interrupted, LogError
 from circlet.plan import Study
 from circlet.points import Block
@@ -54,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
     sub.add_argument("name")
     command("report", "write the report page", make_report)
-    sub = command("bench", "measure training and pipeline on this machine, in two minutes", bench)
+    sub = command(
+        "bench", "measure training and pipeline on this machine; under two minutes", bench
+    )
     sub.add_argument("--json", action="store_true", help="everything measured, as JSON")
     sub.add_argument(
         "--device", choices=["cpu", "cuda"], default="cpu", help="where circlet trains"
@@ -147,9 +149,9 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = _study(arguments)
-    loop = products.load("circlet.training.loop")
-    checkpoint = products.load("circlet.training.checkpoint")
-    devices = products.load("circlet.training.devices")
+    loop = jobs.load("circlet.training.loop")
+    checkpoint = jobs.load("circlet.training.checkpoint")
+    devices = jobs.load("circlet.training.devices")
     # One GPU for all blocks: its memory stays taken until the process ends.
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block in study.ordered_blocks:
@@ -193,32 +195,32 @@ def _product(kind: str, name: str, study: Study) -> products.Product:
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
     product = _product("tables", arguments.name, _study(arguments))
-    products.make(product)
+    jobs.make(product)
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
     product = _product("figures", arguments.name, _study(arguments))
-    products.make(product)
+    jobs.make(product)
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    products.make(products.report(_study(arguments)))
+    jobs.make(products.report(_study(arguments)))
 
 
 def bench(arguments: argparse.Namespace) -> None:
     """Print how fast this machine trains, and how long it would take for the study."""
-    study, benchmark = _study(arguments), products.load("circlet.bench")
-    devices = products.load("circlet.training.devices")
+    study, benchmark = _study(arguments), jobs.load("circlet.bench")
+    devices = jobs.load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
         measured = benchmark.run(study, device)
-    print(json.dumps(measured, indent=2) if arguments.json else view.bench(measured))
+    print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 
 def draw_sandbox(arguments: argparse.Namespace) -> None:
     """Draw the panels of one run at one step, or film its training."""
-    study, sandbox = _study(arguments), products.load("circlet.sandbox")
+    study, sandbox = _study(arguments), jobs.load("circlet.sandbox")
     if arguments.film and arguments.step is not None:
         raise ConfigError("--step is of a picture, --film is of all steps: give one of them")
     if not arguments.film:
@@ -247,11 +249,11 @@ def make_partial(arguments: argparse.Namespace) -> None:
     *parts, page = products.ordered(study)
     for product in parts:
         try:
-            products.make(product)
+            jobs.make(product)
         except LogError as error:
             study.left_out.append(product.name)
             log.info("%s is left out: %s", product.name, error)
-    products.make(page)
+    jobs.make(page)
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     made = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")

@@ -16,8 +16,11 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Products of the matrices of every run, (runs, m, k) by (runs, k, n), as (runs, m, n).
 
     The same as ``a @ b`` up to rounding. For matrices of 100 x 100 and more: below that oneDNN's
-    overhead is larger than its gain, and for slices of a matrix it has no fast kernel.
+    overhead is larger than its gain, and for slices of a matrix it has no fast kernel. Autograd
+    knows no way through it.
     """
-    if len(a) == 1 and _linear is not None and a.dtype == torch.float32 and not a.is_cuda:
+    differentiated = a.requires_grad or b.requires_grad
+    plain = len(a) > 1 or a.dtype != torch.float32 or a.is_cuda or differentiated
+    if _linear is not None and not plain:
         return _linear(a[0], b[0].mT, None, "none", [], "")[None]
     return a @ b

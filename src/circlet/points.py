@@ -141,8 +141,7 @@ class Block:
     def cpu_seconds(self) -> float:
         """Expected computing time on one CPU core."""
         point = self.point
-        flops = point.evaluate("FLOPS_PER_STEP") * point.value_bytes / 4 * self.count
-        computing = flops / declared(point.system)["FLOPS_PER_SECOND"]
+        computing = self.count * point.flops / declared(point.system)["FLOPS_PER_SECOND"]
         starting = STEP_SECONDS * math.ceil(self.count / point.cpu_runs(self.count))
         return point.steps * (computing + starting)
 
@@ -251,6 +250,17 @@ class Point:
             "gradient_norms": 10 * row,
         }
         return sizes[kind]
+
+    @property
+    def flops(self) -> float:
+        """What the plan counts for a step of a run, in operations of single precision."""
+        return self.evaluate("FLOPS_PER_STEP") * self.value_bytes / 4
+
+    @property
+    def product_flops(self) -> float:
+        """Those of them that are in products of matrices."""
+        own = "PRODUCT_FLOPS_PER_STEP" if self._has("PRODUCT_FLOPS_PER_STEP") else "FLOPS_PER_STEP"
+        return self.evaluate(own) * self.value_bytes / 4
 
     @property
     def value_bytes(self) -> int:

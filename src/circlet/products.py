@@ -14,13 +14,10 @@ name, from the inputs in these literals:
     logs that it reads, of the experiments with these roles or systems.
 """
 
-import gc
-import importlib
 import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 from circlet import config as configuration
 from circlet import source
@@ -174,18 +171,3 @@ def report(study: Study) -> Product:
     inputs = read + shown
     outputs = [study.folder / "report.html"]
     return Product("report", "circlet.pages.report", study, inputs, outputs)
-
-
-def load(module: str) -> ModuleType:
-    """Import a module that imports much, without the garbage collector: it would find nothing."""
-    gc.disable()
-    try:
-        return importlib.import_module(module)
-    finally:
-        gc.enable()
-
-
-def make(product: Product) -> None:
-    """Make a table, a figure or the report, by the package that it belongs to."""
-    package = product.module.split(".")[1]
-    load(product.module if package == "pages" else f"circlet.{package}").make(product)

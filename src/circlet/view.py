@@ -11,7 +11,7 @@ MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
 
 
-def _rows(header: Iterable[str], rows: list[tuple], align: str) -> str:
+def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
     """Aligned columns; ``align`` has < or > for each."""
     cells = [tuple(header), *[tuple(map(str, row)) for row in rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(align))]
@@ -51,7 +51,7 @@ def plan(study: Study) -> str:
     total = ("total", "", *sums, *(max(row[i] for row in rows) for i in (6, 7)))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
     lines = [
-        _rows(
+        aligned(
             header,
             [(*row[:5], "~" + _duration(row[5]), *row[6:]) for row in [*rows, total]],
             "<<>>>>>>",
@@ -100,7 +100,7 @@ def status(study: Study) -> str:
     rows.append(
         ("total", *(sum(row[i] for row in rows) for i in range(1, len(progress.STATES) + 2)))
     )
-    return "\n".join([_rows(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
+    return "\n".join([aligned(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
 
 
 def failures(study: Study, configfile: str, most: int = 20) -> str:
@@ -141,84 +141,6 @@ def _is_current(table: products.Product) -> bool:
     return {key: made.get(key) for key in table.footer} == table.footer
 
 
-def _shares(rows: list[dict]) -> list[str]:
-    """What the time of a block goes to."""
-    kinds = list(rows[0]["shares"])
-    table = [
-        (row["system"], *(f"{100 * row['shares'][kind]:.0f} %" for kind in kinds)) for row in rows
-    ]
-    return ["", "What the time goes to", _rows(("system", *kinds), table, "<" + ">" * len(kinds))]
-
-
-def bench(measured: dict) -> str:
-    """What a benchmark measured of machine, training, pipeline and study."""
-    machine = measured["machine"]
-    on_gpu = machine["device"] != "cpu"
-    versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if k != "circlet")
-    lines = [
-        f"{machine['device'] if on_gpu else machine['processor']}, {machine['cores']} cores, "
-        f"{machine['instructions']}; {versions}",
-        f"products {machine['flops'] / 1e9:.0f} GFLOP/s (torch's own "
-        f"{machine['torch_flops'] / 1e9:.0f}), copies {machine['copied'] / 1e9:.1f} GB/s, float32, "
-        + ("on the GPU" if on_gpu else "one core"),
-        "",
-        "Training, milliseconds per run and step (median, smallest, largest)"
-        + ("" if on_gpu else " on one core, and with all cores busy"),
-    ]
-
-    def spread(values: dict) -> str:
-        digits = max(0, 2 - math.floor(math.log10(values["median"])))
-        low, high = (f"{values[key]:.{digits}f}" for key in ("min", "max"))
-        return f"{values['median']:.{digits}f} ({low} … {high})"
-
-    header = ["system", "runs", "plain loop", "circlet", "times", "floor", "of floor"]
-    header += ["one core", "times"] if on_gpu else ["all cores"]
-    header += ["MB", "s a run"]
-    rows = []
-    for row in measured["training"]:
-        ms = row["ms"]
-        own = [row["system"], row["runs"], spread(ms["plain"]), spread(ms["circlet"])]
-        own += [f"{row['times_plain']:.1f}", f"{row['floor_ms']:.3g}", f"{row['times_floor']:.1f}"]
-        if on_gpu:
-            own += [spread(ms["cpu"]), f"{row['times_cpu']:.0f}"]
-        else:
-            own.append(f"{row['all_cores_ms']:.3g}")
-        rows.append((*own, f"{row['peak_mb']:.0f}", f"{row['seconds_a_run']:.3g}"))
-    lines += [
-        _rows(header, rows, "<" + ">" * (len(header) - 1)),
-        "",
-        "plain loop: one run, nn.Module, autograd, torch.optim, on one CPU core. times: how many "
-        "times as fast",
-        "circlet is, in computing time. floor: products of matrices at the rate above, or weights "
-        "and moments",
-        "through memory once. MB: the most that a job held. s a run: computing time of a run of "
-        + ", ".join(f"{row['steps']}" for row in measured["training"])
-        + " steps.",
-        *([] if on_gpu else _shares(measured["training"])),
-        "",
-        "Pipeline, seconds per 1000 runs in ten blocks",
-        _rows(
-            ("", "how often", "s in all"),
-            [(row["what"], row["times"], f"{row['seconds']:.2f}") for row in measured["pipeline"]],
-            "<>>",
-        ),
-    ]
-    if measured["study"]:
-        lines += [
-            "",
-            "The study's training at these rates" + ("" if on_gpu else ", on all cores"),
-            _rows(
-                ("system", "runs", "million steps", "hours"),
-                [
-                    (r["system"], r["runs"], f"{r['run_steps'] / 1e6:.1f}", f"{r['hours']:.3g}")
-                    for r in measured["study"]
-                ],
-                "<>>>",
-            ),
-        ]
-    return "\n".join(lines)
-
-
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     product = next((p for p in products.tables(study) if p.name == "scorecard"), None)
@@ -255,7 +177,7 @@ def scorecard(study: Study) -> str:
     reasons = noted.groupby([noted["verdict"] == "not_run", "note"]).size()
     return "\n".join(
         [
-            _rows(header, rows, "<<>>>>"),
+            aligned(header, rows, "<<>>>>"),
             "",
             "The interval is that of our value; the verdict counts the noise of the paper's, too.",
             *(

@@ -6,9 +6,12 @@ from typing import Any
 import torch
 
 from circlet.bench import machine, pipeline, training
+from circlet.bench.text import text
 from circlet.plan import Study
-from circlet.points import Point
 from circlet.source import SYSTEMS
+from circlet.training import loop
+
+__all__ = ["run", "text"]
 
 log = logging.getLogger("circlet")
 
@@ -22,9 +25,9 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
     -------
     dict
         ``machine``; ``training``, a row per system; ``pipeline``, a row per part; ``study``, what
-        the study's training takes at these rates. Milliseconds are per run and step.
+        the study's training takes at these rates.
     """
-    torch.set_num_threads(1)
+    loop.settle()
     log.info("what the machine can do ...")
     about = machine.describe(device)
     rows = []
@@ -48,30 +51,27 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
     }
 
 
-def _flops(point: Point) -> float:
-    """Of a step of one run, counting those in double precision twice."""
-    return point.evaluate("FLOPS_PER_STEP") * point.value_bytes / 4
-
-
 def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Hours that the training of a study takes here, by system, its points by their FLOPs.
+    """Hours that the training of a study takes here, by system, from the plan's expectation.
 
-    On a CPU all cores work on it.
+    The plan knows how points differ, and a row how far it is off at the point that was measured. On
+    a CPU all cores work; on a GPU blocks are taken to be as large as the one measured.
     """
     found = []
     for row in rows:
-        system = row["system"]
-        points = [p for p in study.points if p.system == system]
+        points = [point for point in study.points if point.system == row["system"]]
         if not points:
             continue
-        flops = sum(p.count * p.steps * _flops(p) for p in points)
+        expected = sum(n.cpu_seconds for point in points for n in point.blocks)
+        case = training.block(row["system"], training.CASES[row["system"]].runs)
         ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]["median"]
+        scale = ms * case.point.steps * case.count / 1000 / case.cpu_seconds
         found.append(
             {
-                "system": system,
-                "runs": sum(p.count for p in points),
-                "run_steps": sum(p.count * p.steps for p in points),
-                "hours": flops / _flops(training.block(system, 1, 1).point) * ms / 3.6e6,
+                "system": row["system"],
+                "runs": sum(point.count for point in points),
+                "run_steps": sum(point.count * point.steps for point in points),
+                "hours": expected * scale / 3600,
             }
         )
     return found

@@ -44,7 +44,7 @@ def rate(work: float, function: Callable[[], Any], device: torch.device, seconds
 
 
 def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
-    """Properties, versions, and measured rates of one core or of the GPU, float32.
+    """Properties, versions, and measured rates of one thread or of the GPU, float32.
 
     Rates are the best of repeated calls in ``seconds``: of products of large matrices, in FLOP/s,
     by PyTorch's default and by ``circlet.matmul``; of a copy of 256 MB, bytes read and written per

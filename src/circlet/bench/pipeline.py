@@ -10,16 +10,19 @@ from typing import Any
 
 import torch
 
-from circlet import io, products
+from circlet import io, jobs, products
+from circlet.bench.training import CPU, spread
+from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.training import loop
 
-RUNS, BLOCK = 1000, 100
-SNAKEFILE = "Snakefile"
+RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
+PROFILE = "profiles/local"
+KINDS = {"analysis": "tables", "figures": "figures", "pages": "report"}
 
 
-def _config(results: Path, runs: int, steps: int) -> dict[str, Any]:
-    """A study of a table of ten blocks: the same steps are logged as in one of 2000 steps."""
+def _config(results: Path, runs: int) -> dict[str, Any]:
+    """A table's worth of runs with about the logs of a study; short, as they are not measured."""
     return {
         "results": str(results),
         "reproduce": {"table1": "weight_decay"},
@@ -27,71 +30,83 @@ def _config(results: Path, runs: int, steps: int) -> dict[str, Any]:
             "weight_decay": {
                 "system": "constant_attention",
                 "parameters": {"weight_decay": 0.6},
-                "steps": steps,
+                "steps": STEPS,
                 "block": min(BLOCK, runs),
                 "seeds": {"count": runs},
-                "log": {"curves": {"every": steps // 40}, "signals": {"every": steps // 20}},
+                "log": {"curves": {"every": 1}, "signals": {"every": 2}},
             }
         },
     }
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def _timed(work: Callable[[], Any]) -> list[float]:
+    """Seconds by the clock, of repeated work."""
+    found = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - started)
+    return found
 
 
-def _command(*command: str) -> float:
-    return _timed(
-        lambda: subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True)
-    )
+def _command(*command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+    if done.returncode:
+        raise CircletError(f"bench: `{' '.join(command[:3])} ...` failed: {done.stderr[-500:]}")
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """Rows: what is done, how often for 1000 runs in blocks of 100, seconds in all.
+    """Rows: what is done, how often for 1000 runs in ten blocks, and seconds in all.
 
-    Wall time, each done once or, of commands, three times (the median).
+    Each is repeated three times, but for tables, figures and report, of which there are many.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
-        study = Study(_config(results, RUNS, 40))
+        config = _config(results, RUNS)
+        study = Study(config)
         blocks = list(study.blocks)
         n = len(blocks)
+        made = products.ordered(study)
 
-        def row(what: str, times: int, seconds: float) -> dict[str, Any]:
-            return {"what": what, "times": times, "seconds": seconds}
+        def row(what: str, times: int, seconds: list[float], scale: int = 1) -> dict[str, Any]:
+            return {
+                "what": what,
+                "times": times,
+                "seconds": spread([scale * value for value in seconds]),
+            }
 
-        yield row("plan", 1, _timed(lambda: list(Study(_config(results, RUNS, 40)).ordered_blocks)))
-        if Path(SNAKEFILE).exists():
-            config = Path(folder) / "config.yaml"
-            config.write_text(study.json)
-            command = ("snakemake", "--profile", "profiles/local", "--dry-run", "--quiet", "all")
-            seconds = [_command(*command, "--configfile", str(config)) for _ in range(3)]
-            yield row("dry run, ten blocks, tables, figures", 1, sorted(seconds)[1])
-        tiny = Study(_config(Path(folder) / "tiny", 1, 40))
-        seconds = [_command("circlet", "run", "--study", tiny.json) for _ in range(3)]
-        yield row("start of jobs, one run of 40 steps in each", n, n * sorted(seconds)[1])
+        yield row("plan", 1, _timed(lambda: list(Study(config).ordered_blocks)))
+        if Path("Snakefile").exists() and Path(PROFILE).exists():
+            path = Path(folder) / "config.yaml"
+            path.write_text(study.json)
+            command = ("snakemake", "--profile", PROFILE, "--dry-run", "--quiet", "all")
+            dry = _timed(lambda: _command(*command, "--configfile", str(path)))
+            yield row("dry run", 1, dry)
+        tiny = Study(_config(Path(folder) / "tiny", 1)).json
+        one = _timed(lambda: _command("circlet", "run", "--device", "cpu", "--study", tiny))
+        yield row("jobs of blocks, each of one short run", n, one, n)
+        one = _timed(lambda: _command("circlet", "table", "runs", "--study", tiny))
+        yield row("jobs of products, each a table of one run", len(made), one, len(made))
 
-        loop.settle()
-        cpu, point = torch.device("cpu"), blocks[0].point
-        first = list(blocks[0].seeds)
+        point, seeds = blocks[0].point, list(blocks[0].seeds)
         with torch.no_grad():
-            yield row(
-                "initial values and splits", n, n * _timed(lambda: loop.Part(point, first, cpu, {}))
-            )
-        tables = loop.run(point, first, cpu)
+            part = loop.Part(point, seeds, CPU, {})
+            drawn = _timed(lambda: loop.Part(point, seeds, CPU, {}))
+            yield row("initial values and splits", n, drawn, n)
+            part.advance(lambda _: None)
+            tables = part.tables()
+            yield row("logs as tables", n, _timed(part.tables), n)
+        footer, path = io.provenance() | {"spec": point.spec}, Path(folder) / "log.parquet"
+        writing = _timed(lambda: [io.write(tables[kind], path, footer) for kind in point.logs])
+        yield row("logs to Parquet", n * len(point.logs), writing, n)
         for block in blocks:
-            loop.run_block(block, cpu)
-        footer, scratch = io.provenance() | {"spec": point.spec}, Path(folder) / "log.parquet"
-        writing = _timed(lambda: [io.write(tables[kind], scratch, footer) for kind in point.logs])
-        yield row("logs to Parquet", n * len(point.logs), n * writing)
+            loop.run_block(block, CPU)
         reading = _timed(lambda: [io.read_log(b, kind) for b in blocks for kind in point.logs])
         yield row("logs from Parquet", n * len(point.logs), reading)
-        made = products.ordered(study)
-        for package in ("analysis", "figures", "pages.report"):
-            products.load(f"circlet.{package}")  # a part of the start of jobs
-        for kind in ("analysis", "figures", "pages"):
+        for kind, name in KINDS.items():
             own = [product for product in made if product.module.split(".")[1] == kind]
-            name = {"analysis": "tables", "figures": "figures", "pages": "report"}[kind]
-            yield row(name, len(own), _timed(lambda own=own: [products.make(p) for p in own]))
+            jobs.load(own[0].module)  # a part of the start of its job
+            started = time.perf_counter()
+            for product in own:
+                jobs.make(product)
+            yield row(name, len(own), [time.perf_counter() - started])

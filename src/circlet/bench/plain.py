@@ -1,7 +1,7 @@
 """The field's usual code for one run: nn.Module, autograd, torch.optim.
 
-What circlet's trainer must be equal to (the tests) and faster than (the benchmark). It shares with
-the systems nothing but what is drawn at random: initial values, splits, orders.
+What circlet's trainer must be equal to (the tests) and faster than (the benchmark). It takes from
+the systems the pairs, and what is drawn at random: initial values, splits, orders.
 """
 
 import itertools
@@ -165,13 +165,10 @@ def _sparse_transformer(parameters: dict[str, Any], seeds: Seeds, dtype: torch.d
     tokens = torch.as_tensor(train).long()
     target = tokens[:, : parameters["k"]].sum(1) % parameters["p"]
     network = SparseTransformer(system.initial(parameters, seeds), dtype)
-    of_mlp = {name: name.split(".")[0] in ("hidden", "output") for name in _names(network)}
-    named = dict(network.named_parameters())
+    mlp = [*network.hidden.parameters(), *network.output.parameters()]
+    rest = [network.embedding.weight, network.position, network.query, network.value.weight]
     rate = parameters["learning_rate"] / parameters["mlp_divisor"]
-    groups = [
-        {"params": [named[name] for name, mlp in of_mlp.items() if not mlp]},
-        {"params": [named[name] for name, mlp in of_mlp.items() if mlp], "lr": rate},
-    ]
+    groups = [{"params": rest}, {"params": mlp, "lr": rate}]
     n, size, dropout = len(train), parameters["batch_size"], parameters["dropout"]
     per_epoch = -(-n // size)
     order, kept = np.arange(n), None
@@ -192,10 +189,6 @@ def _sparse_transformer(parameters: dict[str, Any], seeds: Seeds, dtype: torch.d
         return inputs, target[chosen]
 
     return Training(network, _adamw(parameters, groups), (tokens,), target, batch)
-
-
-def _names(network: nn.Module) -> list[str]:
-    return [name for name, _ in network.named_parameters()]
 
 
 class Particles:

@@ -1,6 +1,5 @@
 """Training, measured: the plain loop, circlet's trainer, and the floor under both."""
 
-import contextlib
 import multiprocessing
 import statistics
 import time
@@ -16,6 +15,8 @@ from circlet.bench import plain
 from circlet.plan import Study
 from circlet.points import Block
 from circlet.training import loop
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ CASES = {
 }
 
 
-def block(system: str, steps: int, runs: int) -> Block:
-    """A block of a system that logs what a config gets without asking."""
+def block(system: str, runs: int) -> Block:
+    """A block of a system that logs what a config gets without asking; longer than a bench runs."""
     case = CASES[system]
     settings = {
         "system": system,
         "parameters": case.parameters,
-        "steps": steps,
+        "steps": 100_000,
         "dtype": case.dtype,
         "block": runs,
         "seeds": {"count": runs},
@@ -52,9 +53,75 @@ def block(system: str, steps: int, runs: int) -> Block:
     return next(study.blocks)
 
 
-def _steps(system: str, runs: int, seconds: float, speedup: float = 1) -> int:
-    """About how many steps of a block take so long, by the plan."""
-    return max(20, round(seconds * speedup / block(system, 1, runs).cpu_seconds))
+@dataclass(frozen=True)
+class Time:
+    """Milliseconds per run and step: by the clock, and of this process."""
+
+    wall: float
+    cpu: float
+
+
+Way = Callable[[float], Time]
+"""Goes on for some seconds."""
+
+
+def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[], None]) -> Time:
+    """``advance`` until a time of the clock, and what each run and step of it took."""
+    wait()
+    wall, cpu = time.perf_counter(), time.process_time()
+    done = advance(wall + seconds)
+    wait()
+    return Time(
+        1000 * (time.perf_counter() - wall) / done, 1000 * (time.process_time() - cpu) / done
+    )
+
+
+class _Enough(Exception):
+    """Ends a window of a part that goes on."""
+
+
+def circlet(system: str, runs: int, device: torch.device) -> Way:
+    """A block as a job trains it, logs included, that goes on with every call."""
+    point = block(system, runs).point
+    size = loop.together(point, runs, device)
+    part = loop.Part(point, list(range(size)), device, {})
+
+    def advance(until: float) -> float:
+        def after(part: loop.Part) -> None:
+            if time.perf_counter() >= until:
+                raise _Enough
+
+        first = part.done
+        try:
+            part.advance(after)
+        except _Enough:
+            return size * (part.done - first)
+        raise AssertionError(f"{system}: a bench is shorter")
+
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+
+    def way(seconds: float) -> Time:
+        with torch.no_grad():
+            return _window(advance, seconds, wait)
+
+    return way
+
+
+def one(system: str) -> Way:
+    """One run in the plain loop on the CPU, that goes on with every call."""
+    point = block(system, 1).point
+    run = plain.one(system, point.parameters, point.seeds(0), getattr(torch, CASES[system].dtype))
+    number = 0
+
+    def advance(until: float) -> float:
+        nonlocal number
+        first = number
+        while time.perf_counter() < until:
+            number += 1
+            run.step(number)
+        return number - first
+
+    return lambda seconds: _window(advance, seconds, lambda: None)
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -62,109 +129,66 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
-def _seconds(work: Callable[[], None], device: torch.device) -> float:
-    """Computing time: of this process on a CPU, of the clock on a GPU."""
-    if device.type == "cpu":
-        started = time.process_time()
-        work()
-        return time.process_time() - started
-    torch.cuda.synchronize(device)
-    started = time.perf_counter()
-    work()
-    torch.cuda.synchronize(device)
-    return time.perf_counter() - started
-
-
-def _circlet(system: str, runs: int, device: torch.device, seconds: float) -> Callable[[], float]:
-    """Seconds per run and step of a block, as a job trains it, logs included, each time called."""
-    fast = 1 if device.type == "cpu" else 50
-    one = block(system, _steps(system, runs, seconds, fast), runs)
-    seeds = list(one.seeds)
-    size = loop.together(one.point, runs, device)
-
-    def measure() -> float:
-        with torch.no_grad():
-            part = loop.Part(one.point, seeds[:size], device, {})
-            spent = _seconds(lambda: part.advance(lambda _: None), device)
-        return spent / size / one.point.steps
-
-    return measure
-
-
-def _plain(system: str, seconds: float) -> Callable[[], float]:
-    """Seconds per step of one run in the plain loop on the CPU, each time called."""
-    point = block(system, 1, 1).point
-    run = plain.one(system, point.parameters, point.seeds(0), getattr(torch, CASES[system].dtype))
-    number = 0
-
-    def measure() -> float:
-        nonlocal number
-        first, until, started = number, time.perf_counter() + seconds, time.process_time()
-        while time.perf_counter() < until:
-            number += 1
-            run.step(number)
-        return (time.process_time() - started) / (number - first)
-
-    return measure
-
-
 def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
-    """Seconds per run and step that the machine needs at least.
+    """Milliseconds per run and step under which the machine cannot come, or hardly.
 
-    ``products``: floating-point operations at the measured rate of products. ``memory``: values and
-    both moments of AdamW read and written once, at the measured rate of a copy; all else could
-    stay in caches.
+    ``products``: floating-point operations of the products of matrices, at the measured rate of
+    large ones. ``memory``: values and both moments of AdamW read and written once, at the measured
+    rate of a copy, which is needed where no cache keeps them from step to step.
     """
-    point = block(system, 1, 1).point
-    trained = "learning_rate" in point.parameters
-    values = point.evaluate("WEIGHTS") * (6 if trained else 2)
+    point = block(system, 1).point
+    values = point.evaluate("WEIGHTS") * (6 if "learning_rate" in point.parameters else 2)
     return {
-        "products": point.evaluate("FLOPS_PER_STEP") * point.value_bytes / 4 / machine["flops"],
-        "memory": values * point.value_bytes / machine["copied"],
+        "products": 1000 * point.product_flops / machine["flops"],
+        "memory": 1000 * values * point.value_bytes / machine["copied"],
     }
 
 
 def measure(
     systems: list[str], device: torch.device, machine: dict[str, Any], repeats: int, seconds: float
 ) -> Iterator[dict[str, Any]]:
-    """Each system's row: milliseconds per run and step, alternating, in this process.
+    """Each system's row; the ways alternate, in this process.
 
-    On a GPU, ``cpu`` is circlet's trainer on one core of this machine.
+    ``ms`` and ``cpu_ms`` are per run and step, by the clock and of this process. On a CPU
+    ``times_plain`` is the ratio of the latter, on a GPU that of the former, and ``core`` is
+    circlet's trainer on one core of this machine.
     """
-    loop.settle()
+    cuda = device.type == "cuda"
     for system in systems:
         case = CASES[system]
-        runs = case.runs if device.type == "cpu" else case.gpu_runs
-        ways = {
-            "plain": _plain(system, seconds),
-            "circlet": _circlet(system, runs, device, seconds),
-        }
-        if device.type == "cuda":
+        runs = case.gpu_runs if cuda else case.runs
+        ways = {"plain": one(system), "circlet": circlet(system, runs, device)}
+        if cuda:
             torch.cuda.reset_peak_memory_stats(device)
-            ways["cpu"] = _circlet(system, case.runs, torch.device("cpu"), seconds)
-        found: dict[str, list[float]] = {name: [] for name in ways}
+            ways["core"] = circlet(system, case.runs, CPU)
         for way in ways.values():
-            way()  # to warm up
+            way(seconds)  # to warm up: the first steps are logged more often, too
+        found: dict[str, list[Time]] = {name: [] for name in ways}
         for _ in range(repeats):
             for name, way in ways.items():
-                found[name].append(1000 * way())
-        at_least = max(floor(system, machine).values()) * 1000
-        ours = statistics.median(found["circlet"])
+                found[name].append(way(seconds))
+        clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
+        process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
+        least = floor(system, machine)
+        ours = clock["circlet"]["median"]
+        compared = clock if cuda else process
         row = {
             "system": system,
             "parameters": case.parameters,
             "dtype": case.dtype,
             "runs": runs,
             "steps": case.steps,
-            "ms": {name: spread(values) for name, values in found.items()},
-            "times_plain": statistics.median(found["plain"]) / ours,
-            "floor_ms": at_least,
-            "times_floor": ours / at_least,
-            "cpu_seconds_plain": statistics.median(found["plain"]) * case.steps / 1000,
-            "seconds_a_run": ours * case.steps / 1000,
+            "ms": clock,
+            "cpu_ms": process,
+            "times_plain": compared["plain"]["median"] / compared["circlet"]["median"],
+            "floor_ms": least,
+            "times_floor": ours / max(least.values()),
+            "cpu_seconds": {
+                name: times["median"] * case.steps / 1000 for name, times in process.items()
+            },
         }
-        if device.type == "cuda":
-            row["times_cpu"] = statistics.median(found["cpu"]) / ours
+        if cuda:
+            row["times_core"] = clock["core"]["median"] / ours
             row["peak_mb"] = torch.cuda.max_memory_allocated(device) / 1e6
         yield row
 
@@ -174,29 +198,37 @@ KINDS |= {"_linear_pointwise": "products", "_fused_adamw_": "optimiser"}
 
 
 def shares(system: str, seconds: float) -> dict[str, float]:
-    """What the time of a block on a CPU goes to; shares that sum to 1.
+    """What the time of a block on one core goes to; shares that sum to 1.
 
-    ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators), ``python`` (what
-    no operator runs in), by PyTorch's profiler, which slows Python down; and
-    ``logs``, by which steps with logs are slower than without.
+    ``logs``, by which steps with logs are slower than without; of the rest, by PyTorch's profiler,
+    ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators) and ``python``
+    (what no operator runs in), which the profiler slows down.
     """
-    device, runs = torch.device("cpu"), CASES[system].runs
-    one = block(system, _steps(system, runs, seconds), runs)
-    seeds = list(one.seeds)[: loop.together(one.point, runs, device)]
-    with torch.no_grad():
-        part = loop.Part(one.point, seeds, device, {})
+    runs = CASES[system].runs
+    logging = circlet(system, runs, CPU)
+    logging(seconds)
+    point = block(system, runs).point
+    size = loop.together(point, runs, CPU)
+    part, number = loop.Part(point, list(range(size)), CPU, {}), 0
 
-        def steps() -> None:
-            for number in range(1, one.point.steps + 1):
+    def steps(until: float) -> float:
+        nonlocal number
+        first = number
+        with torch.no_grad():
+            while time.perf_counter() < until:
+                number += 1
                 part.step(part.batch(number))
+        return size * (number - first)
 
-        alone = min(_seconds(steps, device) for _ in range(3))
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
-            started = time.perf_counter()
-            steps()
-            total = time.perf_counter() - started
-        logged = min(_circlet(system, runs, device, seconds)() for _ in range(3))
-    logs = max(0.0, 1 - alone / (logged * one.point.steps * len(seeds)))
+    bare, logged = [], []
+    for _ in range(3):
+        bare.append(_window(steps, seconds, lambda: None).cpu)
+        logged.append(logging(seconds).cpu)
+    logs = max(0.0, 1 - statistics.median(bare) / statistics.median(logged))
+    started = time.perf_counter()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        steps(started + seconds / 4)
+        total = time.perf_counter() - started
     spent = dict.fromkeys(("products", "optimiser", "elementwise"), 0.0)
     for event in profiler.key_averages():
         kind = KINDS.get(event.key.split("::")[-1], "elementwise")
@@ -217,13 +249,10 @@ def _join(barrier: Any) -> None:
 def _worker(system: str, seconds: float) -> tuple[float, float]:
     """Milliseconds per run and step of a process among others, and its peak memory in MB."""
     loop.settle()
-    device, runs = torch.device("cpu"), CASES[system].runs
-    _circlet(system, runs, device, seconds / 10)()
-    measure = _circlet(system, runs, device, seconds)
-    with contextlib.suppress(Exception):  # whoever is late is measured all the same
-        _barrier.wait(60)
-    spent = measure() * 1000
-    return spent, _peak_mb()
+    way = circlet(system, CASES[system].runs, CPU)
+    way(seconds / 4)
+    _barrier.wait(120)
+    return way(seconds).wall, _peak_mb()
 
 
 def _peak_mb() -> float:
@@ -233,7 +262,13 @@ def _peak_mb() -> float:
 
 
 def all_cores(systems: list[str], cores: int, seconds: float) -> dict[str, dict[str, float]]:
-    """A process on every core: milliseconds per run and step of them all, memory of one."""
+    """A process on every core, by the clock.
+
+    Returns
+    -------
+    dict
+        By system: ``ms`` per run and step of them all, ``peak_mb`` of one.
+    """
     context = multiprocessing.get_context("spawn")
     found = {}
     for system in systems:

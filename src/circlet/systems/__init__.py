@@ -3,7 +3,8 @@
 A system's file declares, as plain literals that the plan reads without importing it,
 
 ``VERSION``
-    raised whenever its numbers change; its runs are then made again;
+    raised whenever its numbers change by more than rounding, which differs between machines, too;
+    its runs are then made again;
 ``PARAMETERS``
     JSON schema of each parameter, with ``description`` and ``default``; a ``label`` puts the
     parameter in the name of every point;
@@ -11,7 +12,10 @@ A system's file declares, as plain literals that the plan reads without importin
     the logs that its runs have beside ``runs``, and when they are written unless a config says
     otherwise;
 ``FLOPS_PER_STEP``
-    floating-point operations of a run per step, as a formula of the parameters;
+    floating-point operations of a run per step, as a formula of the parameters, others than in
+    products weighted by what they cost;
+``PRODUCT_FLOPS_PER_STEP``
+    if not all are: those in products of matrices, which bound the speed from below (`bench`);
 ``FLOPS_PER_SECOND``
     how many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
     AVX-512: it only serves to tell minutes from days;

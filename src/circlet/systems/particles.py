@@ -28,6 +28,7 @@ VERSION = 2
 SCHEDULES = {"signals": {"every": 100}, "embeddings": {}}
 # About 20 operations and d-vectors for each couple of pairs.
 FLOPS_PER_STEP = "5 * (4 + d) * (p * (p + 1) // 2) ** 2"
+PRODUCT_FLOPS_PER_STEP = "4 * d * (p * (p + 1) // 2) ** 2"
 FLOPS_PER_SECOND = 20e9
 # What a run keeps, and what it holds at the height of a step: the distances of all couples of
 # pairs. Both in values.

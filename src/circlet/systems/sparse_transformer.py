@@ -35,6 +35,7 @@ SHAPES = ("vocabulary", "length", "d", "hidden", "bias")
 # Scores, values and the layers of every sequence of a batch, forward, and twice that backward; of
 # softmax and gelu a value costs as much as 20 and 40 operations of a product.
 FLOPS_PER_STEP = "6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)"
+PRODUCT_FLOPS_PER_STEP = "6 * batch_size * (p * length * d + hidden * 2 * d + vocabulary * d)"
 FLOPS_PER_SECOND = 40e9
 WEIGHTS = "d * (vocabulary + length + 1 + d) + 2 * d * hidden + bias * (hidden + d)"
 # Evaluated on the whole train set, and what stays of both sets.

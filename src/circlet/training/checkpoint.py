@@ -85,8 +85,10 @@ class Checkpoint:
         body = stream.BytesIO()
         torch.save(saved, body)
         try:
-            with io.atomic(self.path) as temporary:
-                temporary.write_bytes(hashlib.sha256(body.getbuffer()).digest() + body.getvalue())
+            with io.atomic(self.path) as temporary, temporary.open("wb") as file:
+                # From the buffer itself: it may be as large as all logs.
+                file.write(hashlib.sha256(body.getbuffer()).digest())
+                file.write(body.getbuffer())
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

@@ -89,5 +89,6 @@ def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[torch.device]:
     if not has:
         yield torch.device("cpu")
         return
-    with free_gpu(caught) as index:
+    # It is also made the current one: CUDA graphs are recorded there, whatever their tensors.
+    with free_gpu(caught) as index, torch.cuda.device(index):
         yield torch.device("cuda", index)

@@ -7,6 +7,8 @@ It reads and writes fixed memory, so what differs from step to step (a batch) is
 
 import dataclasses
 import logging
+import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +17,7 @@ from torch import Tensor
 
 log = logging.getLogger("circlet")
 
-WARM_UP = 3  # steps that are launched as they come, so that libraries have set themselves up
+WARM_UP = 3  # steps of a shape that are launched as they come, until libraries have set up
 
 Step = Callable[[Any], None]
 """Advances all runs in place, given what it trains on."""
@@ -45,10 +47,16 @@ def _copied(value: Any) -> Any:
 
 def capture(function: Callable[[], None]) -> Callable[[], None]:
     """Record what a function does on the GPU, as a CUDA graph."""
-    graph = torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph):
-        function()
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
+    with warnings.catch_warnings():
+        # Recorded on another device than the tensors', it would do nothing, ever.
+        warnings.filterwarnings("error", ".*[Gg]raph is empty")
+        try:
+            with torch.cuda.graph(graph):
+                function()
+        except RuntimeError:
+            torch.cuda.set_stream(stream)  # the recorder may have left another
+            raise
     return graph.replay
 
 
@@ -62,18 +70,18 @@ class Graphed:
     def __init__(self, step: Step, problem: Any, capture: Capture = capture):
         self.step, self.problem = step, problem
         self.capture: Capture | None = capture
-        self.calls = 0
+        self.calls: Counter[tuple[torch.Size, ...]] = Counter()
         self.recorded: dict[tuple[torch.Size, ...], tuple[Any, Callable[[], None]]] = {}
 
     def __call__(self, batch: Any) -> None:
         """Advance all runs in place."""
-        self.calls += 1
-        if self.calls <= WARM_UP or self.capture is None:
-            self.step(batch)
-            return
         stays = batch is self.problem
         given = [] if stays else _tensors(batch)
         shapes = tuple(t.shape for t in given)
+        self.calls[shapes] += 1
+        if self.calls[shapes] <= WARM_UP or self.capture is None:
+            self.step(batch)
+            return
         if shapes not in self.recorded:
             own = batch if stays else _copied(batch)
             try:
