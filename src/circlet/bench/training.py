@@ -1,6 +1,8 @@
 """Training, measured: the plain loop, circlet's trainer, and the floor under both."""
 
+import contextlib
 import multiprocessing
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -197,6 +199,19 @@ KINDS = {"bmm": "products", "baddbmm": "products", "mm": "products", "addmm": "p
 KINDS |= {"_linear_pointwise": "products", "_fused_adamw_": "optimiser"}
 
 
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep from stderr what libraries write there past Python: the profiler, of its own begin."""
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 def shares(system: str, seconds: float) -> dict[str, float]:
     """What the time of a block on one core goes to; shares that sum to 1.
 
@@ -226,7 +241,7 @@ def shares(system: str, seconds: float) -> dict[str, float]:
         logged.append(logging(seconds).cpu)
     logs = max(0.0, 1 - statistics.median(bare) / statistics.median(logged))
     started = time.perf_counter()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+    with _silent(), torch.autograd.profiler.profile() as profiler:
         steps(started + seconds / 4)
         total = time.perf_counter() - started
     spent = dict.fromkeys(("products", "optimiser", "elementwise"), 0.0)
@@ -247,12 +262,15 @@ def _join(barrier: Any) -> None:
 
 
 def _worker(system: str, seconds: float) -> tuple[float, float]:
-    """Milliseconds per run and step of a process among others, and its peak memory in MB."""
+    """Milliseconds per run and step of a process among others, and its peak memory in MB.
+
+    The median of three windows.
+    """
     loop.settle()
     way = circlet(system, CASES[system].runs, CPU)
-    way(seconds / 4)
+    way(seconds / 3)
     _barrier.wait(120)
-    return way(seconds).wall, _peak_mb()
+    return statistics.median(way(seconds / 3).wall for _ in range(3)), _peak_mb()
 
 
 def _peak_mb() -> float:
