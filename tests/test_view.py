@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, config
 
-from circlet import analysis, io, products, progress, schema, tables, view
+from circlet import analysis, io, products, progress, schema, source, tables, view
 from circlet.errors import LogError
 from circlet.pages import report
 from circlet.plan import Study
@@ -42,10 +42,15 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     monkeypatch.setattr(products, "figures", lambda _: [])
     report.make(products.report(reported))
     page = (reported.results / "report.html").read_text()
-    cells = ('"n">11', '"n">22', '"n">20 … 24', '"n narrow">33 / 44')
-    assert "a &lt; b &amp; c" + "".join(f"<td class={cell}" for cell in cells) in page
+    cells = ('paper">11', 'here">22', 'in">20 … 24', 'runs">33 / 44')
+    row = "a &lt; b &amp; c" + "".join(f'<td class="n" data-label="{cell}' for cell in cells)
+    assert page.count(row) == 2  # among what deviates, and in its paper
     assert '<span class="deviates"><b>1</b>' in page
-    assert "constant_attention: 2 of 2 runs finished;" in page
+    assert re.search(
+        '<td>e<td>constant_attention<td class="n">2<td class="n">2<td class="n">0', page
+    )
+    assert "2 runs in this study; 1 deviates." in page
+    assert "embedding_mlp" not in page  # nor the other papers
     assert "Partial" not in page
     made = io.footer(next(reported.blocks).log("runs"))
     assert f"<td>{made['commit']}<td>{made['machine']}" in page
@@ -54,6 +59,34 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
 def test_the_scorecard_in_the_terminal(reported):
     line = view.scorecard(reported).splitlines()[2].split()
     assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
+
+
+def test_a_claim_is_beside_its_figure(reported, monkeypatch):
+    """The row is of no known claim; given the name of one, it moves from the other claims."""
+    (drawn,) = [p for p in products.figures(reported) if p.name == "imperfections_accuracy"]
+    for path in drawn.outputs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("<svg/>")
+    monkeypatch.setattr(products, "figures", lambda _: [drawn])
+    published = pd.read_csv(source.PACKAGE / "data/published.csv")
+    known = published[published["figure"] == drawn.name]["claim"].iloc[0]
+    for row, beside in ((ROW | {"claim": known}, True), (ROW, False)):
+        card = schema.conform(pd.DataFrame([row]), tables.TABLES["scorecard"], "scorecard")
+        made = {p.name: p for p in products.tables(reported)}
+        io.write(card, reported.table("scorecard"), io.provenance() | made["scorecard"].footer)
+        report.make(products.report(reported))
+        page = (reported.results / "report.html").read_text()
+        figure = page[page.index(f'<figure id="{drawn.name}"') : page.index("</figure>")]
+        assert ("a &lt; b &amp; c" in figure) == beside
+        assert ("Other claims" in page) != beside
+
+
+def test_every_claim_names_a_figure_that_exists_or_none():
+    published = pd.read_csv(source.PACKAGE / "data/published.csv")
+    placed = {name: paper for paper, names in report.SECTIONS.items() for name in names}
+    assert set(placed) <= set(source.modules("figures"))
+    for claim in published.dropna(subset="figure").itertuples():
+        assert placed[claim.figure] == claim.paper, claim.claim
 
 
 @pytest.mark.parametrize("table", ["scorecard", "table1", "structures"])

@@ -1,75 +1,81 @@
 """results/report.html: the scorecard, the figures and what made them, in one file."""
 
 import base64
+import json
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
+import yaml
 
 from circlet import io, products, source, view
 from circlet.plan import Study
 from circlet.products import Product
 
-DATA = ("pages/report.html", "data/papers.csv")
+DATA = ("pages/report.html", "data/papers.csv", "data/published.csv")
 
-# The order of the papers; other figures follow by name.
-ORDER = [
-    "published_tables",
-    "imperfections_accuracy",
-    "grid_and_circle",
-    "imperfect_grid",
-    "grid_classifier",
-    "circle_classifier",
-    "particle_structures",
-    "weight_magnitudes",
-    "embedding_gallery",
-    "particle_gallery",
-    "classifier_gallery",
-    "projection_gallery",
-    "signal_trajectories",
-    "pca_and_fourier",
-    "frozen_losses",
-    "circles_by_size",
-    "survival_by_signal",
-    "survival_by_gradient",
-    "circle_ablations",
-    "ode_fits",
-    "circles_by_weight_decay",
-    "circularity",
-    "ablated_starts",
-    "embedding_gradients",
-    "circles_by_modulus",
-    "ode_coefficients",
-    "ode_trajectories",
-    "ode_generalisation",
-    "forecast",
-    "precision",
-    "idealised_circuit",
-    "two_phases",
-    "gradient_norms",
-    "loss_spikes",
-    "attention_maps",
-    "head_ablations",
-    "transfer",
-    "seed_effects",
-    "sandbox",
-]
+# Figures by paper, in its order; others follow by name.
+SECTIONS = {
+    "musat": (
+        "published_tables",
+        "imperfections_accuracy",
+        "grid_and_circle",
+        "imperfect_grid",
+        "grid_classifier",
+        "circle_classifier",
+        "particle_structures",
+        "weight_magnitudes",
+        "embedding_gallery",
+        "particle_gallery",
+        "classifier_gallery",
+        "projection_gallery",
+    ),
+    "ding": (
+        "signal_trajectories",
+        "pca_and_fourier",
+        "frozen_losses",
+        "circles_by_size",
+        "survival_by_signal",
+        "survival_by_gradient",
+        "circle_ablations",
+        "ode_fits",
+        "circles_by_weight_decay",
+        "circularity",
+        "ablated_starts",
+        "embedding_gradients",
+        "circles_by_modulus",
+        "ode_coefficients",
+        "ode_trajectories",
+        "ode_generalisation",
+        "forecast",
+        "precision",
+    ),
+    "odonnat": (
+        "idealised_circuit",
+        "two_phases",
+        "gradient_norms",
+        "loss_spikes",
+        "attention_maps",
+        "head_ablations",
+        "transfer",
+        "seed_effects",
+        "sandbox",
+    ),
+}
+WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
+VERDICTS = ("reproduced", "deviates", "not_run")
 
 
-def _figures(study: Study) -> list[dict[str, str]]:
-    shown = sorted(
-        products.figures(study),
-        key=lambda f: (ORDER.index(f.name) if f.name in ORDER else len(ORDER), f.name),
-    )
-    return [
-        {
-            "name": figure.name,
-            "caption": products.caption(figure.name),
-            "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
-        }
-        for figure in shown
-        if figure.name not in study.left_out
-    ]
+def _figure(figure: Product, claims: pd.DataFrame) -> dict[str, Any]:
+    """A figure, its caption, and the claims that it is about."""
+    return {
+        "name": figure.name,
+        "title": " ".join(WORDS.get(word, word) for word in figure.name.split("_")),
+        "caption": products.caption(figure.name),
+        "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
+        "claims": claims[claims["figure"] == figure.name].to_dict("records"),
+    }
 
 
 def _bytes(path: Path) -> bytes:
@@ -90,12 +96,29 @@ def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> lis
                 "planned": sum(point.count for point in study.experiment(name)),
                 "finished": int((here["status"] == "finished").sum()),
                 "unfinished": int((here["status"] != "finished").sum()),
-                "seconds": float(here["seconds"].sum()),
+                "hours": float(here["seconds"].sum()) / 3600,
                 "device": ", ".join(sorted(here["device"].unique())),
                 "points": points.to_dict("records"),
             }
         )
     return rows
+
+
+def _paper(
+    paper: dict[str, Any], study: Study, figures: dict[str, Product], claims: pd.DataFrame
+) -> dict[str, Any]:
+    """All that the page says of a paper: verdicts, figures with their claims, the other claims."""
+    own = claims[claims["paper"] == paper["paper"]]
+    shown = [figures[name] for name in SECTIONS[paper["paper"]] if name in figures]
+    beside = own["figure"].isin([figure.name for figure in shown])
+    points = [point for point in study.points if point.system in paper["systems"].split()]
+    return paper | {
+        "counts": {verdict: int((own["verdict"] == verdict).sum()) for verdict in VERDICTS},
+        "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
+        "figures": [_figure(figure, own) for figure in shown],
+        "others": own[~beside].to_dict("records"),
+        "runs": sum(point.count for point in points),
+    }
 
 
 def make(product: Product) -> None:
@@ -112,22 +135,21 @@ def make(product: Product) -> None:
         has = study.table(name) in product.inputs and name not in study.left_out
         return io.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
-    scorecard = table("scorecard", ["paper", "verdict"])
+    published = pd.read_csv(source.PACKAGE / DATA[2])[["claim", "figure"]]
+    claims = table("scorecard", ["claim", "paper", "verdict"]).merge(published, "left", "claim")
     summary = table("structure_summary", ["experiment", "sample"])
+    figures = {f.name: f for f in products.figures(study) if f.name not in study.left_out}
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
-    counts = scorecard["verdict"].value_counts()
-    rows = _experiments(study, runs, summary)
+    placed = {name for section in SECTIONS.values() for name in section}
+    sections = [_paper(paper, study, figures, claims) for paper in papers]
     page = environment.get_template("report.html").render(
-        papers=[
-            paper | {"claims": claims.to_dict("records")}
-            for paper in papers
-            if len(claims := scorecard[scorecard["paper"] == paper["paper"]])
-        ],
-        verdicts=[(v, counts.get(v, 0)) for v in ("reproduced", "deviates", "not_run")],
-        figures=_figures(study),
-        experiments=rows,
+        papers=[s for s in sections if s["runs"] or s["figures"] or sum(s["counts"].values())],
+        verdicts={verdict: sum(s["counts"][verdict] for s in sections) for verdict in VERDICTS},
+        figures=[_figure(f, claims[:0]) for n, f in sorted(figures.items()) if n not in placed],
+        experiments=_experiments(study, runs, summary),
         provenance=io.read_table(study, "provenance").to_dict("records"),
         made=io.footer(study.table("runs")),
+        config=yaml.safe_dump(json.loads(study.json), sort_keys=False, allow_unicode=True),
         results=study.results,
         partial=bool(study.missing or study.left_out),
         left_out=study.left_out,
