@@ -18,6 +18,19 @@ def test_recipes_run(finished, recipe):
     assert finished.run("recipe").stdout.strip()
 
 
+def test_recipes_for_pandas_run_one_after_the_other(finished):
+    """And they load every table."""
+    text = (ROOT / "docs/pandas.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    claims = {f"{paper}_claims" for paper in ("musat", "ding", "odonnat")}
+    missing = {n for n in tables.TABLES if f'table("{n}")' not in code} - claims
+    assert not missing
+    (finished.folder / "recipes.py").write_text(code.replace('"results"', '"results/smoke"', 1))
+    assert "made by hand" in finished.run("recipes").stdout
+    for picture in ("structures.png", "survival.png"):
+        assert (finished.folder / picture).stat().st_size > 5000
+
+
 def test_the_map_is_true():
     block = TEXT.split("## Map")[1].split("Training and analysis never")[0]
     for name in re.findall(r"[\w./]+(?:\.py|\.csv|/)(?=[\s,])", block):
