@@ -7,7 +7,7 @@ import pytest
 import torch
 from conftest import config
 
-from circlet import bench, cli
+from circlet import bench, cli, matmul
 from circlet.bench import machine, pipeline, plain, training
 from circlet.errors import CircletError
 from circlet.plan import Study
@@ -86,11 +86,108 @@ def test_projection_scales_the_plan():
     study = Study(config(steps=2000, block=10, seeds={"count": 50}, sweep={"weight_decay": [0, 1]}))
     case = training.block("constant_attention", 100)
     planned = 1000 * case.cpu_seconds / case.point.steps / 100
-    row = {"system": "constant_attention", "all_cores_ms": 2 * planned}
+    row = {"system": "constant_attention", "all_cores_ms": {"median": 2 * planned}}
     (found,) = bench.projected(study, [row, {"system": "particles"}])
     assert (found["runs"], found["run_steps"]) == (100, 200_000)
     expected = sum(block.cpu_seconds for block in study.blocks)
     assert found["hours"] == pytest.approx(2 * expected / 3600)
+
+
+def at_once(monkeypatch):
+    """Every window is one call, and returns what was done in it."""
+    monkeypatch.setattr(training, "_window", lambda advance, seconds, wait: advance(seconds))
+
+
+def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
+    made = []
+
+    class Part:
+        def __init__(self, point, seeds, device, bases):
+            made.append(seeds)
+            self.done = -1
+
+        def advance(self, after):
+            for _ in range(5):
+                self.done += 1
+                after(self) if _ == 4 else None
+
+    monkeypatch.setattr(training.loop, "Part", Part)
+    at_once(monkeypatch)
+    for system, runs, together in (("constant_attention", 100, 50), ("particles", 50, 10)):
+        way = training.circlet(system, runs, CPU)
+        assert len(made[-1]) == together  # as in a job
+        assert [way(0), way(0)] == [5 * together] * 2
+
+
+def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
+    class Run:
+        def step(self, number):
+            numbers.append(number)
+
+    numbers = []
+    monkeypatch.setattr(plain, "one", lambda *_: Run())
+    at_once(monkeypatch)
+    way = training.one("particles")
+    for _ in range(2):
+        before = len(numbers)
+        assert way(time.perf_counter() + 0.001) == len(numbers) - before > 0
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def windows(*walls, cpu=None):
+    return [training.Time(wall, wall if cpu is None else cpu) for wall in walls]
+
+
+def test_ratios_say_who_is_faster():
+    found = {
+        "plain": [training.Time(8.0, 6.0)],
+        "circlet": [training.Time(2.0, 1.0)],
+        "core": [training.Time(5.0, 5.0)],
+    }
+    least = {"products": 0.5, "memory": 0.1}
+    of_cpu = training.compared(found, least, steps=3000, cuda=False)
+    assert (of_cpu["times_plain"], of_cpu["times_floor"]) == (6, 4)
+    assert of_cpu["cpu_seconds"] == {"plain": 18, "circlet": 3, "core": 15}
+    of_gpu = training.compared(found, least, steps=3000, cuda=True)
+    assert (of_gpu["times_plain"], of_gpu["times_core"]) == (4, 2.5)
+
+
+def test_processes_side_by_side_share_the_work():
+    found = training.combined([(windows(2, 4, 3), 100.0), (windows(2, 4, 3, cpu=1.5), 300.0)])
+    assert found["ms"] == {"median": 1.5, "min": 1, "max": 2}
+    assert found["had"] == pytest.approx((3 + 1.5 / 2 + 1.5 / 4 + 1.5 / 3) / 6)
+    assert found["peak_mb"] == 300
+
+
+def test_rates_are_of_the_best_call_and_of_all_the_work(monkeypatch):
+    # The beginning; then, three times: go on? start, end; and no more. Calls of 2, 1 and 3 seconds.
+    clock = iter([0, 0, 0, 2, 2, 2, 3, 3, 3, 6, 6])
+    monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
+    assert machine.rate(6, lambda: None, CPU, 5) == 6
+    monkeypatch.undo()
+    monkeypatch.setattr(machine, "rate", lambda work, *_: work)
+    about = machine.describe(CPU)
+    assert about["flops"] == about["torch_flops"] == 2 * 1024**3
+    assert about["copied"] == 2 * 2**28
+
+
+def test_products_of_all_libraries_are_counted_as_products():
+    for a in (torch.randn(1, 100, 100), torch.randn(2, 100, 100)):
+        with torch.autograd.profiler.profile() as profiler:
+            matmul.matmul(a, a)
+        names = [
+            e.key.split("::")[-1]
+            for e in profiler.key_averages()
+            if "mm" in e.key or "linear" in e.key
+        ]
+        assert set(names) - {"matmul"} <= set(training.KINDS)
+        assert names
+
+
+def test_logs_are_by_what_steps_with_them_are_slower(monkeypatch):
+    monkeypatch.setattr(training, "circlet", lambda *_: lambda seconds: training.Time(2.0, 2.0))
+    monkeypatch.setattr(training, "_window", lambda *_: training.Time(1.0, 1.0))
+    assert training.shares("constant_attention", 0.05)["logs"] == 0.5
 
 
 def test_shares_sum_to_one():
@@ -99,7 +196,7 @@ def test_shares_sum_to_one():
     assert found["products"] > found["optimiser"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # two minutes
 def test_the_command(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "SECONDS", 0.02)
     monkeypatch.setattr(bench, "REPEATS", 1)
@@ -114,16 +211,64 @@ def test_the_command(capsys, tmp_path, monkeypatch):
     assert "jobs of blocks" in text
 
 
-def test_what_a_gpu_would_print(rows):
-    spread = {"median": 0.0123, "min": 0.012, "max": 0.0131}
-    of_gpu = [
-        row | {"ms": row["ms"] | {"core": spread}, "times_core": 50.0, "peak_mb": 900.0}
-        for row in rows
+def printed(rows, device="cpu", **changes):
+    about = machine.describe(CPU, seconds=0.01) | {"device": device}
+    measured = {"machine": about, "training": rows, "pipeline": [], "study": []} | changes
+    return bench.text(measured).splitlines()
+
+
+def a_row(**changes):
+    """Each figure another, so that no column can be taken for its neighbour."""
+
+    def values(median):
+        return {"median": median, "min": 0.9 * median, "max": 1.1 * median}
+
+    row = {
+        "system": "constant_attention", "runs": 100, "together": 50, "steps": 2000,
+        "ms": {"plain": values(0.3), "circlet": values(0.012), "core": values(0.5)},
+        "times_plain": 24.0, "times_core": 40.0, "floor_ms": {"products": 0.0025, "memory": 0.001},
+        "times_floor": 5.0, "all_cores_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
+        "cpu_seconds": {"plain": 0.6, "circlet": 0.025},
+        "shares": {"products": 0.5, "python": 0.5},
+    }  # fmt: skip
+    return row | changes
+
+
+def test_a_printed_row_has_its_figures_in_their_columns():
+    lines = printed([a_row()])
+    header, row = lines[4].split("  "), lines[6]
+    columns = [column.strip() for column in header if column.strip()]
+    assert columns == [
+        "system", "runs", "plain loop", "circlet", "times plain", "all cores", "floor",
+        "times floor", "MB",
+    ]  # fmt: skip
+    assert row.split(None, 1)[1].strip() == (
+        "50 of 100  300 (270 … 330)  12.0 (10.8 … 13.2)         24.0  6.00 (5.40 … 6.60)   2.50"
+        "          5.0  321"
+    )
+    assert "Others use this machine" not in "".join(lines)
+    assert "all cores had 80 % of their time" in "".join(printed([a_row(had=0.8)]))
+
+
+def test_what_a_gpu_would_print():
+    lines = printed([a_row()], device="GPU of a test")
+    assert lines[0].startswith("GPU of a test, ")
+    assert "24.0  500 (450 … 550)          40   2.50" in lines[6]
+
+
+def test_times_of_a_study_are_printed_in_a_fitting_unit():
+    study = [{"system": "particles", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
+    assert printed([a_row()], study=study)[-1].split() == ["particles", "3", "2.0", "23", "h"]
+
+
+def test_what_was_measured_once_has_no_spread():
+    rows = [
+        {"what": "plan", "times": 1, "seconds": {"median": 0.5, "min": 0.25, "max": 1.0}},
+        {"what": "tables", "times": 12, "seconds": dict.fromkeys(("median", "min", "max"), 2.0)},
     ]
-    about = machine.describe(CPU, seconds=0.01) | {"device": "GPU of a test"}
-    text = bench.text({"machine": about, "training": of_gpu, "pipeline": [], "study": []})
-    assert "GPU of a test" in text
-    assert "0.0123 (0.0120 … 0.0131)" in text
+    lines = printed([a_row()], pipeline=rows)
+    assert lines[-2].split() == ["plan", "1", "0.500", "0.250", "1.000"]
+    assert lines[-1].split() == ["tables", "12", "2.000"]
 
 
 def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
@@ -135,6 +280,16 @@ def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
     assert not any("dry run" in what for what in found)
     assert found["logs from Parquet"]["times"] == 2 * 5
     assert all(0 < row["seconds"]["min"] <= row["seconds"]["max"] for row in found.values())
+    # What was timed of one is counted as often as there are.
+    monkeypatch.setattr(pipeline, "_timed", lambda work: (work() and None) or [1.0] * 3)
+    found = {row["what"]: row["seconds"]["median"] for row in pipeline.measure()}
+    once = {"plan": 1, "logs from Parquet": 1}
+    of_blocks = dict.fromkeys(
+        ("start of jobs of blocks", "initial values and splits", "logs as tables"), 2
+    )
+    of_products = {"start of jobs of tables, figures, report": 21}
+    for what, seconds in (once | of_blocks | of_products | {"logs to Parquet": 2}).items():
+        assert found[what] == seconds, what
 
 
 def test_a_command_that_fails_is_one_line(tmp_path):

@@ -1,5 +1,7 @@
 """CUDA graphs, with a recorder in their place that needs no GPU."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -83,3 +85,19 @@ def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded():
 
     with pytest.raises(torch.OutOfMemoryError):
         trained(embedding_mlp, 10, lambda step, problem: graphs.Graphed(step, problem, full), p=7)
+
+
+def test_batches_are_left_as_they_are():
+    """A graph reads its own memory; those of earlier steps must not be written over."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Batch:
+        train: torch.Tensor
+
+    seen = []
+    graphed = graphs.Graphed(lambda batch: seen.append(batch.train.clone()), None, Recorded())
+    batches = [Batch(torch.full((2,), float(i))) for i in range(6)]
+    for batch in batches:
+        graphed(batch)
+    assert [float(batch.train[0]) for batch in batches] == list(range(6))
+    assert [float(values[0]) for values in seen] == list(range(6))

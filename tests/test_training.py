@@ -8,8 +8,9 @@ from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.seeds import Seeds
 from circlet.systems import constant_attention
-from circlet.training import loop
+from circlet.training import loop, recorder
 from circlet.training.adamw import AdamW
+from circlet.training.stack import stacked
 
 CPU = torch.device("cpu")
 
@@ -222,3 +223,41 @@ def test_outcomes_are_written_last(tmp_path, monkeypatch):
     loop.run_block(next(Study(config(tmp_path)).blocks), "cpu")
     assert written[-1] == "runs"
     assert len(written) == 5
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_run_is_finite_if_all_its_tensors_are(name):
+    start = {"a": np.zeros(2), "b": np.zeros(2)}
+    stack = stacked([start, start], torch.float32, CPU, {"b": 0.5})
+    assert len(stack.tensors) == 2
+    stack.arrays[name][1, 0] = torch.nan
+    assert stack.finite().tolist() == [True, False]
+
+
+class Held:
+    """A tensor on a GPU, as far as a recorder knows one."""
+
+    is_cuda, nbytes = True, 100
+    fetched = False
+
+    def to(self, *_, **__):
+        return self
+
+    def cpu(self):
+        self.fetched = True
+        return self
+
+
+def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
+    monkeypatch.setattr(recorder, "HELD", 250)
+    kept = recorder.Recorder(point(), [0])
+    kinds = list(kept.kept)
+    for i, kind in enumerate(kinds):
+        kept._keep(kind, 0, {"x": Held()})
+        assert kept.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
+    assert [kept.kept[kind][0]["x"].fetched for kind in kinds] == [True] * 3 + [False] * (
+        len(kinds) - 3
+    )
+    kept.fetch()
+    assert all(kept.kept[kind][0]["x"].fetched for kind in kinds)
+    assert kept.held == 0

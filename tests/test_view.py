@@ -123,7 +123,7 @@ def test_numbers_have_three_digits():
 
 
 def test_durations():
-    assert [view._duration(s) for s in (100, 600, 7200, 200000)] == [
+    assert [view.duration(s) for s in (100, 600, 7200, 200000)] == [
         "100 s",
         "10 min",
         "2 h",

@@ -55,11 +55,17 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("name")
     command("report", "write the report page", make_report)
     sub = command(
-        "bench", "measure training and pipeline on this machine; under two minutes", bench
+        "bench",
+        "measure training and pipeline on this machine, in under two minutes: every system at its "
+        "defaults, and how long the study of --configfile would train; see docs/speed.md",
+        bench,
     )
     sub.add_argument("--json", action="store_true", help="everything measured, as JSON")
     sub.add_argument(
-        "--device", choices=["cpu", "cuda"], default="cpu", help="where circlet trains"
+        "--device",
+        choices=["cpu", "cuda"],
+        default="cpu",
+        help="where circlet trains; default: %(default)s",
     )
     sub = command("sandbox", "draw every layer of one run's network, or film it", draw_sandbox)
     sub.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")

@@ -23,7 +23,8 @@ def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
     return "\n".join(lines)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Time in a unit that leaves two or three digits."""
     for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"
@@ -53,7 +54,7 @@ def plan(study: Study) -> str:
     lines = [
         aligned(
             header,
-            [(*row[:5], "~" + _duration(row[5]), *row[6:]) for row in [*rows, total]],
+            [(*row[:5], "~" + duration(row[5]), *row[6:]) for row in [*rows, total]],
             "<<>>>>>>",
         ),
         "",

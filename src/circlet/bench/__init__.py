@@ -28,21 +28,22 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
         the study's training takes at these rates.
     """
     loop.settle()
-    log.info("what the machine can do ...")
+    log.info("what the machine can do (close what else runs on it) ...")
     about = machine.describe(device)
     rows = []
     for row in training.measure(list(SYSTEMS), device, about, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     if device.type == "cpu":
+        log.info("what the time goes to ...")
         for row in rows:
             row["shares"] = training.shares(row["system"], SECONDS)
-        log.info("all %d cores at once ...", about["cores"])
+        log.info("all %d cores at once, half a minute ...", about["cores"])
         busy = training.all_cores(list(SYSTEMS), about["cores"], 4 * SECONDS)
         for row in rows:
             own = busy[row["system"]]
-            row |= {"all_cores_ms": own["ms"], "peak_mb": own["peak_mb"]}
-    log.info("the pipeline around it ...")
+            row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
+    log.info("the pipeline around it, half a minute ...")
     return {
         "machine": about,
         "training": rows,
@@ -64,8 +65,8 @@ def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         expected = sum(n.cpu_seconds for point in points for n in point.blocks)
         case = training.block(row["system"], training.CASES[row["system"]].runs)
-        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]["median"]
-        scale = ms * case.point.steps * case.count / 1000 / case.cpu_seconds
+        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]
+        scale = ms["median"] * case.point.steps * case.count / 1000 / case.cpu_seconds
         found.append(
             {
                 "system": row["system"],

@@ -61,6 +61,7 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
         "processor": processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": cores(),
+        "python": platform.python_version(),
         "versions": io.provenance()["versions"],
         "torch_flops": rate(flops, lambda: a @ a, device, seconds),
         "flops": rate(flops, lambda: matmul(a, a), device, seconds),

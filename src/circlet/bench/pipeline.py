@@ -58,7 +58,8 @@ def _command(*command: str) -> None:
 def measure() -> Iterator[dict[str, Any]]:
     """Rows: what is done, how often for 1000 runs in ten blocks, and seconds in all.
 
-    Each is repeated three times, but for tables, figures and report, of which there are many.
+    Each is repeated three times, but for tables, figures and report, of which there are many. Jobs
+    and the dry run are processes of their own, the rest is done in this one.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
@@ -83,10 +84,11 @@ def measure() -> Iterator[dict[str, Any]]:
             dry = _timed(lambda: _command(*command, "--configfile", str(path)))
             yield row("dry run", 1, dry)
         tiny = Study(_config(Path(folder) / "tiny", 1)).json
+        # With as little work as a job can have.
         one = _timed(lambda: _command("circlet", "run", "--device", "cpu", "--study", tiny))
-        yield row("jobs of blocks, each of one short run", n, one, n)
+        yield row("start of jobs of blocks", n, one, n)
         one = _timed(lambda: _command("circlet", "table", "runs", "--study", tiny))
-        yield row("jobs of products, each a table of one run", len(made), one, len(made))
+        yield row("start of jobs of tables, figures, report", len(made), one, len(made))
 
         point, seeds = blocks[0].point, list(blocks[0].seeds)
         with torch.no_grad():

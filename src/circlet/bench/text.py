@@ -3,13 +3,18 @@
 import math
 from typing import Any
 
-from circlet.view import aligned
+from circlet.view import aligned, duration
 
 
-def _spread(values: dict[str, float]) -> str:
-    digits = max(0, 2 - math.floor(math.log10(values["median"])))
-    low, high = (f"{values[key]:.{digits}f}" for key in ("min", "max"))
-    return f"{values['median']:.{digits}f} ({low} … {high})"
+def _figure(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
+
+
+def _spread(values: dict[str, float], scale: float = 1) -> str:
+    digits = max(0, 2 - math.floor(math.log10(scale * values["median"])))
+    median, low, high = (f"{scale * values[key]:.{digits}f}" for key in ("median", "min", "max"))
+    return f"{median} ({low} … {high})"
 
 
 def _machine(about: dict[str, Any]) -> list[str]:
@@ -18,45 +23,59 @@ def _machine(about: dict[str, Any]) -> list[str]:
     where = "the GPU" if gpu else "one core"
     return [
         f"{about['device'] + ', ' if gpu else ''}{about['processor']}, {about['cores']} cores, "
-        f"{about['instructions']}; {versions}",
+        f"{about['instructions']}; Python {about['python']}, {versions}",
         f"float32 on {where}: products {about['flops'] / 1e9:.0f} GFLOP/s (PyTorch's default "
         f"{about['torch_flops'] / 1e9:.0f}), copies {about['copied'] / 1e9:.1f} GB/s",
     ]
 
 
 def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    header = ["system", "runs", "plain loop, ms", "circlet, ms"]
-    header += ["one core, ms", "times"] if gpu else []
-    header += ["times plain", "floor, ms", "times floor", *([] if gpu else ["all cores"]), "MB"]
+    header = ["system", "runs", "plain loop", "circlet", "times plain"]
+    header += ["one core", "times core"] if gpu else ["all cores"]
+    header += ["floor", "times floor", "MB"]
     table = []
     for row in rows:
         ms = row["ms"]
-        own = [row["system"], row["runs"], _spread(ms["plain"]), _spread(ms["circlet"])]
-        own += [_spread(ms["core"]), f"{row['times_core']:.0f}"] if gpu else []
-        own += [f"{row['times_plain']:.1f}", f"{max(row['floor_ms'].values()):.3g}"]
-        own.append(f"{row['times_floor']:.1f}")
-        own += [] if gpu else [f"{row['all_cores_ms']:.3g}"]
+        runs = f"{row['together']} of {row['runs']}"
+        own = [row["system"], runs, _spread(ms["plain"], 1000), _spread(ms["circlet"], 1000)]
+        own.append(f"{row['times_plain']:.1f}")
+        if gpu:
+            own += [_spread(ms["core"], 1000), f"{row['times_core']:.0f}"]
+        else:
+            own.append(_spread(row["all_cores_ms"], 1000))
+        own += [_figure(1000 * max(row["floor_ms"].values())), f"{row['times_floor']:.1f}"]
         table.append((*own, f"{row['peak_mb']:.0f}"))
-    return [
-        "Training, milliseconds per run and step: median (smallest … largest)",
+    runs = (
+        "times core: of the clock, against a block on one core."
+        if gpu
+        else ("all cores: a process on each, microseconds of them together.")
+    )
+    lines = [
+        "Training, microseconds per run and step: median (smallest … largest)",
         aligned(header, table, "<" + ">" * (len(header) - 1)),
-        "",
-        "plain loop: one run on one core. circlet: a block of so many runs"
-        + ("." if gpu else " on one core, and with all cores busy."),
-        f"times plain: of {'the clock' if gpu else 'CPU time'}. floor: products of matrices at the "
-        "rate above, or weights and moments through",
-        "memory once. MB: the most that "
-        + ("PyTorch took on the GPU." if gpu else "a process of this bench had on all cores."),
+        "plain loop: one run on one core, without logs. circlet: so many runs of a block at once"
+        + (", with logs." if gpu else " on one core, with logs."),
+        f"times plain: of {'the clock' if gpu else 'CPU time'}. {runs}",
+        "floor: products of matrices at the rate above (or weights and moments through memory "
+        "once); what is not a product is not in it.",
+        f"MB: the most that {'PyTorch took on the GPU' if gpu else 'one process had'}.",
+    ]
+    if not gpu and (had := min(row["had"] for row in rows)) < 0.95:
+        lines.append(
+            f"Others use this machine, too: all cores had {100 * had:.0f} % of their time."
+        )
+    ways = list(rows[0]["cpu_seconds"])
+    seconds = [
+        (row["system"], row["steps"], *(_figure(row["cpu_seconds"][way]) for way in ways))
+        for row in rows
+    ]
+    names = {"plain": "plain loop", "core": "one core"}
+    header = ("system", "steps", *(names.get(way, way) for way in ways))
+    return [
+        *lines,
         "",
         "CPU-seconds of a whole run",
-        aligned(
-            ("system", "steps", *rows[0]["cpu_seconds"]),
-            [
-                (row["system"], row["steps"], *(f"{s:.3g}" for s in row["cpu_seconds"].values()))
-                for row in rows
-            ],
-            "<>" + ">" * len(rows[0]["cpu_seconds"]),
-        ),
+        aligned(header, seconds, "<>" + ">" * len(ways)),
     ]
 
 
@@ -65,39 +84,43 @@ def _shares(rows: list[dict[str, Any]]) -> list[str]:
     table = [
         (row["system"], *(f"{100 * row['shares'][kind]:.0f} %" for kind in kinds)) for row in rows
     ]
+    header = ("system", *(kind.replace("python", "Python") for kind in kinds))
     return [
         "",
         "What the time of a block goes to (under the profiler, which slows Python down)",
-        aligned(("system", *kinds), table, "<" + ">" * len(kinds)),
+        aligned(header, table, "<" + ">" * len(kinds)),
     ]
 
 
 def _pipeline(rows: list[dict[str, Any]]) -> list[str]:
-    table = [
-        (
-            row["what"],
-            row["times"],
-            *(f"{row['seconds'][key]:.2f}" for key in ("median", "min", "max")),
-        )
-        for row in rows
-    ]
+    table = []
+    for row in rows:
+        seconds = row["seconds"]
+        once = seconds["min"] == seconds["max"]
+        low, high = ("", "") if once else (f"{seconds[key]:.3f}" for key in ("min", "max"))
+        table.append((row["what"], row["times"], f"{seconds['median']:.3f}", low, high))
     return [
         "",
-        "Pipeline, seconds per 1000 runs in ten blocks of constant_attention, one process",
-        aligned(("", "how often", "in all", "smallest", "largest"), table, "<>>>>"),
+        "Pipeline, seconds per 1000 runs of constant_attention in ten blocks, on one core",
+        aligned(("part", "how often", "in all", "smallest", "largest"), table, "<>>>>"),
     ]
 
 
 def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
     table = [
-        (row["system"], row["runs"], f"{row['run_steps'] / 1e6:.1f}", f"{row['hours']:.3g}")
+        (
+            row["system"],
+            row["runs"],
+            f"{row['run_steps'] / 1e6:.1f}",
+            duration(3600 * row["hours"]),
+        )
         for row in rows
     ]
     where = "in blocks as large as those above" if gpu else "on all cores"
     return [
         "",
-        f"The study's training at these rates, {where}",
-        aligned(("system", "runs", "million steps", "hours"), table, "<>>>"),
+        f"The study's training at these rates, {where}; other points by what the plan expects",
+        aligned(("system", "runs", "million steps", "time"), table, "<>>>"),
     ]
 
 

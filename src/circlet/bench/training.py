@@ -83,7 +83,10 @@ class _Enough(Exception):
 
 
 def circlet(system: str, runs: int, device: torch.device) -> Way:
-    """A block as a job trains it, logs included, that goes on with every call."""
+    """A block as a job trains it, logs included, that goes on with every call.
+
+    On a CPU the first group of its runs, as the others follow it and are alike.
+    """
     point = block(system, runs).point
     size = loop.together(point, runs, device)
     part = loop.Part(point, list(range(size)), device, {})
@@ -169,30 +172,36 @@ def measure(
         for _ in range(repeats):
             for name, way in ways.items():
                 found[name].append(way(seconds))
-        clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
-        process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
-        least = floor(system, machine)
-        ours = clock["circlet"]["median"]
-        compared = clock if cuda else process
         row = {
             "system": system,
             "parameters": case.parameters,
             "dtype": case.dtype,
             "runs": runs,
+            "together": loop.together(block(system, runs).point, runs, device),
             "steps": case.steps,
-            "ms": clock,
-            "cpu_ms": process,
-            "times_plain": compared["plain"]["median"] / compared["circlet"]["median"],
-            "floor_ms": least,
-            "times_floor": ours / max(least.values()),
-            "cpu_seconds": {
-                name: times["median"] * case.steps / 1000 for name, times in process.items()
-            },
-        }
+        } | compared(found, floor(system, machine), case.steps, cuda)
         if cuda:
-            row["times_core"] = clock["core"]["median"] / ours
             row["peak_mb"] = torch.cuda.max_memory_allocated(device) / 1e6
         yield row
+
+
+def compared(
+    found: dict[str, list[Time]], least: dict[str, float], steps: int, cuda: bool
+) -> dict[str, Any]:
+    """What follows from the windows of each way: medians, ratios, CPU-seconds of a run."""
+    clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
+    process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
+    ours = clock["circlet"]["median"]
+    by = clock if cuda else process
+    row = {
+        "ms": clock,
+        "cpu_ms": process,
+        "times_plain": by["plain"]["median"] / by["circlet"]["median"],
+        "floor_ms": least,
+        "times_floor": ours / max(least.values()),
+        "cpu_seconds": {name: times["median"] * steps / 1000 for name, times in process.items()},
+    }
+    return row | ({"times_core": clock["core"]["median"] / ours} if cuda else {})
 
 
 KINDS = {"bmm": "products", "baddbmm": "products", "mm": "products", "addmm": "products"}
@@ -261,16 +270,13 @@ def _join(barrier: Any) -> None:
     _barrier = barrier
 
 
-def _worker(system: str, seconds: float) -> tuple[float, float]:
-    """Milliseconds per run and step of a process among others, and its peak memory in MB.
-
-    The median of three windows.
-    """
+def _worker(system: str, seconds: float) -> tuple[list[Time], float]:
+    """Three windows of a process among others, and its peak memory in MB."""
     loop.settle()
     way = circlet(system, CASES[system].runs, CPU)
     way(seconds / 3)
     _barrier.wait(120)
-    return statistics.median(way(seconds / 3).wall for _ in range(3)), _peak_mb()
+    return [way(seconds / 3) for _ in range(3)], _peak_mb()
 
 
 def _peak_mb() -> float:
@@ -279,21 +285,31 @@ def _peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
 
 
-def all_cores(systems: list[str], cores: int, seconds: float) -> dict[str, dict[str, float]]:
-    """A process on every core, by the clock.
+def combined(workers: list[tuple[list[Time], float]]) -> dict[str, Any]:
+    """What processes side by side do together.
 
     Returns
     -------
     dict
-        By system: ``ms`` per run and step of them all, ``peak_mb`` of one.
+        ``ms``: the clock's milliseconds per run and step of them all, so half of one's if two are
+        alike; ``had``: which share of the cores' time they got, less than 1 on a machine that
+        others use, too; ``peak_mb`` of the largest.
     """
+    windows = list(zip(*(windows for windows, _ in workers), strict=True))
+    return {
+        "ms": spread([1 / sum(1 / own.wall for own in window) for window in windows]),
+        "had": statistics.mean(own.cpu / own.wall for window in windows for own in window),
+        "peak_mb": max(mb for _, mb in workers),
+    }
+
+
+def all_cores(systems: list[str], cores: int, seconds: float) -> dict[str, dict[str, Any]]:
+    """By system, a process on every core: see ``combined``."""
     context = multiprocessing.get_context("spawn")
     found = {}
     for system in systems:
         barrier = context.Barrier(cores)
         with ProcessPoolExecutor(cores, context, _join, (barrier,)) as pool:
             jobs = [pool.submit(_worker, system, seconds) for _ in range(cores)]
-            results = [job.result() for job in jobs]
-        together = sum(1 / ms for ms, _ in results)
-        found[system] = {"ms": 1 / together, "peak_mb": max(mb for _, mb in results)}
+            found[system] = combined([job.result() for job in jobs])
     return found
