@@ -1,9 +1,9 @@
 """Products of large matrices, by the library that is fastest for them.
 
-On CPUs PyTorch multiplies float32 matrices with MKL, which stops at AVX2 on AMD's processors. oneDNN,
-which comes with PyTorch, too, uses AVX-512 on all that have it: twice the rate on a Zen 5 core, the
-same where both have AVX2 alone (docs/speed.md). PyTorch lets float32 matrices reach
-it through a fused linear layer only.
+On CPUs PyTorch multiplies float32 matrices with MKL, which stops at AVX2 on AMD's processors.
+oneDNN, which comes with PyTorch, too, uses AVX-512 on all that have it: twice the rate on a Zen 5
+core, the same where both have AVX2 alone (docs/speed.md). PyTorch lets float32 matrices reach it
+through a fused linear layer only.
 """
 
 import torch
