@@ -4,7 +4,7 @@ CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-slow test-slurm slurm gpu clean
+.PHONY: run test test-slow test-slurm test-browser slurm gpu clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -53,6 +53,11 @@ test-slurm: $(VENV)/installed
 gpu: $(VENV)/installed
 	$(BIN)/python -m pytest tests/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --configfile config/paper.yaml
+
+# In a real browser, Debian's Chromium. Screenshots are left in tests/screenshots.
+test-browser: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
+	$(BIN)/python -m pytest -m browser
 
 clean:
 	rm -rf $(VENV)

@@ -20,7 +20,7 @@ from circlet.source import SYSTEMS
 STUDY = Study.read(ROOT / "config/smoke.yaml")
 TABLES = {f"table_{p.name}": 1 for p in products.tables(STUDY)}
 FIGURES = {f"figure_{p.name}": 1 for p in products.figures(STUDY)}
-PAGES = {"report": 1}
+PAGES = {"report": 1, "explorer": 1}
 
 
 def edited(project, change, config="config/smoke.yaml"):

@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
     sub.add_argument("name")
     command("report", "write the report page", make_report)
+    command("explorer", "write the explorer page", make_explorer)
     sub = command(
         "bench",
         "measure training and pipeline on this machine, in under two minutes: every system at its "
@@ -213,6 +214,11 @@ def make_figure(arguments: argparse.Namespace) -> None:
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
     jobs.make(products.report(_study(arguments)))
+
+
+def make_explorer(arguments: argparse.Namespace) -> None:
+    """Write the explorer page."""
+    jobs.make(products.explorer(_study(arguments)))
 
 
 def bench(arguments: argparse.Namespace) -> None:

@@ -171,3 +171,9 @@ def report(study: Study) -> Product:
     inputs = read + shown
     outputs = [study.folder / "report.html"]
     return Product("report", "circlet.pages.report", study, inputs, outputs)
+
+
+def explorer(study: Study) -> Product:
+    """The explorer page of the study."""
+    outputs = [study.folder / "explorer.html"]
+    return Product("explorer", "circlet.pages.explorer", study, [], outputs)

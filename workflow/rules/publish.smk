@@ -59,3 +59,21 @@ rule report:
         captions=[products.caption(figure.name) for figure in FIGURES],
     shell:
         "python -m circlet report --study {params.study:q} --log {log:q}"
+
+
+EXPLORER = products.explorer(study)
+
+
+rule explorer:
+    output:
+        EXPLORER.outputs[0],
+    log:
+        EXPLORER.job_log,
+    localrule: True
+    conda:
+        CONDA
+    params:
+        # Not the study: the page shows none of its runs, so that no edit of the config touches it.
+        code=EXPLORER.code,
+    shell:
+        "python -m circlet explorer --study {EXPLORER.study.json:q} --log {log:q}"
