@@ -73,7 +73,7 @@ rule explorer:
     conda:
         CONDA
     params:
-        # Not the study: the page shows none of its runs, so that no edit of the config touches it.
+        study=EXPLORER.study.json,
         code=EXPLORER.code,
     shell:
-        "python -m circlet explorer --study {EXPLORER.study.json:q} --log {log:q}"
+        "python -m circlet explorer --study {params.study:q} --log {log:q}"

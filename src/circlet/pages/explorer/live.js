@@ -220,10 +220,15 @@ for (const name of ["f_a", "g_a", "g_r", "step_size", "per_frame"]) {
 for (const name of ["sums", "imperfect", "arrows"]) byId(name).addEventListener("change", show);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
 
+/** As many pixels as the screen has, so that text is sharp, and legible on a phone. */
+function fit() {
+  canvas.width = canvas.height = Math.round(canvas.clientWidth * devicePixelRatio);
+}
+
+fit();
 running = false;
 restart();
-// As many pixels as the screen has, so that text is sharp and legible on a phone.
 new ResizeObserver(() => {
-  canvas.width = canvas.height = Math.round(canvas.clientWidth * devicePixelRatio);
+  fit();
   show();
 }).observe(canvas);

@@ -27,7 +27,7 @@ def _module(name: str) -> str:
 def make(product: Product) -> None:
     """Write the explorer of a study."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "explorer"), autoescape=True
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True
     )
     schemas = source.declared("particles")["PARAMETERS"]
     page = environment.get_template("page.html").render(
