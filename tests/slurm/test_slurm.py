@@ -245,10 +245,10 @@ def test_a_gpu_is_asked_for_where_it_pays(sweep):
     """SLURM gives the job one GPU; torch sees none in a file that pretends, and says so."""
     network = {"system": "embedding_mlp", "steps": 5000, "block": 20, "seeds": {"count": 20}}
     sweep.study(large=network)
-    sweep.start("table_runs", "--resources", "gpu=2", "max_runtime=30", "--retries", "0")
+    sweep.start("table_runs", "--resources", "gpu=2", "max_runtime=20", "--retries", "0")
     job = slurm.wait(lambda: next(iter(sweep.jobs()), None), 60, "a submitted job")
     assert "gres:gpu:1" in slurm.output("scontrol", "show", "job", job)
-    assert slurm.output("squeue", "-h", "-o", "%l", "-j", job).strip() == "30:00"
+    assert slurm.output("squeue", "-h", "-o", "%l", "-j", job).strip() == "20:00"
     if not shutil.which("nvidia-smi"):
         slurm.wait(lambda: sweep.logs_with("torch sees no GPU here"), 60, "its error")
 
