@@ -54,8 +54,13 @@ gpu: $(VENV)/installed
 	$(BIN)/python -m pytest tests/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --configfile config/paper.yaml
 
-# In a real browser, Debian's Chromium. Screenshots are left in tests/screenshots.
+# In a real browser, Debian's Chromium, after the formatter of JavaScript (Node's npm). Screenshots
+# are left in tests/screenshots.
+EXPLORER := src/circlet/pages/explorer
+
 test-browser: $(VENV)/installed
+	npm --prefix $(EXPLORER) ci --silent
+	npm --prefix $(EXPLORER) run --silent check
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	$(BIN)/python -m pytest -m browser
 

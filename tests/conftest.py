@@ -118,14 +118,26 @@ def project_copy(folder: Path) -> Project:
     return Project(folder)
 
 
+def children_seconds():
+    """Computing time of all processes that were started here and have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def cpu_seconds(command):
+    """Computing time of a command."""
+    before = children_seconds()
+    subprocess.run(command, check=True)
+    return children_seconds() - before
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """The project with a finished smoke study. Do not change it: take a ``project``."""
     project = project_copy(tmp_path_factory.mktemp("finished"))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     project.snakemake()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    project.cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    project.cpu_seconds = children_seconds() - before
     return project
 
 
@@ -139,6 +151,66 @@ def project(finished, tmp_path):
 def empty_project(tmp_path):
     """One's own copy of the project with nothing run."""
     return project_copy(tmp_path / "project")
+
+
+CHROMIUM = "/usr/bin/chromium"
+SCREENSHOTS = ROOT / "tests/screenshots"
+SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a file; whatever its page says, asks for or throws by the end is a failure."""
+    opened, wrong = [], []
+
+    def visit(path, fragment="", size="desktop", scheme="light"):
+        page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
+        page.emulate_media(color_scheme=scheme)
+        page.set_default_timeout(10_000)
+        opened.append(page)
+        address = path.as_uri()
+        own = (address, "data:", "blob:")
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
+        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
+        page.goto(address + fragment)
+        return page
+
+    yield visit
+    for page in opened:
+        page.close()
+    assert not wrong
+
+
+def serious(page):
+    """What a page makes hard for some readers, by axe: serious and critical findings."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [v for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.fixture
+def screenshot():
+    """Leave a picture of a whole page, to be looked at."""
+
+    def screenshot(page, name):
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    return screenshot
 
 
 @pytest.fixture

@@ -287,7 +287,7 @@ def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
     of_blocks = dict.fromkeys(
         ("start of jobs of blocks", "initial values and splits", "logs as tables"), 2
     )
-    of_products = {"start of jobs of tables, figures, report": 21}
+    of_products = {"start of jobs of tables, figures, pages": 24}
     for what, seconds in (once | of_blocks | of_products | {"logs to Parquet": 2}).items():
         assert found[what] == seconds, what
 

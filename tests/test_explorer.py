@@ -1,211 +1,788 @@
-"""The explorer in a real Chromium, from a file, without a network."""
+"""The explorer of a finished study in a real Chromium, from a file, without a network."""
 
 import csv
+import io as text
 import json
-import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import ROOT, config
+from conftest import experiment, serious
+from test_workflow import STUDY
 
-from circlet.analysis import structures
-from circlet.pages import explorer
+from circlet import cli, io, jobs, products
+from circlet.analysis import downsample, spectrum, structures
 from circlet.plan import Study
-from circlet.products import Product
-from circlet.systems import particles
-
-playwright = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+from circlet.systems import constant_attention, sparse_transformer
+from circlet.training import loop
 
 pytestmark = pytest.mark.browser
-CHROMIUM = "/usr/bin/chromium"
-SCREENSHOTS = ROOT / "tests/screenshots"
-SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def address(tmp_path):
-    study = Study(config(tmp_path / "results"))
-    path = study.results / "explorer.html"
-    explorer.make(Product("explorer", "circlet.pages.explorer", study, [], [path]))
-    return path.as_uri()
+NETWORK = "decay_scan/p17_d2_wd1/s00003"
+PARTICLES = "alignment/p17_d2_fa1_dtype=float64/s00000"
+CIRCLES = "trajectory/p13_d24_hidden=16_wd0.5/s00001"
+TRANSFORMER = (
+    "heads/p2_d2_length=4_k=2_n_train=64_n_test=32_batch_size=16_learning_rate=0.02/s00002"
+)
+PANELS = {
+    NETWORK: ["embedding", "sums", "signals", "losses"],
+    PARTICLES: ["embedding", "sums", "signals"],
+    CIRCLES: ["embedding", "sums", "signals", "losses", "ode"],
+    TRANSFORMER: ["embedding", "sequences", "attention", "losses"],
+}
 
 
 @pytest.fixture
-def page(browser, address):
-    """The page, just opened; whatever it said, asked for or threw by the end is a failure."""
-    opened = browser.new_page(
-        viewport=dict(zip(("width", "height"), SIZES["desktop"], strict=True))
+def page_of(visit, finished):
+    """Open the explorer at a fragment, when it is set up."""
+
+    def page_of(fragment="", **options):
+        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
+        page.wait_for_function("document.documentElement.dataset.ready")
+        return page
+
+    return page_of
+
+
+@pytest.fixture
+def logged(finished, monkeypatch):
+    """The rows of a run in a log, as a frame."""
+    monkeypatch.chdir(finished.folder)
+
+    def logged(run_id, kind):
+        block, seed = block_of(run_id)
+        frame = io.read_log(block, kind)
+        return frame[frame["seed"] == seed]
+
+    return logged
+
+
+def block_of(run_id):
+    for block in STUDY.blocks:
+        for seed in block.seeds:
+            if block.point.run_id(seed) == run_id:
+                return block, seed
+    raise AssertionError(run_id)
+
+
+def table(name, finished):
+    return pd.read_parquet(finished.folder / f"results/smoke/tables/{name}.parquet")
+
+
+def embedding_at(logged, run_id, step):
+    rows = logged(run_id, "embeddings").query("step == @step").sort_values("token")
+    return np.stack(rows["vector"]).astype(float)
+
+
+def weights_at(finished, monkeypatch, run_id, step):
+    monkeypatch.chdir(finished.folder)
+    block, seed = block_of(run_id)
+    logged = io.read_weights(block, [step])
+    return {name: array[0, seed - block.first] for name, array in logged.items()}
+
+
+def at(run_id, step=None, **others):
+    """Fragment of an address."""
+    parts = {"run": run_id, **({} if step is None else {"step": step}), **others}
+    return "#" + "&".join(f"{name}={value}" for name, value in parts.items())
+
+
+def download(page, panel, kind):
+    with page.expect_download() as found:
+        page.click(f"#{panel} [data-save={kind}]")
+    return Path(found.value.path()).read_bytes(), found.value.suggested_filename
+
+
+def numbers(page, panel):
+    """The data of a panel: names of its columns, and its rows."""
+    content, _ = download(page, panel, "csv")
+    columns, *rows = csv.reader(text.StringIO(content.decode()))
+    return columns, rows
+
+
+def picture(page, panel):
+    """What a panel shows, background and all."""
+    return page.evaluate(
+        """id => [...document.querySelectorAll(`#${id}-picture svg`)].map(e => e.outerHTML).join("")
+        + (document.querySelector(`#${id}-picture canvas`)?.toDataURL() ?? "")""",
+        panel,
     )
-    wrong = []
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("request", lambda request: wrong.append(request.url))
-    opened.goto(address)
-    assert wrong.pop(0) == address  # it asks for itself alone
-    yield opened
-    opened.close()
-    assert not wrong
 
 
-def saved(page):
-    """Positions as the page gives them away, (p, 2), and the name of the file."""
-    with page.expect_download() as download:
-        page.evaluate("document.getElementById('save').click()")  # wherever the mouse is
-    path = Path(download.value.path())
-    rows = list(csv.DictReader(path.read_text().splitlines()))
-    assert [int(row["particle"]) for row in rows] == list(range(len(rows)))
-    positions = np.array([[float(row["x"]), float(row["y"])] for row in rows])
-    return positions, download.value.suggested_filename
+def settled(page):
+    page.wait_for_timeout(300)  # until regions are drawn finely and charts are there
 
 
-def fill(page, **values):
-    for name, value in values.items():
-        page.fill(f"#{name}", str(value))
-        page.dispatch_event(f"#{name}", "change")
+def step_now(page):
+    return int(page.inner_text("#step-now").split()[1].rstrip(","))
+
+
+# Choosing a run.
+
+
+def choices(page, name):
+    return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.textContent)")
+
+
+def test_it_opens_with_a_training_and_lists_what_the_study_has(page_of, finished):
+    page = page_of()
+    systems = [name.split(" ")[0] for name in choices(page, "system")]
+    assert systems == ["constant_attention", "particles", "embedding_mlp", "sparse_transformer"]
+    assert page.is_enabled("#play")
+    runs = table("explorer_runs", finished)
+    note = page.inner_text(".notes")
+    shown = runs["shown"].value_counts()
+    assert f"Of {len(runs)} runs this page lists all" in note
+    assert f"of {shown['training']} the training, in at most 101 steps of each log" in note
+    assert (finished.folder / "results/smoke/explorer.html").stat().st_size < 20e6
+
+
+# A point is unpacked when it is chosen.
+CHOSEN = """([which, name]) => {
+  const run = document.querySelector("#run-list input")?.value ?? "";
+  const system = document.getElementById("system").value;
+  const ready = document.querySelector("#experiment").value === run.split("/")[0];
+  return ready && name === [system, run.split("/")[0]][which];
+}"""
+
+
+def test_every_run_can_be_chosen(page_of):
+    page = page_of()
+    for system in choices(page, "system"):
+        page.select_option("#system", label=system)
+        page.wait_for_function(CHOSEN, arg=[0, system.split(" ")[0]])
+        for name in choices(page, "experiment"):
+            page.select_option("#experiment", label=name)
+            page.wait_for_function(CHOSEN, arg=[1, name])
+            points = STUDY.experiment(name)
+            assert choices(page, "point") == [point.name for point in points]
+            for point in points:
+                page.select_option("#point", label=point.name)
+                first = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
+                page.wait_for_selector(first)
+                assert page.locator("#run-list input").count() == point.count
+                page.check(first)
+                assert page.locator("#reading-now").inner_text().startswith("seed 0: ")
+
+
+def column(page, n):
+    return page.eval_on_selector_all(
+        f"#run-list tr td:nth-child({n})", "all => all.map(one => one.textContent)"
+    )
+
+
+def test_runs_can_be_sorted_and_filtered(page_of, finished):
+    page = page_of(at(NETWORK))
+    runs = table("explorer_runs", finished)
+    runs = runs[runs["run_id"].str.startswith("decay_scan/p17_d2_wd1/")]
+    page.click("[data-by=norm_ratio]")
+    found = [float(value) for value in column(page, 4)]
+    assert found == sorted(found)
+    np.testing.assert_allclose(found, sorted(runs["norm_ratio"]), rtol=0.006)
+    page.click("[data-by=norm_ratio]")
+    assert [float(value) for value in column(page, 4)] == found[::-1]
+    assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
+    counts = runs["outcome"].value_counts()
+    for outcome, count in counts.items():
+        page.select_option("#filter", label=f"{outcome} ({count})")
+        assert column(page, 2) == [outcome] * count
+        assert page.locator("#run-list input:checked").count() == 1
+    page.select_option("#filter", "")
+    assert page.locator("#run-list input").count() == len(runs)
+
+
+def test_survivors_and_heads_can_be_filtered(page_of, finished):
+    runs = table("explorer_runs", finished)
+    for name in ("decay_circles", "heads"):
+        own = runs[runs["experiment"] == name]
+        page = page_of(at(own["run_id"].iloc[0]))
+        for outcome, count in own["outcome"].value_counts().items():
+            page.select_option("#filter", outcome)
+            assert page.locator("#run-list input").count() == count
+    survival = table("survival", finished).query("experiment == 'decay_circles' and survived")
+    counts = survival.groupby("run_id").size()
+    for run_id, outcome in runs[runs["experiment"] == "decay_circles"][
+        ["run_id", "outcome"]
+    ].values:
+        n = counts.get(run_id, 0)
+        assert outcome == f"{n} survivor{'' if n == 1 else 's'}"
+
+
+# Training.
+
+
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
+def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
+    page = page_of(at(run_id))
+    settled(page)
+    last, end = step_now(page), picture(page, "embedding")
+    assert last == block_of(run_id)[0].point.steps
+    page.locator("#step-slider").fill("0")
+    settled(page)
+    assert step_now(page) == 0
+    for panel in PANELS[run_id]:
+        assert page.is_visible(f"#{panel}-picture"), panel
+    assert picture(page, "embedding") != end
+    page.click("#forward")
+    second = step_now(page)
+    assert 0 < second < last
+    page.keyboard.press(".")
+    assert step_now(page) > second
+    page.keyboard.press(",")
+    assert step_now(page) == second
+    page.click("#back")
+    assert step_now(page) == 0
+    page.locator("#step-slider").press("ArrowRight")
+    assert step_now(page) == second
+    page.select_option("#speed", "60")
+    page.click("#play")
+    assert page.inner_text("#play") == "Pause"
+    page.wait_for_function("document.getElementById('play').textContent === 'Play'", timeout=20_000)
+    assert step_now(page) == last
+    settled(page)
+    assert picture(page, "embedding") == end
+    page.keyboard.press("k")  # from the beginning
+    page.wait_for_timeout(200)
+    assert page.inner_text("#play") == "Pause"
+    page.keyboard.press("k")
+    assert 0 < step_now(page) < last
+
+
+SCRUB = """async () => {
+  const slider = document.getElementById("step-slider");
+  const frame = () => new Promise(requestAnimationFrame);
+  const last = Number(slider.max);
+  slider.value = 0;
+  await frame();
+  const begun = performance.now();
+  for (let i = 1; i <= 100; i++) {
+    slider.value = Math.round(i * last / 100);
+    slider.dispatchEvent(new Event("input"));
+    await frame();
+  }
+  return 100 / ((performance.now() - begun) / 1000);
+}"""
+
+
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
+def test_scrubbing_stays_above_30_frames_a_second(page_of, run_id):
+    page = page_of(at(run_id))
+    settled(page)
+    rates = [page.evaluate(SCRUB) for _ in range(3)]
+    print(f"{run_id}: {', '.join(f'{rate:.0f}' for rate in rates)} frames a second")
+    assert max(rates) > 30  # of three, as others use this machine, too
+
+
+def test_speeds_differ(page_of):
+    page = page_of(at(NETWORK))
+    reached = []
+    for speed in ("5", "60"):
+        page.locator("#step-slider").fill("0")
+        page.select_option("#speed", speed)
+        page.click("#play")
+        page.wait_for_timeout(1000)
+        page.click("#play")
+        reached.append(int(page.input_value("#step-slider")))
+    assert 2 <= reached[0] <= 9
+    assert reached[1] > 25
+
+
+def test_clicks_at_once_do_not_add_up(page_of):
+    """Three clicks in one task start it once."""
+    page = page_of(at(NETWORK, 0))
+    page.select_option("#speed", "15")
+    page.evaluate("for (let i = 0; i < 3; i++) document.getElementById('play').click()")
+    page.wait_for_timeout(1000)
+    page.click("#play")
+    assert 8 <= int(page.input_value("#step-slider")) <= 22
+    settled(page)
+    assert f"step={step_now(page)}" in page.url  # of where it was paused
+
+
+def test_another_system_can_be_chosen_while_it_plays(page_of):
+    page = page_of(at(NETWORK, 0))
+    for system in ("sparse_transformer", "particles", "embedding_mlp", "constant_attention"):
+        page.click("#play")
+        page.evaluate(
+            """system => {
+              const select = document.getElementById("system");
+              select.value = system;
+              select.dispatchEvent(new Event("change"));
+              document.getElementById("back").click();
+            }""",
+            system,
+        )
+        settled(page)
+        assert page.inner_text("#play") == "Play"
+        assert page.input_value("#system") == system
+
+
+def test_a_chosen_plane_does_not_stick_to_other_spaces(page_of):
+    page = page_of(at(CIRCLES, dimensions="6,8"))
+    assert (page.input_value("#x"), page.input_value("#y")) == ("5", "7")
+    page.select_option("#system", "constant_attention")
+    settled(page)
+    assert (page.input_value("#x"), page.input_value("#y")) == ("0", "1")
+
+
+@pytest.mark.parametrize("part", ["live-particles", "live-network"])
+def test_links_within_the_page_keep_the_run(page_of, part):
+    page = page_of(at(PARTICLES, 20))
+    page.click(f"a[href='#{part}']")
+    settled(page)
+    assert page.locator(f"#run-list input[value='{PARTICLES}']").is_checked()
+    assert abs(page.locator(f"#{part}").bounding_box()["y"]) < 300
+
+
+def test_a_click_on_a_curve_goes_to_its_step(page_of):
+    page = page_of(at(CIRCLES, 0))
+    settled(page)
+    area = page.locator("#losses-picture .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    line = page.locator("#losses-picture .cursor")
+    before = line.bounding_box()["x"]
+    assert abs(before - box["x"]) < 3
+    place = box["x"] + box["width"] * 0.75, box["y"] + box["height"] / 2
+    page.mouse.move(*place)
+    settled(page)
+    page.mouse.click(*place)
+    assert abs(step_now(page) - 60) <= 10
+    assert abs(line.bounding_box()["x"] - (box["x"] + box["width"] * step_now(page) / 80)) < 3
+
+
+# What the panels show is what the logs have.
+
+
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES])
+def test_embeddings_sums_and_signals_are_those_of_the_logs(page_of, logged, run_id):
+    step = 40
+    page = page_of(at(run_id, step, dimensions="2,1"))
+    expected = embedding_at(logged, run_id, step)
+    precise = {"atol": 2e-4 * np.abs(expected).max()}
+    columns, rows = numbers(page, "embedding")
+    assert columns == ["token", *(f"dimension_{i + 1}" for i in range(expected.shape[1]))]
+    np.testing.assert_allclose(np.array(rows, float)[:, 1:], expected, **precise)
+    p = len(expected)
+    columns, rows = numbers(page, "sums")
+    assert columns == ["a", "b", "class", "x", "y"]
+    assert len(rows) == p * (p + 1) // 2
+    a, b, c = np.array(rows, float)[:, :3].astype(int).T
+    np.testing.assert_array_equal(c, (a + b) % p)
+    sums = (expected[a] + expected[b])[:, [1, 0]]
+    np.testing.assert_allclose(np.array(rows, float)[:, 3:], sums, **precise)
+    signals = logged(run_id, "signals").pivot(index="step", columns="frequency", values="signal")
+    columns, rows = numbers(page, "signals")
+    shown = np.array(rows, float)
+    assert columns == ["step", *(f"signal_{k}" for k in signals)]
+    assert shown[:, 0].tolist() == downsample.evenly(signals.index.tolist(), 101)
+    wanted = signals.loc[shown[:, 0]].to_numpy()
+    np.testing.assert_allclose(shown[:, 1:], wanted, atol=1e-4 * wanted.max())
+
+
+@pytest.mark.parametrize("run_id", [NETWORK, CIRCLES, TRANSFORMER])
+def test_curves_are_those_of_the_log(page_of, logged, run_id):
+    columns, rows = numbers(page_of(at(run_id)), "losses")  # with six digits
+    frame = logged(run_id, "curves").set_index("step")
+    shown = np.array(rows, float)
+    assert columns == ["step", *downsample.MEASURED]
+    assert shown[-1, 0] == block_of(run_id)[0].point.steps
+    np.testing.assert_allclose(
+        shown[:, 1:], frame.loc[shown[:, 0], list(downsample.MEASURED)], rtol=5e-6
+    )
+
+
+def test_planes_of_frequencies_are_those_of_python(page_of, logged):
+    embedding = embedding_at(logged, CIRCLES, 40)
+    for k in (1, 4, 6):
+        page = page_of(at(CIRCLES, 40, frequency=k))
+        assert page.input_value("#plane") == str(k)
+        assert not page.is_visible("#x")
+        _, rows = numbers(page, "sums")
+        doubled = np.array([row[3:] for row in rows if row[0] == row[1]], float)
+        expected = spectrum.plane(embedding, k)
+        np.testing.assert_allclose(doubled / 2, expected, atol=1e-3 * np.abs(expected).max())
+
+
+REGIONS = """async ([weights, d, points, module]) => {
+  const { classesAt } = await import(`circlet/${module}`);
+  return [...classesAt(weights, d, points)];
+}"""
+
+
+def test_regions_are_the_classifiers(page_of, finished, monkeypatch):
+    page = page_of()
+    points = np.random.default_rng(0).normal(size=(400, 2)) * 2
+    for run_id, module in ((NETWORK, "network"), (TRANSFORMER, "transformer")):
+        weights = weights_at(finished, monkeypatch, run_id, block_of(run_id)[0].point.steps)
+        flat = {name: array.ravel().tolist() for name, array in weights.items()}
+        found = page.evaluate(REGIONS, [flat, 2, points.ravel().tolist(), module])
+        tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
+        x = torch.as_tensor(points.T)[None]
+        if module == "network":
+            scores = constant_attention.logits(tensors, x)[0]
+        else:
+            scores = sparse_transformer.classify(tensors, x)[0]
+        expected = scores.argmax(0).numpy()
+        assert len(set(expected)) > 1
+        assert (found == expected).mean() > 0.995  # but where two classes are equal
+
+
+def test_readings_are_those_of_python(page_of, logged):
+    page = page_of(at(NETWORK, 50))
+    embedding = embedding_at(logged, NETWORK, 50)
+    reading = page.inner_text("#reading-now")
+    assert f"norm ratio {structures.norm_ratio(embedding):.2f}" in reading
+    assert f"imperfections {structures.count_imperfections(embedding)} of 153" in reading
+    curves = logged(NETWORK, "curves").set_index("step").loc[50]
+    assert f"train loss {float(f'{curves.train_loss:.3g}'):g}" in reading
+
+
+def test_sequences_and_attention_are_those_of_python(page_of, finished, monkeypatch):
+    step = 240
+    page = page_of(at(TRANSFORMER, step))
+    _, rows = numbers(page, "sequences")
+    tokens = np.array([[int(token) for token in row[0].split(" ")] for row in rows])
+    assert tokens.shape[1] == 4
+    assert {tuple(row[:2]) for row in tokens} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert [int(row[1]) for row in rows] == (tokens[:, :2].sum(1) % 2).tolist()
+    weights = weights_at(finished, monkeypatch, TRANSFORMER, step)
+    tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
+    chosen = sparse_transformer.encode(tokens[None], 2, 2, torch.float64, torch.device("cpu"))
+    xi = sparse_transformer.embed(tensors, chosen, 2)[0].T.numpy()
+    found = np.array([row[2:] for row in rows], float)
+    np.testing.assert_allclose(found, xi, atol=1e-3 * np.abs(xi).max())
+    _, _, score, _ = sparse_transformer.tables(tensors, 2)
+    attention = sparse_transformer.attention(score, chosen)[0].unflatten(0, (2, 4)).sum(0).T
+    _, rows = numbers(page, "attention")
+    np.testing.assert_allclose(np.array([row[2:] for row in rows], float), attention, atol=1e-3)
+
+
+def test_coefficients_are_those_of_the_table(page_of, finished):
+    page = page_of(at(CIRCLES))
+    rows = table("ode_coefficients", finished).query("run_id == @CIRCLES")
+    for method in ("lasso", "least_squares"):
+        page.select_option("#method", method)
+        columns, found = numbers(page, "ode")
+        assert columns == ["on", "constant", *(f"of_{k}" for k in range(1, 7))]
+        matrix = rows[rows["method"] == method].pivot(
+            index="target", columns="source", values="coefficient"
+        )
+        np.testing.assert_allclose(np.array(found, float)[:, 1:], matrix, rtol=1e-4, atol=1e-12)
+
+
+# Controls of the picture.
+
+
+def test_controls_change_the_pictures(page_of):
+    page = page_of(at(NETWORK, 50))
+    settled(page)
+
+    def changes(panel, act, back):
+        before = picture(page, panel)
+        act()
+        settled(page)
+        changed = picture(page, panel) != before
+        back()
+        settled(page)
+        assert picture(page, panel) == before
+        return changed
+
+    def select(name, value):
+        return lambda: page.select_option(f"#{name}", value)
+
+    def dimension(name, index):  # whose labels count from 1
+        return lambda: page.select_option(f"#{name}", index=index)
+
+    assert changes("embedding", dimension("x", 1), dimension("x", 0))
+    assert changes("sums", dimension("y", 0), dimension("y", 1))
+    assert changes("embedding", select("plane", "3"), select("plane", "0"))
+    assert changes("embedding", select("lines", "none"), select("lines", "successive"))
+    assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
+    assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
+    assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
+    page = page_of(at(CIRCLES))
+    settled(page)
+    assert page.input_value("#lines") == "neighbours"
+    assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
+    before = picture(page, "ode")
+    page.select_option("#method", "least_squares")
+    settled(page)
+    assert picture(page, "ode") != before
+
+
+def test_neighbours_of_a_circle_are_joined_round_it(page_of):
+    page = page_of()
+    module = """async () => {
+      const { around, delta } = await import("circlet/geometry");
+      const xy = Array.from({ length: 26 }, (_, i) => i);  // places 2 a, 2 a + 1 stand for a
+      const name = (line) => line.filter((_, i) => i % 2 === 0).map((x) => x / 2);
+      const rings = [around(xy, 8), around(xy.slice(0, 24), 3)];
+      return [delta(5, 13), delta(2, 12), ...rings.map((ring) => ring.map(name))];
+    }"""
+    inverse, none, ring, rings = page.evaluate(module)
+    assert inverse == 8  # 5 * 8 = 40 = 1 mod 13
+    assert ring == [[8 * i % 13 for i in range(14)]]
+    assert none is None
+    assert rings == [[i, i + 3, i + 6, i + 9, i] for i in range(3)]
+
+
+@pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
+def test_every_panel_can_be_saved(page_of, run_id):
+    stem = run_id.replace("/", "_")
+    for panel in PANELS[run_id]:
+        page = page_of(at(run_id))  # Chromium asks after ten files of one page
+        settled(page)
+        svg, name = download(page, panel, "svg")
+        assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
+        assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
+        assert len(svg) > 1500
+        png, name = download(page, panel, "png")
+        assert name.endswith(".png")
+        assert png.startswith(b"\x89PNG")
+        width, height = (int.from_bytes(png[i : i + 4]) for i in (16, 20))
+        assert width > 600 and height > 600
+        _, name = download(page, panel, "csv")
+        assert name.endswith(".csv")
+
+
+# Links.
+
+
+def test_a_link_shows_the_same_view(page_of):
+    page = page_of(at(CIRCLES, 40))
+    page.select_option("#plane", "2")
+    page.select_option("#lines", "successive")
+    page.check("#log")
+    page.locator("#step-slider").press("ArrowLeft")
+    settled(page)
+    fragment = "#" + page.url.split("#")[1]
+    assert CIRCLES in fragment
+    other = page_of(fragment)
+    settled(other)
+    assert step_now(other) == step_now(page)
+    for panel in ("embedding", "sums"):
+        assert picture(other, panel) == picture(page, panel)
+    assert other.is_checked("#log")
+    other.evaluate("fragment => { location.hash = fragment }", at(NETWORK, 7))
+    other.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
+    assert step_now(other) == 7
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"p": 12, "f_a": 2, "g_r": 1.3}, {"p": 5, "g_a": 0.5, "step_size": 0.004}]
+    "fragment",
+    [
+        "#run=nothing/like/this",
+        "#run=" + CIRCLES + "&step=x&frequency=99",
+        "#%",
+        "#run=%22%3E%3Cb%3E",
+        "#run=" + NETWORK + "&dimensions=9,-1&lines=odd&step=1e9",
+    ],
 )
-def test_live_particles_are_those_of_python(page, changes):
-    fill(page, seed=7, **changes)
-    start, name = saved(page)
-    assert name == "particles_step_0.csv"
-    for _ in range(100):
-        page.click("#step")
-    found, name = saved(page)
-    assert name == "particles_step_100.csv"
-    settings = {"system": "particles", "dtype": "float64", "parameters": changes}
-    parameters = Study(config(**settings)).points[0].parameters
-    couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
-    state = {"embedding": torch.as_tensor(start)[None].clone()}
-    for _ in range(100):
-        particles.step(state, couplings)
-    np.testing.assert_allclose(found, state["embedding"][0], atol=1e-6)
-    assert np.abs(found - start).max() > 0.1
+def test_bad_links_do_no_harm(page_of, fragment):
+    page = page_of(fragment)
+    settled(page)
+    assert page.locator("#run-list input:checked").count() == 1
+    assert page.is_visible("#embedding-picture")
+    unknown = "nothing" in fragment or "%22" in fragment
+    assert page.is_visible("#not-here") == unknown
 
 
-def test_starts_are_standard_and_differ_by_seed(page):
-    starts = []
-    for seed in (0, 1):
-        fill(page, seed=seed)
-        positions, _ = saved(page)
-        np.testing.assert_allclose(positions.mean(0), 0, atol=1e-12)
-        np.testing.assert_allclose(positions.std(0), 0.5)
-        starts.append(positions)
-    assert np.abs(starts[0] - starts[1]).max() > 0.1
+# For all readers.
 
 
-def test_readings_are_those_of_python(page):
-    page.click("#step")
-    positions, _ = saved(page)
-    norms = np.linalg.norm(positions, axis=1)
-    assert page.inner_text("#ratio") == f"{norms.max() / norms.min():.2f}"
-    assert page.inner_text("#shape") == "no circle"
-    expected = structures.count_imperfections(positions)
-    assert page.inner_text("#imperfections") == f"{expected} of 153"
-
-
-def test_sixty_steps_a_second(page):
-    page.click("#run")
-    assert page.inner_text("#run") == "Pause"
-    page.wait_for_function("Number(document.getElementById('steps').textContent) > 10")
-    first, started = int(page.inner_text("#steps")), time.perf_counter()
-    time.sleep(3)
-    rate = (int(page.inner_text("#steps")) - first) / (time.perf_counter() - started)
-    page.click("#run")
-    stopped = page.inner_text("#steps")
-    time.sleep(0.2)
-    assert page.inner_text("#steps") == stopped
-    assert rate > 50  # a frame in six may be late on a shared machine
-    print(f"{rate:.0f} steps a second")
-
-
-def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
-    before, _ = saved(page)
-    box = page.locator("#stage").bounding_box()
-    unit = box["width"] / (2 * 2.5 * 0.5)
-    centre = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
-    page.mouse.move(*(centre + before[3] * unit * [1, -1]))
-    page.mouse.down()
-    page.mouse.move(*(centre + np.array([0.9, 0.4]) * unit * [1, -1]))
-    moved, _ = saved(page)
-    np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
-    page.mouse.up()
-    page.locator("#stage").focus()
-    page.keyboard.press("n")
-    page.keyboard.press("ArrowUp")
-    after, _ = saved(page)
-    np.testing.assert_allclose(after[4] - before[4], [0, 0.025], atol=1e-9)
-    rest = [a for a in range(17) if a not in (3, 4)]
-    np.testing.assert_allclose(after[rest], before[rest])
-    page.locator("#stage").focus()
-    page.keyboard.press(" ")
-    assert page.inner_text("#run") == "Pause"
-    page.keyboard.press(" ")
-
-
-def pixels(page):
-    return page.evaluate("document.getElementById('stage').toDataURL()")
-
-
-@pytest.mark.parametrize("name", ["sums", "imperfect", "arrows"])
-def test_what_is_shown_can_be_chosen(page, name):
-    before = pixels(page)
-    page.click(f"#{name}")
-    assert pixels(page) != before
-    page.click(f"#{name}")
-    assert pixels(page) == before
-
-
-def test_bad_numbers_are_left_out(page):
-    before, _ = saved(page)
-    for value in ("", "2", "400", "3.5"):
-        fill(page, p=value)
-        positions, _ = saved(page)
-        np.testing.assert_array_equal(positions, before)
-    fill(page, step_size="-1")
-    page.click("#step")
-    stepped, _ = saved(page)
-    assert np.isfinite(stepped).all()
-
-
-def test_more_steps_a_frame(page):
-    page.select_option("#per_frame", "4")
-    page.click("#run")
-    page.wait_for_function("Number(document.getElementById('steps').textContent) >= 8")
-    page.click("#run")
-    assert int(page.inner_text("#steps")) % 4 == 0
-    page.click("#restart")
-    assert page.inner_text("#steps") == "0"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_it_is_accessible_and_fits(page, size, scheme):
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size(dict(zip(("width", "height"), SIZES[size], strict=True)))
-    fill(page, seed=2)
-    page.check("#arrows")
-    for _ in range(30):
-        page.click("#step")
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"explorer_{size}_{scheme}.png", full_page=True)
+@pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
+def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
+    page = page_of(at(run_id), size=size, scheme=scheme)
+    settled(page)
+    system = block_of(run_id)[0].point.system
+    screenshot(page, f"explorer_{system}_{size}_{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    found = axe.Axe().run(page).response["violations"]
-    serious = [v for v in found if v["impact"] in ("serious", "critical")]
-    assert not serious, json.dumps(serious, indent=1)
+    assert not (found := serious(page)), json.dumps(found, indent=1)
+
+
+# Bad input.
+
+
+def explorer_of(settings, folder, forged=None):
+    """Run a study here and make its explorer, after something was done to its tables."""
+    study = Study(settings | {"results": str(folder)})
+    for block in study.ordered_blocks:
+        loop.run_block(block, "cpu")
+    page = products.explorer(study)
+    wanted = {path for product in products.behind(page, study) for path in product.outputs}
+    for product in products.ordered(study):
+        if set(product.outputs) <= wanted:
+            jobs.make(product)
+            if forged:
+                forged(product)
+    return page.outputs[0]
+
+
+WILD = {"learning_rate": 1e30}
+DIVERGING = {
+    "network": experiment(parameters=WILD, steps=20, log={"parameters": {"every": 5}}),
+    "mlp": experiment("embedding_mlp", parameters={"p": 7, "d": 6, "hidden": 8} | WILD, steps=20),
+    "transformer": experiment(
+        "sparse_transformer",
+        parameters={"length": 4, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 64} | WILD,
+        steps=10,
+        log={"parameters": {"every": 2}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIVERGING)
+def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, name):
+    path = explorer_of({"experiments": {name: DIVERGING[name]}}, tmp_path)
+    page = visit(path)
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert choices(page, "filter") == ["all (2)", "diverged (2)"]
+    for step in range(int(page.get_attribute("#step-slider", "max")) + 1):
+        page.locator("#step-slider").fill(str(step))
+    settled(page)
+    assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
+    page.locator("#step-slider").fill("0")
+    assert page.locator("#embedding-picture text").count() > 10
+    if name == "network":  # what came later does not coarsen the start
+        _, rows = numbers(page, "embedding")
+        study = Study({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
+        log = io.read_log(next(study.blocks), "embeddings", [0]).query("seed == 0")
+        expected = np.stack(log.sort_values("token")["vector"])
+        np.testing.assert_allclose(np.array(rows, float)[:, 1:], expected, atol=1e-4)
+
+
+SPARSE = {
+    "no curves": experiment(log={"curves": None}),
+    "no parameters": experiment(log={"parameters": None, "embeddings": {"every": 1}}),
+    "no curves of circles": experiment(
+        "embedding_mlp", parameters={"p": 7, "d": 6, "hidden": 8}, log={"curves": None}
+    ),
+    "one dimension": experiment(parameters={"d": 1}),
+    "three": experiment(
+        "sparse_transformer",
+        parameters={
+            "p": 3, "d": 3, "length": 4, "k": 4, "vocabulary": 7, "bias": False,
+            "n_train": 64, "n_test": 32, "batch_size": 64,
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_whatever_is_logged_can_be_seen(visit, tmp_path, name):
+    page = visit(explorer_of({"experiments": {"e": SPARSE[name]}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    settled(page)
+    assert page.is_visible("#embedding-picture")
+    assert page.is_visible("#losses-picture") == ("curves" not in name)
+    page.click("#back")
+    assert step_now(page) < 5
+    numbers(page, "embedding")
+
+
+def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
+    """Embeddings are logged at every step, the network at the ends: no regions in between."""
+    often = experiment(steps=6, log={"embeddings": {"every": 1}, "curves": {"every": 3}})
+    page = visit(explorer_of({"experiments": {"e": often}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    empty = "() => document.querySelector('#sums-picture canvas').toDataURL().length < 3000"
+    for step, known in ((6, True), (4, False), (0, True)):
+        page.locator("#step-slider").fill(str(step))
+        settled(page)
+        assert page.evaluate(empty) != known
+        assert ("not logged here" in page.inner_text("#sums-note")) != known
+    page.locator("#step-slider").fill("4")
+    assert "train loss" in page.inner_text("#reading-now")
+    assert "(step 3)" in page.inner_text("#reading-now")  # where losses are logged last
+    _, name = download(page, "embedding", "csv")
+    assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
+
+
+def test_a_study_of_one_run(visit, tmp_path):
+    lone = experiment(seeds={"count": 1}, block=1, steps=1)
+    page = visit(explorer_of({"experiments": {"e": lone}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert page.locator("#run-list input").count() == 1
+    assert "Of 1 runs this page lists all" in page.inner_text(".notes")
+    page.click("#back")
+    assert step_now(page) == 0
+
+
+EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&"
+
+
+def test_nothing_from_data_is_html(visit, tmp_path):
+    """Even if tables were forged: names from a config can hold no such letters."""
+
+    def forged(product):
+        if product.name == "explorer_runs":
+            path = product.outputs[0]
+            frame = pq.read_table(path).to_pandas()
+            frame["outcome"] = EVIL
+            table = pa.Table.from_pandas(frame, pq.read_schema(path), preserve_index=False)
+            io.write(table, path, io.footer(path))
+
+    page = visit(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    settled(page)
+    assert column(page, 2) == [EVIL, EVIL]
+    assert f"{EVIL} at the end" in page.inner_text("#reading-now")
+    assert choices(page, "filter")[1] == f"{EVIL} (2)"
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0
+
+
+def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
+    """With room for little, most runs have only their end, or only their outcome."""
+    monkeypatch.setattr(downsample, "LISTED", 5)
+    monkeypatch.setattr(downsample, "ENDS", 2 * 2 * (691 + 8 + 40))
+    monkeypatch.setattr(downsample, "TRAININGS", 4000)
+    many = experiment(seeds={"count": 6}, block=6)
+    page = visit(explorer_of({"experiments": {"e": many}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "Of 6 runs this page lists 5; it has the end of 3" in page.inner_text(".notes")
+    assert "1 more are not in this page" in page.inner_text("#run-note")
+    classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
+    assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
+    page.check("tr.end input")
+    assert page.is_visible("#embedding-picture")
+    assert not page.is_visible("#losses-picture")
+    assert "only the end of this run" in page.inner_text("#losses-missing")
+    assert page.is_disabled("#play")
+    assert page.is_disabled("#losses [data-save=csv]")
+    page.check("tr.outcome input")
+    assert "only the outcome of this run" in page.inner_text("#embedding-missing")
+    page.check("tr.training input")
+    assert page.is_enabled("#play")
+    settled(page)
+    chart, panel = page.locator("#signals-picture .main-svg").first, page.locator("#signals")
+    assert chart.bounding_box()["width"] <= panel.bounding_box()["width"]
+
+
+def test_a_partial_study_has_its_explorer(visit, tmp_path):
+    whole = Study({"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}})
+    loop.run_block(next(whole.blocks), "cpu")
+    cli.main(["partial", "--study", whole.json])
+    page = visit(tmp_path / "partial/explorer.html")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "Partial" in page.inner_text(".notice:not([hidden])")
+    assert "2 of 4 are not done" in page.inner_text("#run-note")
+
+
+def test_missing_tables_are_named(visit, tmp_path):
+    """In a partial study tables are left out that cannot be made."""
+    study = Study({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    study.left_out = ["explorer_runs", "explorer_states"]
+    jobs.make(products.explorer(study))
+    page = visit(tmp_path / "explorer.html")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    said = page.inner_text(".notice:not([hidden])")
+    assert "explorer_runs and explorer_states could not be made" in said
+    assert page.is_visible("#no-runs")
+    assert page.is_visible("#stage")

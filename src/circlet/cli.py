@@ -258,17 +258,18 @@ def make_partial(arguments: argparse.Namespace) -> None:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
     shutil.rmtree(study.folder, ignore_errors=True)  # nothing of an earlier one is left among it
-    *parts, page = products.ordered(study)
+    *parts, report, explorer = products.ordered(study)
     for product in parts:
         try:
             jobs.make(product)
         except LogError as error:
             study.left_out.append(product.name)
             log.info("%s is left out: %s", product.name, error)
-    jobs.make(page)
+    jobs.make(report)
+    jobs.make(explorer)
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     made = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")
     if failed := sum(state == "failed" for _, state in states):
         print(f"failed:  {failed} blocks, see `python -m circlet status`")
-    print(f"report:  {page.outputs[0]}")
+    print(f"report:  {report.outputs[0]}\nexplorer: {explorer.outputs[0]}")

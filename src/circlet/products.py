@@ -23,8 +23,9 @@ from circlet import config as configuration
 from circlet import source
 from circlet.plan import Study
 
-# Tables that the report page reads.
-SHOWN = ("scorecard", "runs", "structure_summary", "provenance")
+# Tables that the report page and the explorer read.
+REPORTED = ("scorecard", "runs", "structure_summary", "provenance")
+EXPLORED = ("explorer_runs", "explorer_states", "ode_coefficients")
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def ordered(study: Study) -> list[Product]:
         own -= {path for table in ready for path in table.outputs}
         waiting = [t for t in waiting if t not in ready]
         found += ready
-    return [*found, *figures(study), report(study)]
+    return [*found, *figures(study), report(study), explorer(study)]
 
 
 def behind(product: Product, study: Study) -> list[Product]:
@@ -164,9 +165,14 @@ def caption(figure: str) -> str:
     return " ".join(path.read_text(encoding="utf-8").split())
 
 
+def _outputs(study: Study, names: tuple[str, ...]) -> list[Path]:
+    """Paths of some tables, as far as the study yields them."""
+    return [path for table in tables(study) if table.name in names for path in table.outputs]
+
+
 def report(study: Study) -> Product:
     """The report page of the study."""
-    read = [path for table in tables(study) if table.name in SHOWN for path in table.outputs]
+    read = _outputs(study, REPORTED)
     shown = [output for figure in figures(study) for output in figure.outputs[:1]]
     inputs = read + shown
     outputs = [study.folder / "report.html"]
@@ -176,4 +182,5 @@ def report(study: Study) -> Product:
 def explorer(study: Study) -> Product:
     """The explorer page of the study."""
     outputs = [study.folder / "explorer.html"]
-    return Product("explorer", "circlet.pages.explorer", study, [], outputs)
+    inputs = _outputs(study, EXPLORED)
+    return Product("explorer", "circlet.pages.explorer", study, inputs, outputs)

@@ -8,6 +8,7 @@ import numpy as np
 
 from circlet import io
 from circlet.analysis import views
+from circlet.analysis.downsample import evenly
 from circlet.errors import ConfigError, LogError
 from circlet.figures import sandbox
 from circlet.figures.network_panels import Moment
@@ -102,18 +103,12 @@ def film(study: Study, run_id: str, frames: int, path: Path | None) -> tuple[Pat
         raise ConfigError(f"{path}: needs ffmpeg, which is not installed; name a .gif")
     if frames < 2:
         raise ConfigError(f"a film needs at least 2 frames, not {frames}")
-    steps = _evenly(run.steps, frames)
+    steps = evenly(run.steps, frames)
     ((_, last),) = run.moments(steps[-1:])
-    ahead = run.moments(_evenly(steps, AHEAD), planes=last.planes)
+    ahead = run.moments(evenly(steps, AHEAD), planes=last.planes)
     where = views.film([frame for _, frame in ahead])
     shown = ((moment, run.title(moment.step)) for moment, _ in run.moments(steps, where))
     return path, sandbox.animate(shown, path)
-
-
-def _evenly(steps: list[int], most: int) -> list[int]:
-    """At most so many of some steps, from the first to the last."""
-    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
-    return [steps[i] for i in places]
 
 
 def _default(study: Study, run_id: str, name: str) -> Path:

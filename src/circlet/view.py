@@ -2,13 +2,18 @@
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from circlet import io, products, progress
 from circlet.errors import LogError
 from circlet.plan import Study
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
+VERDICTS = ("reproduced", "deviates", "undecided", "not run")
 
 
 def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
@@ -137,6 +142,12 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
+def verdicts(card: "pd.DataFrame") -> "pd.Series":
+    """Verdicts of a scorecard for a reader: ``undecided`` has runs, but too few to tell."""
+    undecided = (card["verdict"] == "not_run") & (card["n_runs"] > 0)
+    return card["verdict"].str.replace("_", " ").mask(undecided, "undecided")
+
+
 def _is_current(table: products.Product) -> bool:
     made = io.footer(table.outputs[0])
     return {key: made.get(key) for key in table.footer} == table.footer
@@ -158,6 +169,7 @@ def scorecard(study: Study) -> str:
             f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
             "status` lists"
         )
+    frame["verdict"] = verdicts(frame)
     # Claims about experiments that the study does not name are counted below, not listed.
     asked = ~frame["note"].str.contains("`reproduce` names no experiment")
     rows = [
@@ -173,18 +185,16 @@ def scorecard(study: Study) -> str:
     ]
     header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
     counts = frame["verdict"].value_counts()
-    summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    summary = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if name in counts)
     noted = frame[frame["note"] != ""]
-    reasons = noted.groupby([noted["verdict"] == "not_run", "note"]).size()
+    judged = noted["verdict"].isin(VERDICTS[:2])
+    reasons = noted.groupby([noted["verdict"].mask(judged, "judged on"), "note"]).size()
     return "\n".join(
         [
             aligned(header, rows, "<<>>>>"),
             "",
             "The interval is that of our value; the verdict counts the noise of the paper's, too.",
-            *(
-                f"{'not_run' if missing else 'judged on'} ({n}): {reason}"
-                for (missing, reason), n in reasons.items()
-            ),
+            *(f"{verdict} ({n}): {reason}" for (verdict, reason), n in reasons.items()),
             f"scorecard: {len(frame)} claims: {summary}",
             f"report:    {study.results / 'report.html'}",
         ]

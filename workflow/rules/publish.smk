@@ -65,6 +65,8 @@ EXPLORER = products.explorer(study)
 
 
 rule explorer:
+    input:
+        EXPLORER.inputs,
     output:
         EXPLORER.outputs[0],
     log:

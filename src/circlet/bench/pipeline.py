@@ -18,7 +18,7 @@ from circlet.training import loop
 
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
 PROFILE = "profiles/local"
-KINDS = {"analysis": "tables", "figures": "figures", "pages": "report"}
+KINDS = {"analysis": "tables", "figures": "figures", "pages": "report and explorer"}
 
 
 def _config(results: Path, runs: int) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def measure() -> Iterator[dict[str, Any]]:
         one = _timed(lambda: _command("circlet", "run", "--device", "cpu", "--study", tiny))
         yield row("start of jobs of blocks", n, one, n)
         one = _timed(lambda: _command("circlet", "table", "runs", "--study", tiny))
-        yield row("start of jobs of tables, figures, report", len(made), one, len(made))
+        yield row("start of jobs of tables, figures, pages", len(made), one, len(made))
 
         point, seeds = blocks[0].point, list(blocks[0].seeds)
         with torch.no_grad():

@@ -1,1 +1,18 @@
 """Pages that open by double click: tables and figures in, one HTML file out."""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+DATA = ("pages/theme.css",)
+
+
+def template(name: str) -> jinja2.Template:
+    """A template of this folder, which escapes what it is given; ``theme`` is the common style."""
+    here = Path(__file__).parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(here), autoescape=True, trim_blocks=True
+    )
+    environment.globals["theme"] = Markup((here / "theme.css").read_text(encoding="utf-8"))
+    return environment.get_template(name)

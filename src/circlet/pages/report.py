@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pandas as pd
 import yaml
 
-from circlet import io, products, source, view
+from circlet import io, pages, products, source, view
 from circlet.plan import Study
 from circlet.products import Product
 
@@ -64,7 +63,6 @@ SECTIONS = {
     ),
 }
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
-VERDICTS = ("reproduced", "deviates", "not_run")
 
 
 def _figure(figure: Product, claims: pd.DataFrame) -> dict[str, Any]:
@@ -104,6 +102,12 @@ def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> lis
     return rows
 
 
+def _time(hours: float) -> str:
+    """Computing time for a reader."""
+    seconds = 3600 * hours
+    return view.duration(seconds) if seconds >= 1 else "under 1 s"
+
+
 def _paper(
     paper: dict[str, Any], study: Study, figures: dict[str, Product], claims: pd.DataFrame
 ) -> dict[str, Any]:
@@ -113,7 +117,7 @@ def _paper(
     beside = own["figure"].isin([figure.name for figure in shown])
     points = [point for point in study.points if point.system in paper["systems"].split()]
     return paper | {
-        "counts": {verdict: int((own["verdict"] == verdict).sum()) for verdict in VERDICTS},
+        "counts": {verdict: int((own["verdict"] == verdict).sum()) for verdict in view.VERDICTS},
         "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
         "figures": [_figure(figure, own) for figure in shown],
         "others": own[~beside].to_dict("records"),
@@ -124,30 +128,34 @@ def _paper(
 def make(product: Product) -> None:
     """Write the report of a study."""
     study = product.study
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
-    )
-    environment.filters["number"] = view.number
     whole = study.whole or study
-    runs = io.read_table(study, "runs")
+    runs, provenance = (io.read_table(study, name) for name in ("runs", "provenance"))
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:
         has = study.table(name) in product.inputs and name not in study.left_out
         return io.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
     published = pd.read_csv(source.PACKAGE / DATA[2])[["claim", "figure"]]
-    claims = table("scorecard", ["claim", "paper", "verdict"]).merge(published, "left", "claim")
+    claims = table("scorecard", ["claim", "paper", "verdict", "n_runs"]).merge(
+        published, "left", "claim"
+    )
+    claims["verdict"] = view.verdicts(claims)
     summary = table("structure_summary", ["experiment", "sample"])
     figures = {f.name: f for f in products.figures(study) if f.name not in study.left_out}
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     placed = {name for section in SECTIONS.values() for name in section}
     sections = [_paper(paper, study, figures, claims) for paper in papers]
-    page = environment.get_template("report.html").render(
+    page = pages.template("report.html").render(
+        number=view.number,
+        time=_time,
         papers=[s for s in sections if s["runs"] or s["figures"] or sum(s["counts"].values())],
-        verdicts={verdict: sum(s["counts"][verdict] for s in sections) for verdict in VERDICTS},
+        verdicts={
+            verdict: sum(s["counts"][verdict] for s in sections) for verdict in view.VERDICTS
+        },
         figures=[_figure(f, claims[:0]) for n, f in sorted(figures.items()) if n not in placed],
         experiments=_experiments(study, runs, summary),
-        provenance=io.read_table(study, "provenance").to_dict("records"),
+        provenance=provenance.to_dict("records"),
+        versions=provenance["versions"].drop_duplicates(),
         made=io.footer(study.table("runs")),
         config=yaml.safe_dump(json.loads(study.json), sort_keys=False, allow_unicode=True),
         results=study.results,

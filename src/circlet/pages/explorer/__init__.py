@@ -1,18 +1,54 @@
-"""results/explorer.html: a live particle simulation, in one file that works without a network."""
+"""results/explorer.html: trainings to scrub through, and live simulations, in one file.
+
+The page works by double click, without a network: its modules are inlined by an import map, the
+plotting library and the data are compressed texts in it. A point's data are unpacked when it is
+chosen; their format is ``_chunk``.
+"""
 
 import base64
+import gzip
 import json
 from pathlib import Path
+from typing import Any
 
-import jinja2
+import numpy as np
+import pandas as pd
 from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
-from circlet import io, source
+from circlet import io, pages, source
+from circlet.plan import Study
+from circlet.points import Point, evaluate
 from circlet.products import Product
 
 FOLDER = "pages/explorer"
-DATA = ("pages/explorer/page.html", "pages/explorer/particles.js", "pages/explorer/live.js")
-SHOWN = ("p", "f_a", "g_a", "g_r", "step_size")  # parameters of particles that begin as in a study
+DATA = (
+    "pages/explorer/page.html",
+    "pages/explorer/style.css",
+    "pages/explorer/main.js",
+    "pages/explorer/catalogue.js",
+    "pages/explorer/charts.js",
+    "pages/explorer/controls.js",
+    "pages/explorer/draw.js",
+    "pages/explorer/explore.js",
+    "pages/explorer/geometry.js",
+    "pages/explorer/live_network.js",
+    "pages/explorer/live_particles.js",
+    "pages/explorer/network.js",
+    "pages/explorer/panels.js",
+    "pages/explorer/scene.js",
+    "pages/explorer/particles.js",
+    "pages/explorer/transformer.js",
+)
+MODULES = tuple(Path(file).stem for file in DATA if file.endswith(".js"))
+PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")  # that begin as in a study
+NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
+
+TABLES = ("explorer_runs", "explorer_states")
+MOST = 32767  # of a 16-bit integer
+NAN = -32768
+MEASURES = ("test_loss", "test_accuracy", "norm_ratio", "imperfections")
+STEPS = ("structure_step", "fit_step")
 
 
 def _text(name: str) -> str:
@@ -21,20 +57,183 @@ def _text(name: str) -> str:
 
 def _module(name: str) -> str:
     """A module as an address that needs no file beside the page."""
-    return f"data:text/javascript;base64,{base64.b64encode(_text(name).encode()).decode()}"
+    content = base64.b64encode(_text(f"{name}.js").encode()).decode()
+    return f"data:text/javascript;base64,{content}"
+
+
+def _packed(content: bytes | str) -> str:
+    """Compressed, as text that no browser takes for HTML; the same bytes each time."""
+    raw = content.encode() if isinstance(content, str) else content
+    return base64.b64encode(gzip.compress(raw, mtime=0)).decode()
+
+
+def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of values as 16-bit integers, and what one is in each; what is not finite has a code."""
+    finite = np.isfinite(values)
+    kept = np.where(finite, values, 0)
+    scale = np.abs(kept).max(1, initial=0) / MOST
+    scale = np.where(scale > 0, scale, 1).astype("<f4")
+    whole = np.where(finite, np.round(kept / scale[:, None]), NAN)
+    return np.clip(whole, NAN, MOST).astype("<i2"), scale
+
+
+def _chunk(states: pd.DataFrame) -> bytes:
+    """What is shown of the runs of a point.
+
+    A 32-bit length and a JSON text of that length, padded to a multiple of 4; then the arrays that
+    it lists, one after the other: 32-bit floats, or, if ``rounded``, a 32-bit float for each step,
+    by which to multiply the 16-bit integers that follow.
+    """
+    arrays, blobs, at = [], [], 0
+    for (run_id, name), rows in states.groupby(["run_id", "name"], sort=False):
+        values = np.stack(rows["values"]).astype(np.float64)
+        entry = {"run": run_id, "name": name, "steps": rows["step"].tolist(), "at": at}
+        if name == "curves":  # losses span many powers of ten
+            blob = values.astype("<f4").tobytes()
+        else:
+            whole, scale = _rounded(values)
+            entry["rounded"] = True
+            blob = scale.tobytes() + whole.tobytes()
+        entry["size"] = values.shape[1]
+        blob += bytes(-len(blob) % 4)
+        at += len(blob)
+        arrays.append(entry)
+        blobs.append(blob)
+    header = json.dumps({"arrays": arrays}).encode()
+    header += b" " * (-len(header) % 4)
+    return b"".join([len(header).to_bytes(4, "little"), header, *blobs])
+
+
+def _number(value: Any) -> float | None:
+    """A number with as many digits as a reader needs, or none."""
+    return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
+
+
+def _run(row: dict[str, Any], epoch: int) -> dict[str, Any]:
+    """What the list says of a run."""
+    found: dict[str, Any] = {name: row[name] for name in ("run_id", "seed", "outcome", "shown")}
+    found |= {name: _number(row[name]) for name in MEASURES}
+    for name in STEPS:
+        steps = _number(row[name])
+        found[name.replace("step", "epoch")] = None if steps is None else steps / epoch
+    if row["survivors"] is not None:
+        found["survivors"] = [int(k) for k in row["survivors"]]
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
+    """A point and its runs."""
+    listed = rows[rows["shown"] != "nothing"]
+    runs = [_run(row, point.steps_per_epoch) for row in listed.to_dict("records")]
+    return {
+        "experiment": point.experiment,
+        "system": point.system,
+        "name": point.name,
+        "parameters": point.parameters,
+        "steps": point.steps,
+        "steps_per_epoch": point.steps_per_epoch,
+        "planned": point.count,
+        "unlisted": len(rows) - len(listed),
+        "runs": runs,
+    }
+
+
+def _coefficients(product: Product, shown: set[str]) -> dict[str, dict[str, list]]:
+    """Matrices of the linear laws of some runs, by run and method.
+
+    Rows are targets, columns sources, of which 0 is the constant.
+    """
+    path = product.study.table("ode_coefficients")
+    if path not in product.inputs or "ode_coefficients" in product.study.left_out:
+        return {}
+    found: dict[str, dict[str, list]] = {}
+    table = io.read_table(product.study, "ode_coefficients")
+    table = table[table["run_id"].isin(shown)]
+    for (run_id, method), rows in table.groupby(["run_id", "method"], sort=False):
+        matrix = rows.pivot(index="target", columns="source", values="coefficient")
+        values = [[_number(value) for value in row] for row in matrix.to_numpy()]
+        found.setdefault(run_id, {})[method] = values
+    return found
+
+
+def _defaults(system: str, names: tuple[str, ...]) -> dict[str, Any]:
+    schemas = source.declared(system)["PARAMETERS"]
+    return {name: schemas[name]["default"] for name in names}
+
+
+def _points(
+    study: Study, runs: pd.DataFrame, states: pd.DataFrame
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """All points with their runs, and what is shown of each, packed."""
+    by_point = [
+        dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0], sort=False)))
+        for frame in (runs, states)
+    ]
+    points, chunks = [], []
+    for point in study.points:
+        rows, arrays = (
+            found.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
+            for found, frame in zip(by_point, (runs, states), strict=True)
+        )
+        points.append(_point(point, rows))
+        chunks.append(_packed(_chunk(arrays)))
+    return points, chunks
+
+
+def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
+    """How much of the study is in the page, in words."""
+    shown = [run["shown"] for point in points for run in point["runs"]]
+    every = len(shown) + sum(point["unlisted"] for point in points)
+    trainings = shown.count("training")
+    listed, ends = len(shown), shown.count("end") + trainings
+    frames = (
+        0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
+    )
+    return (
+        f"Of {every} runs this page lists {'all' if listed == every else listed}; it has the end "
+        f"of {ends}, and of {trainings} the training, in at most {frames} steps of each log, fewer "
+        "of large networks. Each point has at least one if there is room; the rest is shared "
+        "fairly among systems, and among their points. Of a point the first seed of each outcome "
+        "is taken, then the second of each, and so on. States are rounded to 1/32767 of their "
+        "largest value."
+    )
 
 
 def make(product: Product) -> None:
     """Write the explorer of a study."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True
+    study = product.study
+    absent = [name for name in TABLES if name in study.left_out]
+    points, chunks, states = [], [], None
+    if not absent:
+        runs, states = (io.read_table(study, name) for name in TABLES)
+        points, chunks = _points(study, runs, states)
+    trained = {r["run_id"] for point in points for r in point["runs"] if r["shown"] == "training"}
+    network, particles = (
+        _defaults("constant_attention", NETWORK),
+        _defaults("particles", PARTICLES),
     )
-    schemas = source.declared("particles")["PARAMETERS"]
-    page = environment.get_template("page.html").render(
-        results=product.study.results,
-        imports=Markup(json.dumps({"imports": {"./particles.js": _module("particles.js")}})),
-        live=Markup(_text("live.js")),
-        **{name: schemas[name]["default"] for name in SHOWN},
+    catalogue = {
+        "points": points,
+        "coefficients": _coefficients(product, trained),
+        "particles": particles,
+        "network": network,
+    }
+    page = pages.template("explorer/page.html").render(
+        results=study.results,
+        absent=absent,
+        partial=bool(study.missing or study.left_out),
+        rule=_rule(points, states),
+        network=network,
+        particles=particles,
+        weights=int(evaluate("constant_attention", "WEIGHTS", network)),
+        style=Markup(_text("style.css")),
+        imports=Markup(
+            json.dumps({"imports": {f"circlet/{m}": _module(m) for m in MODULES if m != "main"}})
+        ),
+        main=Markup(_text("main.js")),
+        catalogue=_packed(json.dumps(catalogue)),
+        plotly=_packed(get_plotlyjs()),
+        chunks=chunks,
     )
     with io.atomic(product.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -1,0 +1,67 @@
+// What the page holds: packed texts, and the arrays of the runs of a point (written by __init__.py).
+
+/** The bytes of a packed text, base64 of gzip. */
+export async function unpack(text) {
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The text of a packed text. */
+export async function unpackText(text) {
+  return new TextDecoder().decode(await unpack(text));
+}
+
+const NAN = -32768; // code of a value that is not finite
+
+/** An array of a run at its logged steps. */
+export class Series {
+  constructor({ steps, size, at, rounded }, buffer) {
+    this.steps = steps;
+    this.size = size;
+    const count = steps.length * size;
+    if (!rounded) {
+      this.values = new Float32Array(buffer, at, count);
+      return;
+    }
+    const scale = new Float32Array(buffer, at, steps.length);
+    const whole = new Int16Array(buffer, at + 4 * steps.length, count);
+    this.values = Float32Array.from(whole, (value, i) =>
+      value === NAN ? NaN : value * scale[Math.floor(i / size)],
+    );
+  }
+
+  /** Its values at the last logged step that is not after `step`. */
+  at(step) {
+    return this.frame(this.place(step));
+  }
+
+  /** That logged step. */
+  logged(step) {
+    return this.steps[this.place(step)];
+  }
+
+  place(step) {
+    let place = 0;
+    while (place + 1 < this.steps.length && this.steps[place + 1] <= step) place++;
+    return place;
+  }
+
+  /** Its values at the i-th logged step; the last if none is named. */
+  frame(i = this.steps.length - 1) {
+    return this.values.subarray(i * this.size, (i + 1) * this.size);
+  }
+}
+
+/** Arrays of the runs of a point, by run and name, of the bytes of its chunk. */
+export function arraysOf(bytes) {
+  const length = new DataView(bytes.buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const buffer = bytes.buffer.slice(4 + length);
+  const found = new Map();
+  for (const array of header.arrays) {
+    if (!found.has(array.run)) found.set(array.run, {});
+    found.get(array.run)[array.name] = new Series(array, buffer);
+  }
+  return found;
+}

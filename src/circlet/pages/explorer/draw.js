@@ -1,0 +1,263 @@
+// Pictures that move with training: places in a plane, and maps of numbers, as SVG over a canvas.
+// Drawn by hand because a plotting library takes 10 to 20 ms for each, a frame has 16.
+import { ticks } from "circlet/geometry";
+
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = "system-ui, sans-serif";
+
+/** Colours of the page as it looks now, light or dark. */
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+  return { colour, dark: matchMedia("(prefers-color-scheme: dark)").matches };
+}
+
+// Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white.
+const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+/** A colour for each of n classes: around the colour circle, or few that all readers tell apart. */
+export function classColour(n, { dark }, pale = false) {
+  const lightness = pale ? (dark ? 24 : 86) : dark ? 68 : 36;
+  const saturation = pale && dark ? 45 : 70;
+  if (n > PALETTE.length)
+    return (i) => `hsl(${Math.round((360 * i) / n)}, ${saturation}%, ${lightness}%)`;
+  const paper = dark ? "#1c1c1e" : "#ffffff";
+  return (i) => (pale ? `color-mix(in srgb, ${PALETTE[i]} 28%, ${paper})` : PALETTE[i]);
+}
+
+/** Red, green and blue of any CSS colour, 0..255. */
+const known = new Map();
+function rgb(colour) {
+  if (!known.has(colour)) {
+    const pen = new OffscreenCanvas(1, 1).getContext("2d");
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    known.set(colour, pen.getImageData(0, 0, 1, 1).data.slice(0, 3));
+  }
+  return known.get(colour);
+}
+
+function make(name, attributes = {}, parent) {
+  const element = document.createElementNS(SVG, name);
+  set(element, attributes);
+  parent?.append(element);
+  return element;
+}
+
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+}
+
+/** As many children of a kind as are needed, so that no frame makes what the last one had. */
+function pool(parent, name, count) {
+  while (parent.childElementCount < count) make(name, {}, parent);
+  while (parent.childElementCount > count) parent.lastChild.remove();
+  return parent.children;
+}
+
+const shorten = (value) => Number(value.toPrecision(4)).toString();
+
+/** A picture with axes over a canvas; `width` and `height` of the plot, in its own units. */
+class Picture {
+  constructor(holder, width, height, left) {
+    Object.assign(this, { holder, width, height, left, top: 8 });
+    this.whole = [left + width + 10, height + this.top + 34];
+    this.canvas = document.createElement("canvas");
+    const title = holder.closest("figure").querySelector("b").textContent;
+    const words = { role: "img", "aria-label": `${title}, as a picture` };
+    this.svg = make("svg", { viewBox: `0 0 ${this.whole.join(" ")}`, ...words });
+    holder.classList.add("picture");
+    holder.style.aspectRatio = this.whole.join(" / ");
+    const share = (part, of) => `${(100 * part) / of}%`;
+    Object.assign(this.canvas.style, {
+      left: share(left, this.whole[0]),
+      top: share(this.top, this.whole[1]),
+      width: share(width, this.whole[0]),
+      height: share(height, this.whole[1]),
+    });
+    holder.replaceChildren(this.canvas, this.svg);
+    this.axes = make("g", { "font-family": FONT, "font-size": 10 }, this.svg);
+    this.inside = make("g", {}, this.svg);
+  }
+
+  /** Colour its background: rows of cells, each a list of red, green and blue; none clears it. */
+  paint(columns, rows, colourOf) {
+    const pen = this.canvas.getContext("2d");
+    if (!columns) return pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (this.canvas.width !== columns) this.canvas.width = columns;
+    if (this.canvas.height !== rows) this.canvas.height = rows;
+    const image = pen.createImageData(columns, rows);
+    for (let i = 0; i < columns * rows; i++) {
+      const [red, green, blue] = colourOf(i);
+      image.data.set([red, green, blue, 255], 4 * i);
+    }
+    return pen.putImageData(image, 0, 0);
+  }
+
+  /** Frame, ticks and labels: each tick has a place in the plot, 0..1, and a text. */
+  frame({ x, y, xLabel, yLabel }) {
+    const { colour } = theme();
+    const { left, top, width, height } = this;
+    const key = JSON.stringify([x, y, xLabel, yLabel, colour("ink")]);
+    if (key === this.framed) return;
+    this.framed = key;
+    this.axes.replaceChildren();
+    const text = (words, attributes) => {
+      make("text", { fill: colour("ink"), ...attributes }, this.axes).textContent = words;
+    };
+    const line = { fill: "none", stroke: colour("line") };
+    make("rect", { x: left, y: top, width, height, ...line }, this.axes);
+    for (const [at, words] of x) {
+      const here = left + at * width;
+      make("path", { d: `M${here} ${top + height}v4`, ...line }, this.axes);
+      text(words, { x: here, y: top + height + 14, "text-anchor": "middle" });
+    }
+    for (const [at, words] of y) {
+      const here = top + at * height;
+      make("path", { d: `M${left} ${here}h-4`, ...line }, this.axes);
+      text(words, { x: left - 6, y: here + 3.5, "text-anchor": "end" });
+    }
+    text(xLabel, { x: left + width / 2, y: top + height + 29, "text-anchor": "middle" });
+    const turn = `translate(10 ${top + height / 2}) rotate(-90)`;
+    text(yLabel, { transform: turn, "text-anchor": "middle" });
+  }
+
+  /** The picture as an SVG file. */
+  file() {
+    const copy = this.svg.cloneNode(true);
+    const [width, height] = this.whole;
+    set(copy, { xmlns: SVG, width, height });
+    const { left: x, top: y } = this;
+    const plot = { x, y, width: this.width, height: this.height, preserveAspectRatio: "none" };
+    const style = "image-rendering: pixelated";
+    const image = make("image", { ...plot, href: this.canvas.toDataURL(), style });
+    const paper = make("rect", { width, height, fill: theme().colour("paper") });
+    copy.prepend(paper, image);
+    return new XMLSerializer().serializeToString(copy);
+  }
+}
+
+/** Places in a plane: dots, texts, lines, and regions behind them. */
+export class Plane extends Picture {
+  constructor(holder) {
+    super(holder, 310, 310, 46);
+    const join = { fill: "none", "stroke-linejoin": "round" };
+    this.lines = make("path", { ...join, "stroke-width": 1.1 }, this.inside);
+    this.dots = make("g", { "stroke-linecap": "round" }, this.inside);
+    const middle = { "text-anchor": "middle", "dominant-baseline": "central" };
+    this.texts = make("g", { "font-family": FONT, ...middle }, this.inside);
+  }
+
+  /**
+   * box: left, right, bottom, top; lines: [[x, y, ...], ...]; dots: [{ xy, colour, size }];
+   * texts: [{ xy, words, colour, size, bold }]; regions: { side, classes, colour }.
+   */
+  draw({ box, xLabel, yLabel, lines = [], dots = [], texts = [], regions }) {
+    const [left, right, bottom, top] = box;
+    const { colour } = theme();
+    const x = (value) => this.left + ((value - left) / (right - left)) * this.width;
+    const y = (value) => this.top + ((top - value) / (top - bottom)) * this.height;
+    const at = (xy, i) => `${x(xy[i]).toFixed(1)} ${y(xy[i + 1]).toFixed(1)}`;
+    this.frame({
+      x: ticks(left, right).map((value) => [(value - left) / (right - left), shorten(value)]),
+      y: ticks(bottom, top).map((value) => [(top - value) / (top - bottom), shorten(value)]),
+      xLabel,
+      yLabel,
+    });
+    if (regions) {
+      const { side, classes } = regions;
+      this.paint(side, side, (i) => rgb(regions.colour(classes[i])));
+    } else this.paint(0);
+    const isPlace = (xy, i) => Number.isFinite(xy[i]) && Number.isFinite(xy[i + 1]);
+    const path = (xy) => {
+      const parts = [];
+      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) parts.push(at(xy, i));
+      return parts.length ? `M${parts.join("L")}` : "";
+    };
+    set(this.lines, { d: lines.map(path).join(""), stroke: colour("line") });
+    const groups = pool(this.dots, "path", dots.length);
+    dots.forEach((group, n) => {
+      let d = "";
+      for (let i = 0; i < group.xy.length; i += 2) {
+        if (isPlace(group.xy, i)) d += `M${at(group.xy, i)}h0`;
+      }
+      set(groups[n], { d, stroke: group.colour, "stroke-width": group.size });
+    });
+    this.write(texts, x, y);
+  }
+
+  write(texts, x, y) {
+    const shown = ({ xy }, i) => Number.isFinite(xy[2 * i]) && Number.isFinite(xy[2 * i + 1]);
+    const places = texts.map((group) => [...group.words.keys()].filter((i) => shown(group, i)));
+    const nodes = pool(this.texts, "text", places.flat().length);
+    let n = 0;
+    texts.forEach(({ xy, words, colour, size, bold }, group) => {
+      for (const i of places[group]) {
+        const node = nodes[n++];
+        if (node.textContent !== `${words[i]}`) node.textContent = words[i];
+        set(node, {
+          x: x(xy[2 * i]).toFixed(1),
+          y: y(xy[2 * i + 1]).toFixed(1),
+          fill: typeof colour === "function" ? colour(i) : colour,
+          "font-size": size,
+          "font-weight": bold ? "bold" : "normal",
+        });
+      }
+    });
+  }
+}
+
+/** A map of numbers: the columns and rows of a matrix, the larger the darker. */
+export class Heat extends Picture {
+  constructor(holder) {
+    super(holder, 310, 310, 46);
+  }
+
+  /** values: row by row; most: the number of the darkest; x, y: texts by column and row. */
+  draw({ values, rows, columns, most, x, y, xLabel, yLabel }) {
+    const { colour } = theme();
+    const [low, high] = [rgb(colour("paper")), rgb(colour("force"))];
+    this.paint(columns, rows, (i) => {
+      const share = Math.min(Math.max(values[i] / most, 0), 1) || 0;
+      return [0, 1, 2].map((part) => low[part] + share * (high[part] - low[part]));
+    });
+    const middle =
+      (of) =>
+      ([i, words]) => [(i + 0.5) / of, words];
+    this.frame({ x: x.map(middle(columns)), y: y.map(middle(rows)), xLabel, yLabel });
+  }
+}
+
+/** Give a file to the reader. */
+export function save(name, content, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Rows of values as a CSV file; numbers with so many digits as they have. */
+export function saveTable(name, columns, rows, digits = 6) {
+  const cell = (value) => {
+    const fraction = typeof value === "number" && !Number.isInteger(value);
+    const text = fraction ? `${Number(value.toPrecision(digits))}` : `${value ?? ""}`;
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const lines = [columns, ...rows].map((row) => row.map(cell).join(","));
+  save(name, `${lines.join("\n")}\n`, "text/csv");
+}
+
+const SCALE = 3; // pixels of a PNG by units of its SVG
+
+/** An SVG file as a PNG. */
+export async function png(svg) {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = SCALE * image.naturalWidth;
+  canvas.height = SCALE * image.naturalHeight;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}

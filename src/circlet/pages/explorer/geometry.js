@@ -1,0 +1,122 @@
+// Embeddings in the plane: pairs of dimensions, planes of frequencies, boxes that hold them.
+
+/** Columns i and j of a matrix of rows of length d, as [x_0, y_0, x_1, y_1, ...]. */
+export function dimensions(matrix, d, i, j) {
+  const rows = matrix.length / d;
+  const xy = new Float64Array(2 * rows);
+  for (let a = 0; a < rows; a++) {
+    xy[2 * a] = matrix[a * d + i];
+    xy[2 * a + 1] = j < d ? matrix[a * d + j] : 0;
+  }
+  return xy;
+}
+
+/** Fourier coefficient F_k of an embedding, p rows of length d: real and imaginary part. */
+export function coefficient(embedding, d, k) {
+  const p = embedding.length / d;
+  const parts = [new Float64Array(d), new Float64Array(d)];
+  for (let a = 0; a < p; a++) {
+    const angle = (-2 * Math.PI * ((k * a) % p)) / p;
+    const waves = [Math.cos(angle), Math.sin(angle)];
+    for (let part = 0; part < 2; part++) {
+      for (let i = 0; i < d; i++) parts[part][i] += waves[part] * embedding[a * d + i];
+    }
+  }
+  return parts;
+}
+
+/** An embedding along Re F_k and Im F_k, as spectrum.plane has it: [x_0, y_0, x_1, y_1, ...]. */
+export function frequencyPlane(embedding, d, k) {
+  const p = embedding.length / d;
+  const xy = new Float64Array(2 * p);
+  coefficient(embedding, d, k).forEach((axis, part) => {
+    const length = Math.hypot(...axis) || 1;
+    for (let a = 0; a < p; a++) {
+      let along = 0;
+      for (let i = 0; i < d; i++) along += embedding[a * d + i] * axis[i];
+      xy[2 * a + part] = along / length;
+    }
+  });
+  return xy;
+}
+
+/** The step between neighbours on the circle of frequency k, 1/k mod p; undefined if k has none. */
+export function delta(k, p) {
+  for (let n = 1; n < p; n++) if ((n * k) % p === 1) return n;
+  return undefined;
+}
+
+/** Places in the order a, a + by, a + 2 by, ... mod p, closed: lines that join them. */
+export function around(xy, by) {
+  const p = xy.length / 2;
+  const joined = [];
+  const seen = new Set();
+  for (let first = 0; first < p; first++) {
+    if (seen.has(first)) continue;
+    const line = [];
+    for (let a = first; !seen.has(a); a = (a + by) % p) {
+      seen.add(a);
+      line.push(xy[2 * a], xy[2 * a + 1]);
+    }
+    if (line.length > 2) joined.push([...line, line[0], line[1]]);
+  }
+  return joined;
+}
+
+/** Places moved away from the origin, by a share of the largest distance from it. */
+export function outward(xy, share) {
+  let largest = 0;
+  for (let i = 0; i < xy.length; i += 2) largest = Math.max(largest, Math.hypot(xy[i], xy[i + 1]));
+  return xy.map((value, i) => {
+    const length = Math.hypot(xy[i - (i % 2)], xy[i - (i % 2) + 1]) || 1;
+    return value * (1 + (share * largest) / length);
+  });
+}
+
+const MARGIN = 1.12;
+
+/** Left, right, bottom, top of a square that holds all places; of the origin, too, in its middle. */
+export function boxAround(every, centred = true) {
+  let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const xy of every) {
+    for (let i = 0; i < xy.length; i += 2) {
+      if (!Number.isFinite(xy[i]) || !Number.isFinite(xy[i + 1])) continue;
+      left = Math.min(left, xy[i]);
+      right = Math.max(right, xy[i]);
+      bottom = Math.min(bottom, xy[i + 1]);
+      top = Math.max(top, xy[i + 1]);
+    }
+  }
+  if (left > right) return [-1, 1, -1, 1];
+  if (centred) {
+    const reach = MARGIN * Math.max(-left, right, -bottom, top) || 1;
+    return [-reach, reach, -reach, reach];
+  }
+  const half = (MARGIN * Math.max(right - left, top - bottom)) / 2 || 1;
+  const [x, y] = [(left + right) / 2, (bottom + top) / 2];
+  return [x - half, x + half, y - half, y + half];
+}
+
+/** Points on a grid in a box, from its upper left, row by row: [x, y, ...]. */
+export function gridIn([left, right, bottom, top], side) {
+  const points = new Float64Array(2 * side * side);
+  for (let row = 0; row < side; row++) {
+    for (let column = 0; column < side; column++) {
+      const at = 2 * (row * side + column);
+      points[at] = left + ((column + 0.5) / side) * (right - left);
+      points[at + 1] = top - ((row + 0.5) / side) * (top - bottom);
+    }
+  }
+  return points;
+}
+
+/** Round values between two ends, about `most` of them. */
+export function ticks(low, high, most = 5) {
+  const rough = (high - low) / most;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 2.5, 5, 10].find((n) => n * power >= rough);
+  const found = [];
+  for (let n = Math.ceil(low / step); n * step <= high; n++)
+    found.push(Number((n * step).toPrecision(6)));
+  return found;
+}

@@ -1,0 +1,34 @@
+import { unpackText } from "circlet/catalogue";
+import { explore } from "circlet/explore";
+import { train } from "circlet/live_network";
+import { simulate } from "circlet/live_particles";
+
+const byId = (id) => document.getElementById(id);
+const text = (id) => unpackText(byId(id).textContent);
+
+function say(words) {
+  byId("problem").textContent = words;
+  byId("problem").hidden = false;
+}
+
+/** The plotting library, which leaves its name on the window. */
+async function load() {
+  const script = document.createElement("script");
+  script.textContent = await text("plotly");
+  document.head.append(script);
+  return window.Plotly;
+}
+
+try {
+  const catalogue = JSON.parse(await text("catalogue"));
+  simulate(catalogue.particles);
+  train(catalogue.network);
+  if (catalogue.points.some((point) => point.runs.length)) {
+    byId("explore").hidden = false;
+    await explore(catalogue, await load());
+  } else byId("no-runs").hidden = false;
+  document.documentElement.dataset.ready = "yes"; // for those who drive the page
+} catch (error) {
+  say(`This page could not be set up: ${error.message}. It needs a browser of 2023 or later.`);
+  throw error;
+}

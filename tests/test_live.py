@@ -1,0 +1,254 @@
+"""The explorer's live simulations in a real Chromium, from a file, without a network."""
+
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet.analysis import structures
+from circlet.pages import explorer
+from circlet.plan import Study
+from circlet.products import Product
+from circlet.seeds import Seeds
+from circlet.systems import constant_attention, particles
+from circlet.training.adamw import AdamW
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def empty_explorer(tmp_path_factory):
+    """The explorer of a study of which nothing is done: what is live needs no run."""
+    study = Study(config(tmp_path_factory.mktemp("empty")))
+    study.left_out = explorer.TABLES
+    path = study.results / "explorer.html"
+    explorer.make(Product("explorer", "circlet.pages.explorer", study, [], [path]))
+    return path
+
+
+@pytest.fixture
+def page(visit, empty_explorer):
+    opened = visit(empty_explorer)
+    opened.wait_for_function("document.documentElement.dataset.ready")
+    return opened
+
+
+def saved(page, button="save"):
+    """Places as the page gives them away, (p, 2), and the name of the file."""
+    with page.expect_download() as download:
+        page.evaluate("id => document.getElementById(id).click()", button)  # wherever the mouse is
+    path = Path(download.value.path())
+    _, *rows = csv.reader(path.read_text().splitlines())
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    return np.array(rows, dtype=float)[:, 1:], download.value.suggested_filename
+
+
+def fill(page, **values):
+    for name, value in values.items():
+        page.fill(f"#{name}", str(value))
+        page.dispatch_event(f"#{name}", "change")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"p": 12, "f_a": 2, "g_r": 1.3}, {"p": 5, "g_a": 0.5, "step_size": 0.004}]
+)
+def test_live_particles_are_those_of_python(page, changes):
+    fill(page, seed=7, **changes)
+    start, name = saved(page)
+    assert name == "particles_step_0.csv"
+    for _ in range(100):
+        page.click("#step")
+    found, name = saved(page)
+    assert name == "particles_step_100.csv"
+    settings = {"system": "particles", "dtype": "float64", "parameters": changes}
+    parameters = Study(config(**settings)).points[0].parameters
+    couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
+    state = {"embedding": torch.as_tensor(start)[None].clone()}
+    for _ in range(100):
+        particles.step(state, couplings)
+    np.testing.assert_allclose(found, state["embedding"][0], atol=1e-6)
+    assert np.abs(found - start).max() > 0.1
+
+
+def test_starts_are_standard_and_differ_by_seed(page):
+    starts = []
+    for seed in (0, 1):
+        fill(page, seed=seed)
+        positions, _ = saved(page)
+        np.testing.assert_allclose(positions.mean(0), 0, atol=1e-12)
+        np.testing.assert_allclose(positions.std(0), 0.5)
+        starts.append(positions)
+    assert np.abs(starts[0] - starts[1]).max() > 0.1
+
+
+def test_readings_are_those_of_python(page):
+    page.click("#step")
+    positions, _ = saved(page)
+    norms = np.linalg.norm(positions, axis=1)
+    assert page.inner_text("#ratio") == f"{norms.max() / norms.min():.2f}"
+    assert page.inner_text("#shape") == "no circle"
+    expected = structures.count_imperfections(positions)
+    assert page.inner_text("#imperfections") == f"{expected} of 153"
+
+
+def test_sixty_steps_a_second(page):
+    page.click("#run")
+    assert page.inner_text("#run") == "Pause"
+    page.wait_for_function("Number(document.getElementById('steps').textContent) > 10")
+    first, started = int(page.inner_text("#steps")), time.perf_counter()
+    time.sleep(3)
+    rate = (int(page.inner_text("#steps")) - first) / (time.perf_counter() - started)
+    page.click("#run")
+    stopped = page.inner_text("#steps")
+    time.sleep(0.2)
+    assert page.inner_text("#steps") == stopped
+    assert rate > 50  # a frame in six may be late on a shared machine
+    print(f"{rate:.0f} steps a second")
+
+
+def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
+    before, _ = saved(page)
+    page.evaluate("document.getElementById('stage').scrollIntoView()")
+    box = page.locator("#stage").bounding_box()
+    unit = box["width"] / (2 * 2.5 * 0.5)
+    centre = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    page.mouse.move(*(centre + before[3] * unit * [1, -1]))
+    page.mouse.down()
+    page.mouse.move(*(centre + np.array([0.9, 0.4]) * unit * [1, -1]))
+    moved, _ = saved(page)
+    np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
+    page.mouse.up()
+    page.locator("#stage").focus()
+    page.keyboard.press("n")
+    page.keyboard.press("ArrowUp")
+    after, _ = saved(page)
+    np.testing.assert_allclose(after[4] - before[4], [0, 0.025], atol=1e-9)
+    rest = [a for a in range(17) if a not in (3, 4)]
+    np.testing.assert_allclose(after[rest], before[rest])
+    page.locator("#stage").focus()
+    page.keyboard.press(" ")
+    assert page.inner_text("#run") == "Pause"
+    page.keyboard.press(" ")
+
+
+def pixels(page):
+    return page.evaluate("document.getElementById('stage').toDataURL()")
+
+
+@pytest.mark.parametrize("name", ["sums-shown", "imperfect", "arrows"])
+def test_what_is_shown_can_be_chosen(page, name):
+    before = pixels(page)
+    page.click(f"#{name}")
+    assert pixels(page) != before
+    page.click(f"#{name}")
+    assert pixels(page) == before
+
+
+def test_bad_numbers_are_left_out(page):
+    before, _ = saved(page)
+    for value in ("", "2", "400", "3.5"):
+        fill(page, p=value)
+        positions, _ = saved(page)
+        np.testing.assert_array_equal(positions, before)
+    fill(page, step_size="-1")
+    page.click("#step")
+    stepped, _ = saved(page)
+    assert np.isfinite(stepped).all()
+
+
+def test_more_steps_a_frame(page):
+    page.select_option("#per_frame", "4")
+    page.click("#run")
+    page.wait_for_function("Number(document.getElementById('steps').textContent) >= 8")
+    page.click("#run")
+    assert int(page.inner_text("#steps")) % 4 == 0
+    page.click("#restart")
+    assert page.inner_text("#steps") == "0"
+
+
+# Of a network: the weights that the page begins with, and those after some steps.
+TRAIN = """async ([settings, steps]) => {
+  const network = await import("circlet/network");
+  const sizes = { p: 17, d: 2, hidden: 32 };
+  const weights = network.initial(sizes, 5);
+  const trained = network.split(17, 0.8, 5);
+  const training = network.begin(sizes, weights, trained);
+  const copy = () => Object.fromEntries(network.NAMES.map((name) => [name, [...weights[name]]]));
+  const start = copy();
+  let measured;
+  for (let i = 0; i < steps; i++) measured = network.step(training, settings);
+  const points = [0.5, -1, 2, 2, -3, 0.1];
+  const classes = [...network.classesAt(weights, 2, points)];
+  return { start, end: copy(), trained, measured, points, classes };
+}"""
+
+
+@pytest.mark.parametrize("weight_decay", [0, 1])
+def test_the_live_network_is_that_of_python(page, weight_decay):
+    settings = {"learning_rate": 0.01, "weight_decay": weight_decay}
+    found = page.evaluate(TRAIN, [settings, 100])
+    parameters = Study(config()).points[0].parameters
+    shapes = {
+        k: v.shape for k, v in constant_attention.initial(parameters, Seeds(0, 0, 0, 0)).items()
+    }
+    weights = {
+        name: torch.tensor(found["start"][name], dtype=torch.float64).reshape(1, *shape)
+        for name, shape in shapes.items()
+    }
+    chosen = np.array(found["trained"])
+    assert chosen.sum() == int(0.8 * 153)
+    pairs = constant_attention.pairs(17)
+    counts = torch.nn.functional.one_hot(torch.as_tensor(pairs), 17).sum(1).double()
+    own = {
+        part: constant_attention.Pairs(
+            counts[mask].T[None].contiguous(), torch.as_tensor(pairs[mask].sum(1) % 17)[None, None]
+        )
+        for part, mask in (("train", chosen), ("test", ~chosen))
+    }
+    problem = constant_attention.Problem(**own)
+    gradients = {name: torch.empty_like(array) for name, array in weights.items()}
+    optimisers = {name: AdamW({1.0: array}, 0.01, weight_decay) for name, array in weights.items()}
+    for _ in range(100):
+        measured = constant_attention.curves(weights, problem)
+        constant_attention.gradients(weights, problem, gradients)
+        for name, optimiser in optimisers.items():
+            optimiser.step({1.0: gradients[name]})
+    for name, array in weights.items():
+        end = np.reshape(found["end"][name], array.shape)
+        np.testing.assert_allclose(end, array, atol=1e-6, err_msg=name)
+        assert np.abs(end - np.reshape(found["start"][name], array.shape)).max() > 0.05
+    for name, values in measured.items():  # before the last step, as the page says
+        np.testing.assert_allclose(found["measured"][name], values[0], atol=1e-6)
+    points = torch.tensor(found["points"], dtype=torch.float64).reshape(1, -1, 2).mT
+    expected = constant_attention.logits(weights, points)[0].argmax(0)
+    assert found["classes"] == expected.tolist()
+
+
+def test_the_live_network_learns(page):
+    fill(page, **{"net-weight_decay": 1, "net-seed": 3})
+    start, name = saved(page, "net-save")
+    assert name == "network_step_0.csv"
+    page.click("#net-step")
+    assert page.inner_text("#net-steps") == "1"
+    page.select_option("#net-per_frame", "10")
+    page.click("#net-run")
+    page.wait_for_function("Number(document.getElementById('net-steps').textContent) > 400")
+    page.click("#net-run")
+    loss, accuracy = page.inner_text("#net-train").split(" nat, ")
+    assert float(loss) < 2
+    assert int(accuracy.split(" ")[0]) > 40
+    end, _ = saved(page, "net-save")
+    assert np.abs(end - start).max() > 0.5
+    norms = np.linalg.norm(end, axis=1)
+    assert page.inner_text("#net-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
+    assert page.inner_text("#net-imperfections") == f"{structures.count_imperfections(end)} of 153"
+    page.click("#net-restart")
+    again, _ = saved(page, "net-save")
+    np.testing.assert_array_equal(again, start)
+    fill(page, **{"net-seed": 4})
+    other, _ = saved(page, "net-save")
+    assert np.abs(other - start).max() > 0.1
