@@ -3,6 +3,7 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
 
 .PHONY: run test test-slow test-slurm test-browser slurm gpu clean
 
@@ -18,7 +19,7 @@ test: $(VENV)/installed
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -27,26 +28,29 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+# What only some need: make .venv/with-browser, .venv/with-slurm.
+$(VENV)/with-%: $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
+	@touch $@
+
 # So that the bare `snakemake --profile slurm` works: installs the plugin, and links the profile of this
 # folder where Snakemake looks for names.
 PROFILE := $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/snakemake/slurm
 
-slurm: $(VENV)/installed
+slurm: $(VENV)/with-slurm
 	@if [ -e $(PROFILE) ] && [ "$$(readlink -f $(PROFILE))" != "$$(readlink -f profiles/slurm)" ]; then \
 	    echo "error: $(PROFILE) is another profile; move it, or use --profile profiles/slurm" >&2; exit 1; \
 	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
 	@mkdir -p $(dir $(PROFILE))
 	@ln -sfn $(CURDIR)/profiles/slurm $(PROFILE)
 	@echo "$(PROFILE) -> $(CURDIR)/profiles/slurm"
 
 # Sweeps whose processes are killed, studies of 100 000 runs: minutes.
 test-slow: $(VENV)/installed
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow $(SIDE_BY_SIDE)
 
 # On a real SLURM of two nodes, which is started for it and ended after it: needs root on Debian.
-test-slurm: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[slurm]'
+test-slurm: $(VENV)/with-slurm
 	$(BIN)/python -m pytest -m slurm
 
 # On a machine with a GPU: that it computes what the CPU does, and how fast.
@@ -58,10 +62,9 @@ gpu: $(VENV)/installed
 # are left in tests/screenshots.
 EXPLORER := src/circlet/pages/explorer
 
-test-browser: $(VENV)/installed
+test-browser: $(VENV)/with-browser
 	npm --prefix $(EXPLORER) ci --silent
 	npm --prefix $(EXPLORER) run --silent check
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	$(BIN)/python -m pytest -m browser
 
 clean:

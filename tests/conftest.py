@@ -1,5 +1,7 @@
 """Shared by all tests: small studies, and a copy of the project in which the smoke study ran."""
 
+import fcntl
+import hashlib
 import json
 import os
 import re
@@ -17,6 +19,8 @@ from circlet.bench import plain
 
 ROOT = Path(__file__).parents[1]
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
+# Copies of the project are no part of its repository, wherever they lie.
+os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -103,19 +107,29 @@ class Project:
         return Project(folder)
 
 
+def project_files() -> list[str]:
+    """Names of the files of the project, as a clone would have them."""
+    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    return [name for name in filter(None, listed.split("\0")) if (ROOT / name).is_file()]
+
+
 def project_copy(folder: Path) -> Project:
-    """The files of the project, as a clone would have them, without results."""
-    listed = subprocess.run(
-        ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout.split("\0")
-    for name in filter(None, listed):
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    """The files of the project, without results."""
+    for name in project_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
     return Project(folder)
+
+
+def made_from() -> str:
+    """Hash of all that the results of a study follow from."""
+    tops = ("Snakefile", "workflow", "src", "config", "profiles", "constraints.txt")
+    files = sorted(name for name in project_files() if Path(name).parts[0] in tops)
+    content = hashlib.sha256(f"{sys.version} {files}".encode())
+    for name in files:
+        content.update((ROOT / name).read_bytes())
+    return content.hexdigest()
 
 
 def children_seconds():
@@ -132,12 +146,27 @@ def cpu_seconds(command):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
-    """The project with a finished smoke study. Do not change it: take a ``project``."""
-    project = project_copy(tmp_path_factory.mktemp("finished"))
-    before = children_seconds()
-    project.snakemake()
-    project.cpu_seconds = children_seconds() - before
+def finished(pytestconfig):
+    """The project with a finished smoke study. Do not change it: take a ``project``.
+
+    It is kept for later calls of pytest, and shared with those at work now, until an edit asks for
+    another.
+    """
+    cache = pytestconfig.cache.mkdir("finished")
+    folder, stamp = cache / "project", cache / "made_from.json"
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = json.loads(stamp.read_text()) if stamp.exists() else {}
+        if made.get("from") != made_from():
+            stamp.unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            project = project_copy(folder)
+            before = children_seconds()
+            project.snakemake()
+            made = {"from": made_from(), "cpu_seconds": children_seconds() - before}
+            stamp.write_text(json.dumps(made))
+        project = project_copy(folder)  # what the results do not follow from may be newer
+    project.cpu_seconds = made["cpu_seconds"]
     return project
 
 

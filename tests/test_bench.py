@@ -202,7 +202,8 @@ def test_the_command(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "REPEATS", 1)
     cli.main(["bench", "--json"])
     measured = json.loads(capsys.readouterr().out)
-    assert {row["what"] for row in measured["pipeline"]} >= {"plan", "tables", "figures", "report"}
+    parts = {row["what"] for row in measured["pipeline"]}
+    assert parts >= {"plan", "tables", "figures", "report and explorer"}
     for row in measured["training"]:
         assert 0 < row["all_cores_ms"]["min"] <= row["all_cores_ms"]["max"]
         assert 50 < row["peak_mb"] < 2000

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import yaml
-from conftest import config, experiment
+from conftest import children_seconds, config, cpu_seconds, experiment
 
 from circlet import io
 from circlet.plan import Study
@@ -82,24 +82,26 @@ def test_a_hundred_thousand_runs(large):
 
 
 @pytest.mark.slow
-def test_a_job_costs_a_second_at_most_beside_its_work(empty_project):
-    """Of one core, the best of three measurements: others may use the machine, too."""
+def test_a_job_costs_little_beside_its_work(empty_project):
+    """About a second of one core, counted in what this machine takes to import torch.
+
+    It was 1.2 such times when this was written, and Snakemake alone a tenth of that.
+    """
 
     def measure(jobs):
         study = {"results": f"results/{jobs}", "experiments": {
             "e": experiment(steps=200, block=20, seeds={"count": 20 * jobs}),
         }}  # fmt: skip
         (empty_project.folder / "config/jobs.yaml").write_text(yaml.safe_dump(study))
-        _, seconds = timed(
-            lambda: empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
-        )
+        before = children_seconds()
+        empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
+        spent = children_seconds() - before
         paths = empty_project.folder.glob(f"results/{jobs}/logs/**/runs.parquet")
-        return seconds - sum(io.footer(path)["seconds"] for path in paths)
+        return spent - sum(io.footer(path)["seconds"] for path in paths)
 
-    more = []
-    for few, many in ((1, 11), (2, 12), (3, 13)):
-        more.append((measure(many) - measure(few)) / 10)
-    assert min(more) <= 1, more
+    start = min(cpu_seconds([sys.executable, "-c", "import torch"]) for _ in range(3))
+    more = (measure(9) - measure(1)) / 8
+    assert more < 2 * start
 
 
 def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):

@@ -153,15 +153,17 @@ class Cluster:
             key.write_bytes(os.urandom(1024))
         shutil.chown(key, "munge", "munge")
         key.chmod(0o400)
-        own = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
+        own = ["--reuid=munge", "--regid=munge", "--clear-groups"]
         self._start("munged", *own, "munged", "--foreground", "--force")
         wait(lambda: output("munge", "-n"), what="munged")
 
     def _start(self, name, *command):
         with (self.folder / f"{name}.log").open("a") as log:
             self.daemons[name] = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
+                # They end with pytest, however it ends.
+                ["setpriv", "--pdeathsig=TERM", *command],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
 
 
 def slurm_conf(folder, host, nodes):

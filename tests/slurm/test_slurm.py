@@ -1,12 +1,13 @@
 """What a cluster does to a sweep, on a real SLURM: `make test-slurm`.
 
 Each sweep is a small study in a project of its own. Blocks that must be caught while they run take
-some ten seconds of a core, and no test waits but for an event.
+some fifteen seconds of a core of this machine, and no test waits but for an event.
 """
 
 import os
 import shutil
 import tempfile
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -22,9 +23,9 @@ from circlet.training import loop
 
 pytestmark = pytest.mark.slurm
 
-LONG = {"system": "particles", "parameters": {"p": 5}, "steps": 250_000, "block": 1}
-TWO = LONG | {"seeds": {"count": 2}, "block": 2}
-SHORT = LONG | {"steps": 20, "seeds": {"count": 3}}
+SHORT = {
+    "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
+}  # fmt: skip
 # Of three points, one can train on nothing, which only its job finds.
 ONE_FAILS = {
     "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
@@ -59,12 +60,26 @@ def sweep(cluster, tmp_path):
     sweep.idle()
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """Final embeddings of a block of two long runs, made here."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    block = next(Study({"results": str(folder), "experiments": {"long": TWO}}).blocks)
+def made_here(folder, experiment):
+    """A block, trained in this process; and the seconds that took."""
+    block = next(Study({"results": str(folder), "experiments": {"long": experiment}}).blocks)
+    started = time.process_time()
     loop.run_block(block, "cpu")
+    return block, time.process_time() - started
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Two runs in one block, which takes fifteen seconds: it saves a checkpoint after ten."""
+    two, steps = SHORT | {"seeds": {"count": 2}, "block": 2}, 20_000
+    _, seconds = made_here(tmp_path_factory.mktemp("paced"), two | {"steps": steps})
+    return two | {"steps": round(15 / seconds * steps)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, two):
+    """Final embeddings of a block of two long runs, made here."""
+    block, _ = made_here(tmp_path_factory.mktemp("undisturbed"), two)
     return io.read_log(block, "embeddings")
 
 
@@ -121,9 +136,9 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     pd.testing.assert_frame_equal(embeddings(sweep, "short"), ours)
 
 
-def test_preemption_scancel_and_time_limit(sweep, undisturbed):
+def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     """All blocks are pre-empted; later one is cancelled, and another one's time is up."""
-    sweep.study(long=TWO, cancelled=TWO, late=TWO | {"steps": 3 * LONG["steps"]})
+    sweep.study(long=two, cancelled=two, late=two | {"steps": 3 * two["steps"]})
     sweep.start("table_embeddings")
     slurm.wait(lambda: list(sweep.jobs().values()) == 3 * ["RUNNING"], 60, "three running jobs")
     jobs = {sweep.experiment(job): job for job in sweep.jobs()}
@@ -190,9 +205,9 @@ def test_a_failing_block_among_good_ones(sweep):
     assert set(summary["n_planned"]) == {2}
 
 
-def test_node_death(sweep, cluster, undisturbed):
+def test_node_death(sweep, cluster, two, undisturbed):
     """A node dies with all that runs there: SLURM puts the job back, which goes on elsewhere."""
-    sweep.study(long=TWO)
+    sweep.study(long=two)
     sweep.start("table_embeddings")
     job = sweep.running()
     node = slurm.output("squeue", "-h", "-o", "%N", "-j", job).strip()
@@ -213,9 +228,9 @@ def test_node_death(sweep, cluster, undisturbed):
     pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)
 
 
-def test_a_killed_snakemake_and_its_jobs(sweep, undisturbed):
+def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
     """SIGKILL to Snakemake; begun again at once, while its job still runs, without unlocking."""
-    sweep.study(long=TWO)
+    sweep.study(long=two)
     sweep.start("table_embeddings")
     first = sweep.running()
     sweep.wait_for("results/job_logs/long/*/*.log")
