@@ -150,8 +150,9 @@ CHOSEN = """([which, name]) => {
 }"""
 
 
-def test_every_run_can_be_chosen(page_of):
+def test_every_run_can_be_chosen(page_of, finished):
     page = page_of()
+    listed = table("explorer_runs", finished)
     for system in choices(page, "system"):
         page.select_option("#system", label=system)
         page.wait_for_function(CHOSEN, arg=[0, system.split(" ")[0]])
@@ -159,9 +160,13 @@ def test_every_run_can_be_chosen(page_of):
             page.select_option("#experiment", label=name)
             page.wait_for_function(CHOSEN, arg=[1, name])
             points = STUDY.experiment(name)
-            assert choices(page, "point") == [point.name for point in points]
-            for point in points:
-                page.select_option("#point", label=point.name)
+            for point, words in zip(points, choices(page, "point"), strict=True):
+                runs = [point.run_id(seed) for seed in point.every_seed]
+                counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
+                shown, outcomes = words.split(": ")
+                assert shown == point.name
+                assert set(outcomes.split(", ")) == {f"{n} {name}" for name, n in counts.items()}
+                page.select_option("#point", label=words)
                 first = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
                 page.wait_for_selector(first)
                 assert page.locator("#run-list input").count() == point.count
@@ -535,12 +540,15 @@ def test_neighbours_of_a_circle_are_joined_round_it(page_of):
 def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")
     for panel in PANELS[run_id]:
-        page = page_of(at(run_id))  # Chromium asks after ten files of one page
+        # Chromium asks after ten files of one page.
+        page = page_of(at(run_id), scheme="dark")
         settled(page)
         svg, name = download(page, panel, "svg")
         assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
         assert len(svg) > 1500
+        assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # as on white paper
+        assert b"#f0f0f0" not in svg and b"rgb(240, 240, 240)" not in svg
         png, name = download(page, panel, "png")
         assert name.endswith(".png")
         assert png.startswith(b"\x89PNG")
@@ -571,6 +579,25 @@ def test_a_link_shows_the_same_view(page_of):
     other.evaluate("fragment => { location.hash = fragment }", at(NETWORK, 7))
     other.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
     assert step_now(other) == 7
+
+
+def test_the_browsers_back_goes_to_the_run_before(page_of):
+    page = page_of(at(NETWORK, 7))
+    settled(page)
+    start = page.url
+    other = page.locator("#run-list input:not(:checked)").first
+    run_id = other.get_attribute("value")
+    other.check()
+    settled(page)
+    page.locator("#step-slider").press("ArrowLeft")  # of the same run: no place of its own
+    settled(page)
+    assert run_id in page.url
+    page.go_back()
+    page.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
+    settled(page)
+    assert (page.url, step_now(page)) == (start, 7)
+    page.go_forward()
+    page.wait_for_selector(f"#run-list input[value='{run_id}']:checked")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -37,20 +38,26 @@ def page(visit, empty_explorer):
     return opened
 
 
-def saved(page, button="save"):
-    """Places as the page gives them away, (p, 2), and the name of the file."""
+def file_of(page, panel, kind):
+    """What a button of a panel gives, wherever the mouse is."""
     with page.expect_download() as download:
-        page.evaluate("id => document.getElementById(id).click()", button)  # wherever the mouse is
+        page.evaluate(f"document.querySelector('#{panel} [data-save={kind}]').click()")
+    return download
+
+
+def saved(page, panel="particles"):
+    """Places as the page gives them away, (p, 2), and the name of the file."""
+    download = file_of(page, panel, "csv")
     path = Path(download.value.path())
     _, *rows = csv.reader(path.read_text().splitlines())
     assert [int(row[0]) for row in rows] == list(range(len(rows)))
     return np.array(rows, dtype=float)[:, 1:], download.value.suggested_filename
 
 
-def fill(page, **values):
+def fill(page, of="particles", **values):
     for name, value in values.items():
-        page.fill(f"#{name}", str(value))
-        page.dispatch_event(f"#{name}", "change")
+        page.fill(f"#{of}-{name}", str(value))
+        page.dispatch_event(f"#{of}-{name}", "change")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +68,7 @@ def test_live_particles_are_those_of_python(page, changes):
     start, name = saved(page)
     assert name == "particles_step_0.csv"
     for _ in range(100):
-        page.click("#step")
+        page.click("#particles-step")
     found, name = saved(page)
     assert name == "particles_step_100.csv"
     settings = {"system": "particles", "dtype": "float64", "parameters": changes}
@@ -86,26 +93,25 @@ def test_starts_are_standard_and_differ_by_seed(page):
 
 
 def test_readings_are_those_of_python(page):
-    page.click("#step")
+    page.click("#particles-step")
     positions, _ = saved(page)
     norms = np.linalg.norm(positions, axis=1)
-    assert page.inner_text("#ratio") == f"{norms.max() / norms.min():.2f}"
-    assert page.inner_text("#shape") == "no circle"
+    assert page.inner_text("#particles-ratio") == f"{norms.max() / norms.min():.2f}, no circle"
     expected = structures.count_imperfections(positions)
-    assert page.inner_text("#imperfections") == f"{expected} of 153"
+    assert page.inner_text("#particles-imperfections") == f"{expected} of 153"
 
 
 def test_sixty_steps_a_second(page):
-    page.click("#run")
-    assert page.inner_text("#run") == "Pause"
-    page.wait_for_function("Number(document.getElementById('steps').textContent) > 10")
-    first, started = int(page.inner_text("#steps")), time.perf_counter()
+    page.click("#particles-run")
+    assert page.inner_text("#particles-run") == "Pause"
+    page.wait_for_function("Number(document.getElementById('particles-steps').textContent) > 10")
+    first, started = int(page.inner_text("#particles-steps")), time.perf_counter()
     time.sleep(3)
-    rate = (int(page.inner_text("#steps")) - first) / (time.perf_counter() - started)
-    page.click("#run")
-    stopped = page.inner_text("#steps")
+    rate = (int(page.inner_text("#particles-steps")) - first) / (time.perf_counter() - started)
+    page.click("#particles-run")
+    stopped = page.inner_text("#particles-steps")
     time.sleep(0.2)
-    assert page.inner_text("#steps") == stopped
+    assert page.inner_text("#particles-steps") == stopped
     assert rate > 50  # a frame in six may be late on a shared machine
     print(f"{rate:.0f} steps a second")
 
@@ -113,9 +119,9 @@ def test_sixty_steps_a_second(page):
 def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     before, _ = saved(page)
     page.evaluate("document.getElementById('stage').scrollIntoView()")
-    box = page.locator("#stage").bounding_box()
-    unit = box["width"] / (2 * 2.5 * 0.5)
-    centre = np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    plot = page.locator("#stage rect").bounding_box()  # its frame, which goes 2.5 deviations out
+    unit = plot["width"] / (2 * 2.5 * 0.5)
+    centre = np.array([plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2])
     page.mouse.move(*(centre + before[3] * unit * [1, -1]))
     page.mouse.down()
     page.mouse.move(*(centre + np.array([0.9, 0.4]) * unit * [1, -1]))
@@ -131,21 +137,57 @@ def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     np.testing.assert_allclose(after[rest], before[rest])
     page.locator("#stage").focus()
     page.keyboard.press(" ")
-    assert page.inner_text("#run") == "Pause"
+    assert page.inner_text("#particles-run") == "Pause"
     page.keyboard.press(" ")
 
 
-def pixels(page):
-    return page.evaluate("document.getElementById('stage').toDataURL()")
+def drawn(page):
+    return page.inner_html("#stage")
 
 
-@pytest.mark.parametrize("name", ["sums-shown", "imperfect", "arrows"])
+@pytest.mark.parametrize("name", ["means", "imperfect", "arrows"])
 def test_what_is_shown_can_be_chosen(page, name):
-    before = pixels(page)
-    page.click(f"#{name}")
-    assert pixels(page) != before
-    page.click(f"#{name}")
-    assert pixels(page) == before
+    before = drawn(page)
+    page.click(f"#particles-{name}")
+    assert drawn(page) != before
+    page.click(f"#particles-{name}")
+    assert drawn(page) == before
+
+
+def test_arrows_are_the_forces(page):
+    """The longest is 0.3 standard deviations; a pixel of the picture is 0.008 of the plane."""
+    positions, _ = saved(page)
+    page.click("#particles-arrows")
+    path = page.eval_on_selector_all(
+        "#stage path", "all => all.map(one => one.getAttribute('d')).filter(d => d.includes('L'))"
+    )[-1]
+    ends = [
+        [[float(x) for x in place.split()] for place in line.split("L")[:2]]
+        for line in path.strip("M").split("M")
+    ]
+    shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
+    parameters = Study(config(system="particles")).points[0].parameters
+    couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
+    forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
+    edge = 2.5 * 0.5
+    expected = 0.3 * 0.5 * forces / np.abs(forces).max() * 310 / (2 * edge)
+    np.testing.assert_allclose(shown, expected, atol=0.11)  # places have a tenth of a pixel
+
+
+@pytest.mark.parametrize("panel", ["particles", "network-embedding", "network-sums"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_are_given_away_as_on_white_paper(visit, empty_explorer, panel, scheme):
+    page = visit(empty_explorer, scheme=scheme)
+    page.wait_for_function("document.documentElement.dataset.ready")
+    ink = page.locator(f"#{panel}-picture text").first
+    before = ink.get_attribute("fill")
+    assert before == {"light": "#1a1a1a", "dark": "#f0f0f0"}[scheme]
+    svg = Path(file_of(page, panel, "svg").value.path()).read_text()
+    ElementTree.fromstring(svg)
+    assert 'fill="#ffffff"' in svg and 'fill="#1a1a1a"' in svg
+    assert "#f0f0f0" not in svg
+    assert Path(file_of(page, panel, "png").value.path()).read_bytes()[:4] == b"\x89PNG"
+    assert ink.get_attribute("fill") == before
 
 
 def test_bad_numbers_are_left_out(page):
@@ -154,20 +196,23 @@ def test_bad_numbers_are_left_out(page):
         fill(page, p=value)
         positions, _ = saved(page)
         np.testing.assert_array_equal(positions, before)
+        assert page.inner_text("#particles-wrong").startswith("p: ")
+    fill(page, p=17)
+    assert page.inner_text("#particles-wrong") == ""
     fill(page, step_size="-1")
-    page.click("#step")
+    page.click("#particles-step")
     stepped, _ = saved(page)
     assert np.isfinite(stepped).all()
 
 
 def test_more_steps_a_frame(page):
-    page.select_option("#per_frame", "4")
-    page.click("#run")
-    page.wait_for_function("Number(document.getElementById('steps').textContent) >= 8")
-    page.click("#run")
-    assert int(page.inner_text("#steps")) % 4 == 0
-    page.click("#restart")
-    assert page.inner_text("#steps") == "0"
+    page.select_option("#particles-frame", "4")
+    page.click("#particles-run")
+    page.wait_for_function("Number(document.getElementById('particles-steps').textContent) >= 8")
+    page.click("#particles-run")
+    assert int(page.inner_text("#particles-steps")) % 4 == 0
+    page.click("#particles-restart")
+    assert page.inner_text("#particles-steps") == "0"
 
 
 # Of a network: the weights that the page begins with, and those after some steps.
@@ -229,26 +274,28 @@ def test_the_live_network_is_that_of_python(page, weight_decay):
 
 
 def test_the_live_network_learns(page):
-    fill(page, **{"net-weight_decay": 1, "net-seed": 3})
-    start, name = saved(page, "net-save")
-    assert name == "network_step_0.csv"
-    page.click("#net-step")
-    assert page.inner_text("#net-steps") == "1"
-    page.select_option("#net-per_frame", "10")
-    page.click("#net-run")
-    page.wait_for_function("Number(document.getElementById('net-steps').textContent) > 400")
-    page.click("#net-run")
-    loss, accuracy = page.inner_text("#net-train").split(" nat, ")
+    fill(page, "network", weight_decay=1, seed=3)
+    start, name = saved(page, "network-embedding")
+    assert name == "network-embedding_step_0.csv"
+    page.click("#network-step")
+    assert page.inner_text("#network-steps") == "1"
+    page.select_option("#network-frame", "10")
+    page.click("#network-run")
+    page.wait_for_function("Number(document.getElementById('network-steps').textContent) > 400")
+    page.click("#network-run")
+    loss, accuracy = page.inner_text("#network-train").split(" nat, ")
     assert float(loss) < 2
     assert int(accuracy.split(" ")[0]) > 40
-    end, _ = saved(page, "net-save")
+    end, _ = saved(page, "network-embedding")
     assert np.abs(end - start).max() > 0.5
     norms = np.linalg.norm(end, axis=1)
-    assert page.inner_text("#net-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
-    assert page.inner_text("#net-imperfections") == f"{structures.count_imperfections(end)} of 153"
-    page.click("#net-restart")
-    again, _ = saved(page, "net-save")
+    assert page.inner_text("#network-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
+    assert (
+        page.inner_text("#network-imperfections") == f"{structures.count_imperfections(end)} of 153"
+    )
+    page.click("#network-restart")
+    again, _ = saved(page, "network-embedding")
     np.testing.assert_array_equal(again, start)
-    fill(page, **{"net-seed": 4})
-    other, _ = saved(page, "net-save")
+    fill(page, "network", seed=4)
+    other, _ = saved(page, "network-embedding")
     assert np.abs(other - start).max() > 0.1

@@ -31,13 +31,15 @@ DATA = (
     "pages/explorer/controls.js",
     "pages/explorer/draw.js",
     "pages/explorer/explore.js",
+    "pages/explorer/files.js",
     "pages/explorer/geometry.js",
+    "pages/explorer/live.js",
     "pages/explorer/live_network.js",
     "pages/explorer/live_particles.js",
     "pages/explorer/network.js",
     "pages/explorer/panels.js",
-    "pages/explorer/scene.js",
     "pages/explorer/particles.js",
+    "pages/explorer/scene.js",
     "pages/explorer/transformer.js",
 )
 MODULES = tuple(Path(file).stem for file in DATA if file.endswith(".js"))

@@ -76,6 +76,7 @@ export class Chart {
 
   /** The chart as an SVG file. */
   async file() {
+    await this.queue;
     const { width, height } = this.plot.getBoundingClientRect();
     const address = await this.plotly.toImage(this.plot, { format: "svg", width, height });
     return decodeURIComponent(address.slice(address.indexOf(",") + 1));

@@ -1,15 +1,30 @@
 // Pictures that move with training: places in a plane, and maps of numbers, as SVG over a canvas.
 // Drawn by hand because a plotting library takes 10 to 20 ms for each, a frame has 16.
+import { byId } from "circlet/controls";
 import { ticks } from "circlet/geometry";
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "system-ui, sans-serif";
 
-/** Colours of the page as it looks now, light or dark. */
+let printed = false;
+
+/** Colours of the page as it looks now, light or dark; of files always light. */
 export function theme() {
-  const style = getComputedStyle(document.documentElement);
+  const style = getComputedStyle(printed ? byId("light") : document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  return { colour, dark: matchMedia("(prefers-color-scheme: dark)").matches };
+  return { colour, dark: !printed && matchMedia("(prefers-color-scheme: dark)").matches };
+}
+
+/** A picture as an SVG file, as on white paper; `draw` draws what it shows. */
+export async function onPaper(picture, draw) {
+  try {
+    printed = true;
+    draw();
+    return await picture.file();
+  } finally {
+    printed = false;
+    draw();
+  }
 }
 
 // Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white.
@@ -144,16 +159,18 @@ export class Plane extends Picture {
     const join = { fill: "none", "stroke-linejoin": "round" };
     this.lines = make("path", { ...join, "stroke-width": 1.1 }, this.inside);
     this.dots = make("g", { "stroke-linecap": "round" }, this.inside);
+    this.arrows = make("path", { ...join, "stroke-width": 1.4 }, this.inside);
     const middle = { "text-anchor": "middle", "dominant-baseline": "central" };
     this.texts = make("g", { "font-family": FONT, ...middle }, this.inside);
   }
 
   /**
-   * box: left, right, bottom, top; lines: [[x, y, ...], ...]; dots: [{ xy, colour, size }];
-   * texts: [{ xy, words, colour, size, bold }]; regions: { side, classes, colour }.
+   * box: left, right, bottom, top; lines, arrows: [[x, y, ...], ...]; dots: [{ xy, colour, size }],
+   * or with `cross` crosses of that size; texts: [{ xy, words, colour, size, bold }];
+   * regions: { side, classes, colour }.
    */
-  draw({ box, xLabel, yLabel, lines = [], dots = [], texts = [], regions }) {
-    const [left, right, bottom, top] = box;
+  draw({ box, xLabel, yLabel, lines = [], arrows = [], dots = [], texts = [], regions }) {
+    const [left, right, bottom, top] = (this.box = box);
     const { colour } = theme();
     const x = (value) => this.left + ((value - left) / (right - left)) * this.width;
     const y = (value) => this.top + ((top - value) / (top - bottom)) * this.height;
@@ -175,15 +192,27 @@ export class Plane extends Picture {
       return parts.length ? `M${parts.join("L")}` : "";
     };
     set(this.lines, { d: lines.map(path).join(""), stroke: colour("line") });
+    set(this.arrows, { d: arrows.map(path).join(""), stroke: colour("force") });
     const groups = pool(this.dots, "path", dots.length);
     dots.forEach((group, n) => {
+      const { xy, size, cross } = group;
+      const half = size / 2;
+      const mark = cross ? `m-${half}-${half}l${size} ${size}m-${size} 0l${size}-${size}` : "h0";
       let d = "";
-      for (let i = 0; i < group.xy.length; i += 2) {
-        if (isPlace(group.xy, i)) d += `M${at(group.xy, i)}h0`;
-      }
-      set(groups[n], { d, stroke: group.colour, "stroke-width": group.size });
+      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) d += `M${at(xy, i)}${mark}`;
+      set(groups[n], { d, fill: "none", stroke: group.colour, "stroke-width": cross ? 1 : size });
     });
     this.write(texts, x, y);
+  }
+
+  /** The point of the plane at which a pointer is. */
+  pointed({ clientX, clientY }) {
+    const [left, right, bottom, top] = this.box;
+    const place = this.svg.getBoundingClientRect();
+    const unit = place.width / this.whole[0];
+    const across = ((clientX - place.left) / unit - this.left) / this.width;
+    const down = ((clientY - place.top) / unit - this.top) / this.height;
+    return [left + across * (right - left), top + down * (bottom - top)];
   }
 
   write(texts, x, y) {
@@ -226,38 +255,4 @@ export class Heat extends Picture {
       ([i, words]) => [(i + 0.5) / of, words];
     this.frame({ x: x.map(middle(columns)), y: y.map(middle(rows)), xLabel, yLabel });
   }
-}
-
-/** Give a file to the reader. */
-export function save(name, content, type) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-/** Rows of values as a CSV file; numbers with so many digits as they have. */
-export function saveTable(name, columns, rows, digits = 6) {
-  const cell = (value) => {
-    const fraction = typeof value === "number" && !Number.isInteger(value);
-    const text = fraction ? `${Number(value.toPrecision(digits))}` : `${value ?? ""}`;
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const lines = [columns, ...rows].map((row) => row.map(cell).join(","));
-  save(name, `${lines.join("\n")}\n`, "text/csv");
-}
-
-const SCALE = 3; // pixels of a PNG by units of its SVG
-
-/** An SVG file as a PNG. */
-export async function png(svg) {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = SCALE * image.naturalWidth;
-  canvas.height = SCALE * image.naturalHeight;
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done) => canvas.toBlob(done, "image/png"));
 }

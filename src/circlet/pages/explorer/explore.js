@@ -1,7 +1,7 @@
 // The runs of a study: choosing one, moving through its training, and the address of what is seen.
 import { arraysOf, unpack } from "circlet/catalogue";
 import { byId, Player, ratioText, rounded } from "circlet/controls";
-import { png, save, saveTable } from "circlet/draw";
+import { offerFiles } from "circlet/files";
 import { makePanels, NUMBERED } from "circlet/panels";
 import { Scene } from "circlet/scene";
 
@@ -51,6 +51,7 @@ export function explore(catalogue, plotly) {
   Object.assign(view, { numbers: true, fit: false, log: false });
   const panels = makePanels(plotly, goTo);
   let point, scene, at, resting;
+  let addressed; // the run in the address
   let asked = 0; // choices of a point so far: the last one counts
 
   // Choosing: system, experiment, point, run.
@@ -60,6 +61,14 @@ export function explore(catalogue, plotly) {
     select.replaceChildren(...entries.map(make));
   }
 
+  /** Outcomes of a point's runs with their numbers, the most frequent first. */
+  function outcomes({ runs }) {
+    const counts = new Map();
+    for (const { outcome } of runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]);
+  }
+
+  const counted = ([outcome, count]) => `${count} ${outcome}`;
   const distinct = (values) => [...new Set(values)];
   const named = (value) => [value, value];
 
@@ -74,7 +83,8 @@ export function explore(catalogue, plotly) {
     );
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options(byId("experiment"), experiments.map(named), point.experiment);
-    const own = same("experiment").map((entry) => [entry.place, entry.name]);
+    const summary = (entry) => `${entry.name}: ${outcomes(entry).map(counted).join(", ")}`;
+    const own = same("experiment").map((entry) => [entry.place, summary(entry)]);
     options(byId("point"), own, point.place);
   }
 
@@ -120,10 +130,7 @@ export function explore(catalogue, plotly) {
   const first = () => listed().find((run) => run.shown === "training") ?? listed()[0];
 
   function offerOutcomes() {
-    const counts = new Map();
-    for (const { outcome } of point.runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-    const entries = sorted.map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
+    const entries = outcomes(point).map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
     options(byId("filter"), [["", `all (${point.runs.length})`], ...entries], order.filter);
   }
 
@@ -349,7 +356,12 @@ export function explore(catalogue, plotly) {
     const usual = { numbers: true, fit: scene.isTransformer, log: false };
     for (const id of CHECKS) if (view[id] !== usual[id]) parts.set(id, Number(view[id]));
     const address = `#${parts}`.replace(/%(2F|2C|3D)/g, decodeURIComponent);
-    if (address !== location.hash) history.replaceState(null, "", address);
+    // Another run is another place to come back to; what is seen of it is not.
+    const another = addressed && addressed !== scene.run.run_id;
+    addressed = scene.run.run_id;
+    if (address === location.hash) return;
+    if (another) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
   }
 
   /** Show the view that the address names; the first training if it names none. */
@@ -381,22 +393,26 @@ export function explore(catalogue, plotly) {
     const start = points.find(circle) ?? points.find(training) ?? points[0];
     const link = owner ? { runId, step } : { runId: circle(start)?.run_id };
     await choosePoint(owner ?? start, link);
+    addressed = scene?.run.run_id;
     byId("not-here").hidden = runId === null || owner !== undefined;
   }
 
   // Files.
 
-  async function saveAs(id, kind) {
+  /** A panel as a file. */
+  function fileOf(id) {
     const panel = panels.find((other) => other.id === id);
     const step = scene.steps[at];
     const moment = panel.source
       ? `_step_${scene.logged(panel.source, step)}_${scene.planeName}`
       : "";
-    const stem = `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`;
-    if (kind === "csv") return saveTable(`${stem}.csv`, ...panel.table(scene, step));
-    const svg = await panel.picture.file();
-    if (kind === "svg") return save(`${stem}.svg`, svg, "image/svg+xml");
-    return save(`${stem}.png`, await png(svg), "image/png");
+    return {
+      name: `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`,
+      picture: panel.picture,
+      draw: () => panel.draw(scene, step, true),
+      table: () => panel.table(scene, step),
+      digits: 6,
+    };
   }
 
   // Controls.
@@ -467,10 +483,7 @@ export function explore(catalogue, plotly) {
     drawCharts();
     show();
   });
-  for (const button of document.querySelectorAll("button[data-save]")) {
-    const { id } = button.closest("figure");
-    button.addEventListener("click", () => saveAs(id, button.dataset.save));
-  }
+  offerFiles(byId("explore"), fileOf);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     drawCharts();
     show();

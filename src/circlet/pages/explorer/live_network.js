@@ -1,7 +1,8 @@
-// A training in the page: controls, pictures, readings. The equations are in network.js.
-import { byId, isCircle, Player, ratioText } from "circlet/controls";
-import { classColour, Plane, saveTable, theme } from "circlet/draw";
+// The live training: pictures and readings. The equations are in network.js.
+import { byId, isCircle, ratioText } from "circlet/controls";
+import { classColour, Plane, theme } from "circlet/draw";
 import { around, boxAround, gridIn } from "circlet/geometry";
+import { live } from "circlet/live";
 import { begin, classesAt, initial, measure, split, step } from "circlet/network";
 import { imperfect, normRatio, pairsOf, sumsOf } from "circlet/particles";
 
@@ -9,31 +10,9 @@ const SIDE = 64; // of the grid on which the classifier is asked
 
 export function train(defaults) {
   const pairs = pairsOf(defaults.p);
-  const planes = {
-    embedding: new Plane(byId("net-embedding")),
-    sums: new Plane(byId("net-sums")),
-  };
-  const settings = { ...defaults };
+  const embedding = new Plane(byId("network-embedding-picture"));
+  const sums = new Plane(byId("network-sums-picture"));
   let training;
-
-  function read() {
-    for (const name of ["learning_rate", "weight_decay", "seed"]) {
-      const field = byId(`net-${name}`);
-      if (field.checkValidity() && field.value !== "") settings[name] = Number(field.value);
-    }
-    settings.per_frame = Number(byId("net-per_frame").value);
-  }
-
-  function restart() {
-    read();
-    const trained = split(defaults.p, defaults.train_fraction, settings.seed);
-    training = begin(defaults, initial(defaults, settings.seed), trained);
-    show();
-  }
-
-  function advance(times) {
-    for (let i = 0; i < times; i++) step(training, settings);
-  }
 
   function show() {
     const now = theme();
@@ -42,23 +21,23 @@ export function train(defaults) {
     const box = boxAround([xy]);
     const words = Array.from({ length: defaults.p }, (_, a) => a);
     const labels = { xLabel: "dimension 1", yLabel: "dimension 2" };
-    planes.embedding.draw({
+    embedding.draw({
       ...labels,
       box,
       lines: around(xy, 1),
       dots: [{ xy, colour: now.colour("paper"), size: 17 }],
       texts: [{ xy, words, colour: now.colour("ink"), size: 12 }],
     });
-    const sums = sumsOf(xy, pairs);
+    const places = sumsOf(xy, pairs);
     const wide = box.map((end) => 2 * end);
     const bad = imperfect(xy, pairs);
     const wrong = [];
-    bad.forEach((is, i) => is && wrong.push(sums[2 * i], sums[2 * i + 1]));
-    planes.sums.draw({
+    bad.forEach((is, i) => is && wrong.push(places[2 * i], places[2 * i + 1]));
+    sums.draw({
       ...labels,
       box: wide,
       dots: [{ xy: wrong, colour: now.colour("picked"), size: 15 }],
-      texts: [{ xy: sums, words: pairs.target, colour: now.colour("ink"), size: 9 }],
+      texts: [{ xy: places, words: pairs.target, colour: now.colour("ink"), size: 9 }],
       regions: {
         side: SIDE,
         classes: classesAt(weights, 2, gridIn(wide, SIDE)),
@@ -68,45 +47,43 @@ export function train(defaults) {
     const measured = measure(weights, defaults, pairs, trained);
     const ratio = normRatio(xy);
     const count = bad.filter(Boolean).length;
-    byId("net-steps").textContent = training.steps;
     for (const part of ["train", "test"]) {
       const loss = measured[`${part}_loss`];
       const text = loss < 0.001 ? loss.toExponential(1) : loss.toFixed(3);
       const accuracy = (100 * measured[`${part}_accuracy`]).toFixed(0);
-      byId(`net-${part}`).textContent = `${text} nat, ${accuracy} % right`;
+      byId(`network-${part}`).textContent = `${text} nat, ${accuracy} % right`;
     }
     const shape = isCircle(ratio) ? "a circle" : "no circle";
-    byId("net-ratio").textContent = `${ratioText(ratio)}, ${shape}`;
-    byId("net-imperfections").textContent = `${count} of ${pairs.target.length}`;
+    byId("network-ratio").textContent = `${ratioText(ratio)}, ${shape}`;
+    byId("network-imperfections").textContent = `${count} of ${pairs.target.length}`;
   }
 
-  const player = new Player(byId("net-run"), "Start", () => {
-    advance(settings.per_frame);
-    show();
-  });
-  byId("net-step").addEventListener("click", () => {
-    player.play(false);
-    advance(1);
-    show();
-  });
-  byId("net-restart").addEventListener("click", restart);
-  byId("net-seed").addEventListener("change", restart);
-  for (const name of ["learning_rate", "weight_decay", "per_frame"]) {
-    byId(`net-${name}`).addEventListener("input", read);
-  }
-  byId("net-save").addEventListener("click", () => {
-    const rows = Array.from({ length: defaults.p }, (_, a) => [
-      a,
-      ...training.weights.embedding.subarray(2 * a, 2 * a + 2),
-    ]);
-    saveTable(
-      `network_step_${training.steps}.csv`,
-      ["token", "dimension_1", "dimension_2"],
-      rows,
-      15,
-    );
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
-
-  restart();
+  const embeddingTable = () => {
+    const { embedding: xy } = training.weights;
+    const rows = Array.from({ length: defaults.p }, (_, a) => [a, xy[2 * a], xy[2 * a + 1]]);
+    return [["token", "dimension_1", "dimension_2"], rows];
+  };
+  const sumsTable = () => {
+    const xy = sumsOf(training.weights.embedding, pairs);
+    const { first, second, target } = pairs;
+    const rows = target.map((c, i) => [first[i], second[i], c, xy[2 * i], xy[2 * i + 1]]);
+    return [["a", "b", "class", "x", "y"], rows];
+  };
+  const files = {
+    "network-embedding": { picture: embedding, table: embeddingTable },
+    "network-sums": { picture: sums, table: sumsTable },
+  };
+  live(
+    "network",
+    { ...defaults },
+    {
+      begin({ seed }) {
+        const trained = split(defaults.p, defaults.train_fraction, seed);
+        training = begin(defaults, initial(defaults, seed), trained);
+      },
+      step: (settings) => step(training, settings),
+      show,
+      files: (id) => files[id],
+    },
+  );
 }

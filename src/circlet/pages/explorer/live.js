@@ -1,0 +1,66 @@
+// What live simulations share: fields, buttons, a frame that repeats, files.
+import { byId, Player } from "circlet/controls";
+import { offerFiles } from "circlet/files";
+
+/**
+ * Set a simulation up in its section of the page, `live-NAME`.
+ *
+ * settings: by name, as the fields; `begin(settings)` starts anew; `step(settings)` goes a step on;
+ * `show(settings)` draws and reads; `files(id)`: see offerFiles. Returns the player, and what reads
+ * the fields and shows again.
+ */
+export function live(name, settings, { begin, step, show, files }) {
+  const section = byId(`live-${name}`);
+  const part = (id) => byId(`${name}-${id}`);
+  const fields = [...section.querySelectorAll("input[type=number]")];
+  let steps;
+
+  /** A field that is empty or out of range keeps its last value, and says why. */
+  function read() {
+    const wrong = fields.filter((field) => !field.checkValidity());
+    for (const field of fields) {
+      if (!wrong.includes(field)) settings[field.name] = Number(field.value);
+    }
+    const why = wrong.map((field) => `${field.name}: ${field.validationMessage}`);
+    part("wrong").textContent = why.join(" ");
+  }
+
+  function draw() {
+    show(settings);
+    part("steps").textContent = steps;
+  }
+
+  function look() {
+    read();
+    draw();
+  }
+
+  function restart() {
+    read();
+    begin(settings);
+    steps = 0;
+    draw();
+  }
+
+  function advance(times) {
+    for (let i = 0; i < times; i++) step(settings);
+    steps += times;
+    draw();
+  }
+
+  const player = new Player(part("run"), "Start", () => advance(Number(part("frame").value)));
+  part("step").addEventListener("click", () => {
+    player.play(false);
+    advance(1);
+  });
+  part("restart").addEventListener("click", restart);
+  for (const field of section.querySelectorAll("input")) {
+    const isStart = field.closest("[data-start]");
+    field.addEventListener(isStart ? "change" : "input", isStart ? restart : look);
+  }
+  offerFiles(section, (id) => ({ name: `${id}_step_${steps}`, draw, digits: 15, ...files(id) }));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+  restart();
+  return { player, look };
+}
