@@ -3,7 +3,7 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 8 --dist worksteal
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: run test test-slow test-slurm test-browser slurm gpu clean
 

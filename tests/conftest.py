@@ -9,6 +9,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from circlet.bench import plain
 
 ROOT = Path(__file__).parents[1]
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
-# Copies of the project are no part of its repository, wherever they lie.
+# The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
 
 
@@ -129,7 +130,7 @@ def made_from() -> str:
     content = hashlib.sha256(f"{sys.version} {files}".encode())
     for name in files:
         content.update((ROOT / name).read_bytes())
-    return content.hexdigest()
+    return content.hexdigest()[:16]
 
 
 def children_seconds():
@@ -150,23 +151,26 @@ def finished(pytestconfig):
     """The project with a finished smoke study. Do not change it: take a ``project``.
 
     It is kept for later calls of pytest, and shared with those at work now, until an edit asks for
-    another.
+    another. ``cost`` is the computing time it took, in times to import torch and pandas.
     """
     cache = pytestconfig.cache.mkdir("finished")
-    folder, stamp = cache / "project", cache / "made_from.json"
+    folder = cache / made_from()
+    cost = folder / "cost.json"
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = json.loads(stamp.read_text()) if stamp.exists() else {}
-        if made.get("from") != made_from():
-            stamp.unlink(missing_ok=True)
+        for other in cache.glob("*/cost.json"):
+            if time.time() - other.stat().st_mtime > 86_400:  # younger ones may be in use
+                shutil.rmtree(other.parent)
+        if not cost.exists():
             shutil.rmtree(folder, ignore_errors=True)
             project = project_copy(folder)
+            command = [sys.executable, "-c", "import torch, pandas"]
+            start = min(cpu_seconds(command) for _ in range(3))
             before = children_seconds()
             project.snakemake()
-            made = {"from": made_from(), "cpu_seconds": children_seconds() - before}
-            stamp.write_text(json.dumps(made))
-        project = project_copy(folder)  # what the results do not follow from may be newer
-    project.cpu_seconds = made["cpu_seconds"]
+            cost.write_text(json.dumps((children_seconds() - before) / start))
+    project = Project(folder)
+    project.cost = json.loads(cost.read_text())
     return project
 
 

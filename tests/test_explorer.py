@@ -165,7 +165,7 @@ def test_every_run_can_be_chosen(page_of, finished):
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
                 shown, outcomes = words.split(": ")
                 assert shown == point.name
-                assert set(outcomes.split(", ")) == {f"{n} {name}" for name, n in counts.items()}
+                assert set(outcomes.split("; ")) == {f"{n} {name}" for name, n in counts.items()}
                 page.select_option("#point", label=words)
                 first = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
                 page.wait_for_selector(first)
@@ -558,6 +558,33 @@ def test_every_panel_can_be_saved(page_of, run_id):
         assert name.endswith(".csv")
 
 
+def test_saving_a_curve_keeps_what_is_enlarged(page_of):
+    page = page_of(at(CIRCLES, 0), scheme="dark")
+    settled(page)
+
+    def shown():
+        axis = "document.querySelector('#signals-picture .js-plotly-plot').layout.xaxis"
+        return page.evaluate(f"[{axis}.range, {axis}.gridcolor]")
+
+    area = page.locator("#signals-picture .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    whole, colour = shown()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    settled(page)
+    enlarged, _ = shown()
+    assert enlarged[1] - enlarged[0] < 0.6 * (whole[1] - whole[0])
+    download(page, "signals", "svg")
+    settled(page)
+    assert shown() == [enlarged, colour]
+    page.locator("#run-list input:not(:checked)").first.check()
+    settled(page)
+    assert shown()[0] != enlarged
+
+
 # Links.
 
 
@@ -812,4 +839,4 @@ def test_missing_tables_are_named(visit, tmp_path):
     said = page.inner_text(".notice:not([hidden])")
     assert "explorer_runs and explorer_states could not be made" in said
     assert page.is_visible("#no-runs")
-    assert page.is_visible("#stage")
+    assert page.is_visible("#particles-picture")

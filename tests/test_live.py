@@ -118,8 +118,10 @@ def test_sixty_steps_a_second(page):
 
 def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     before, _ = saved(page)
-    page.evaluate("document.getElementById('stage').scrollIntoView()")
-    plot = page.locator("#stage rect").bounding_box()  # its frame, which goes 2.5 deviations out
+    page.evaluate("document.getElementById('particles-picture').scrollIntoView()")
+    plot = page.locator(
+        "#particles-picture rect"
+    ).bounding_box()  # its frame, which goes 2.5 deviations out
     unit = plot["width"] / (2 * 2.5 * 0.5)
     centre = np.array([plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2])
     page.mouse.move(*(centre + before[3] * unit * [1, -1]))
@@ -128,21 +130,21 @@ def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     moved, _ = saved(page)
     np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
     page.mouse.up()
-    page.locator("#stage").focus()
+    page.locator("#particles-picture").focus()
     page.keyboard.press("n")
     page.keyboard.press("ArrowUp")
     after, _ = saved(page)
     np.testing.assert_allclose(after[4] - before[4], [0, 0.025], atol=1e-9)
     rest = [a for a in range(17) if a not in (3, 4)]
     np.testing.assert_allclose(after[rest], before[rest])
-    page.locator("#stage").focus()
+    page.locator("#particles-picture").focus()
     page.keyboard.press(" ")
     assert page.inner_text("#particles-run") == "Pause"
     page.keyboard.press(" ")
 
 
 def drawn(page):
-    return page.inner_html("#stage")
+    return page.inner_html("#particles-picture")
 
 
 @pytest.mark.parametrize("name", ["means", "imperfect", "arrows"])
@@ -155,11 +157,12 @@ def test_what_is_shown_can_be_chosen(page, name):
 
 
 def test_arrows_are_the_forces(page):
-    """The longest is 0.3 standard deviations; a pixel of the picture is 0.008 of the plane."""
+    """The longest is 0.3 standard deviations."""
     positions, _ = saved(page)
     page.click("#particles-arrows")
     path = page.eval_on_selector_all(
-        "#stage path", "all => all.map(one => one.getAttribute('d')).filter(d => d.includes('L'))"
+        "#particles-picture path",
+        "all => all.map(one => one.getAttribute('d')).filter(d => d.includes('L'))",
     )[-1]
     ends = [
         [[float(x) for x in place.split()] for place in line.split("L")[:2]]
@@ -170,7 +173,8 @@ def test_arrows_are_the_forces(page):
     couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
     forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
     edge = 2.5 * 0.5
-    expected = 0.3 * 0.5 * forces / np.abs(forces).max() * 310 / (2 * edge)
+    longest = np.linalg.norm(forces, axis=1).max()
+    expected = 0.3 * 0.5 * forces / longest * 310 / (2 * edge)
     np.testing.assert_allclose(shown, expected, atol=0.11)  # places have a tenth of a pixel
 
 
@@ -191,11 +195,12 @@ def test_pictures_are_given_away_as_on_white_paper(visit, empty_explorer, panel,
 
 
 def test_bad_numbers_are_left_out(page):
+    page.click("#particles-step")
     before, _ = saved(page)
     for value in ("", "2", "400", "3.5"):
         fill(page, p=value)
         positions, _ = saved(page)
-        np.testing.assert_array_equal(positions, before)
+        np.testing.assert_array_equal(positions, before)  # not begun anew
         assert page.inner_text("#particles-wrong").startswith("p: ")
     fill(page, p=17)
     assert page.inner_text("#particles-wrong") == ""

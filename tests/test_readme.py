@@ -10,25 +10,23 @@ RECIPES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
-def test_recipes_run(finished, recipe):
+def test_recipes_run(project, recipe):
     """As printed, but on the smoke study."""
-    (finished.folder / "recipe.py").write_text(
-        re.sub("results/(paper/)?", "results/smoke/", recipe)
-    )
-    assert finished.run("recipe").stdout.strip()
+    (project.folder / "recipe.py").write_text(re.sub("results/(paper/)?", "results/smoke/", recipe))
+    assert project.run("recipe").stdout.strip()
 
 
-def test_recipes_for_pandas_run_one_after_the_other(finished):
+def test_recipes_for_pandas_run_one_after_the_other(project):
     """And they load every table."""
     text = (ROOT / "docs/pandas.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     claims = {f"{paper}_claims" for paper in ("musat", "ding", "odonnat")}
     missing = {n for n in tables.TABLES if f'table("{n}")' not in code} - claims
     assert not missing
-    (finished.folder / "recipes.py").write_text(code.replace('"results"', '"results/smoke"', 1))
-    assert "made by hand" in finished.run("recipes").stdout
+    (project.folder / "recipes.py").write_text(code.replace('"results"', '"results/smoke"', 1))
+    assert "made by hand" in project.run("recipes").stdout
     for picture in ("structures.png", "survival.png"):
-        assert (finished.folder / picture).stat().st_size > 5000
+        assert (project.folder / picture).stat().st_size > 5000
 
 
 def test_the_map_is_true():

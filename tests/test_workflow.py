@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, cpu_seconds
+from conftest import ROOT
 
 from circlet import products
 from circlet.plan import Study
@@ -57,12 +57,8 @@ def test_every_rule_ran(finished):
 
 
 def test_the_smoke_study_is_fast(finished):
-    """About a minute on two cores, as computing time in what this machine takes to import torch.
-
-    Its 120 jobs were 77 such starts when this was written.
-    """
-    command = [sys.executable, "-c", "import torch, pandas"]
-    assert finished.cpu_seconds < 110 * min(cpu_seconds(command) for _ in range(3))
+    """About a minute on two cores; its 120 jobs were 77 starts when this was written."""
+    assert finished.cost < 110
 
 
 def test_a_second_run_has_nothing_to_do(finished):

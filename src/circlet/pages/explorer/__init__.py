@@ -136,6 +136,7 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
         "steps_per_epoch": point.steps_per_epoch,
         "planned": point.count,
         "unlisted": len(rows) - len(listed),
+        "outcomes": list(rows["outcome"].value_counts().items()),
         "runs": runs,
     }
 

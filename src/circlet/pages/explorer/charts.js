@@ -40,7 +40,10 @@ export class Chart {
     holder.replaceChildren(this.plot, this.line);
   }
 
-  /** Draw traces; `layout` is completed by the common look, `axes` are names of its axes. */
+  /**
+   * Draw traces; `layout` is completed by the common look, `axes` are names of its axes. What the
+   * reader has enlarged stays so as long as `uirevision` is the same.
+   */
   show(traces, layout, axes = ["xaxis", "yaxis"]) {
     const common = look(theme());
     const whole = { ...common.layout, ...layout };

@@ -6,24 +6,29 @@ import { ticks } from "circlet/geometry";
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "system-ui, sans-serif";
 
-let printed = false;
+let forFile = false;
 
 /** Colours of the page as it looks now, light or dark; of files always light. */
 export function theme() {
-  const style = getComputedStyle(printed ? byId("light") : document.documentElement);
+  const style = getComputedStyle(forFile ? byId("light") : document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  return { colour, dark: !printed && matchMedia("(prefers-color-scheme: dark)").matches };
+  return { colour, dark: !forFile && matchMedia("(prefers-color-scheme: dark)").matches };
 }
 
-/** A picture as an SVG file, as on white paper; `draw` draws what it shows. */
-export async function onPaper(picture, draw) {
+/** A picture as an SVG file, as on white paper: `draw` draws what is in it, `redraw` what was. */
+export async function onPaper(picture, draw, redraw) {
+  let file;
   try {
-    printed = true;
+    forFile = true;
     draw();
-    return await picture.file();
+    file = picture.file();
   } finally {
-    printed = false;
-    draw();
+    forFile = false; // what is drawn while the file is made is for the page
+  }
+  try {
+    return await file;
+  } finally {
+    redraw();
   }
 }
 

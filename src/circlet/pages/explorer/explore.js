@@ -61,14 +61,6 @@ export function explore(catalogue, plotly) {
     select.replaceChildren(...entries.map(make));
   }
 
-  /** Outcomes of a point's runs with their numbers, the most frequent first. */
-  function outcomes({ runs }) {
-    const counts = new Map();
-    for (const { outcome } of runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    return [...counts].sort((a, b) => b[1] - a[1]);
-  }
-
-  const counted = ([outcome, count]) => `${count} ${outcome}`;
   const distinct = (values) => [...new Set(values)];
   const named = (value) => [value, value];
 
@@ -83,7 +75,8 @@ export function explore(catalogue, plotly) {
     );
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options(byId("experiment"), experiments.map(named), point.experiment);
-    const summary = (entry) => `${entry.name}: ${outcomes(entry).map(counted).join(", ")}`;
+    const counted = ([outcome, count]) => `${count} ${outcome}`;
+    const summary = ({ name, outcomes }) => `${name}: ${outcomes.map(counted).join("; ")}`;
     const own = same("experiment").map((entry) => [entry.place, summary(entry)]);
     options(byId("point"), own, point.place);
   }
@@ -130,7 +123,10 @@ export function explore(catalogue, plotly) {
   const first = () => listed().find((run) => run.shown === "training") ?? listed()[0];
 
   function offerOutcomes() {
-    const entries = outcomes(point).map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
+    const counts = new Map();
+    for (const { outcome } of point.runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+    const entries = sorted.map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
     options(byId("filter"), [["", `all (${point.runs.length})`], ...entries], order.filter);
   }
 
@@ -402,6 +398,7 @@ export function explore(catalogue, plotly) {
   /** A panel as a file. */
   function fileOf(id) {
     const panel = panels.find((other) => other.id === id);
+    const asked = scene;
     const step = scene.steps[at];
     const moment = panel.source
       ? `_step_${scene.logged(panel.source, step)}_${scene.planeName}`
@@ -409,7 +406,8 @@ export function explore(catalogue, plotly) {
     return {
       name: `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`,
       picture: panel.picture,
-      draw: () => panel.draw(scene, step, true),
+      draw: () => panel.draw(asked, step, true),
+      redraw: () => isShown(panel) && panel.draw(scene, scene.steps[at], true),
       table: () => panel.table(scene, step),
       digits: 6,
     };

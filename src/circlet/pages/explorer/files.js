@@ -36,14 +36,14 @@ async function png(svg) {
 
 /**
  * Make the buttons of a section's panels work. `of(id)` gives, of a panel as it looks now: `name`
- * of its file, `picture`, `draw`, which draws it, `table`, columns and rows of its data, and how
- * many `digits` those have.
+ * of its file, `picture`, `draw`, which draws it, `redraw`, which draws what is there by then,
+ * `table`, columns and rows of its data, and how many `digits` those have.
  */
 export function offerFiles(section, of) {
   async function give(id, kind) {
-    const { name, picture, draw, table, digits } = of(id);
+    const { name, picture, draw, redraw, table, digits } = of(id);
     if (kind === "csv") return save(`${name}.csv`, csv(...table(), digits), "text/csv");
-    const svg = await onPaper(picture, draw);
+    const svg = await onPaper(picture, draw, redraw);
     if (kind === "svg") return save(`${name}.svg`, svg, "image/svg+xml");
     return save(`${name}.png`, await png(svg), "image/png");
   }

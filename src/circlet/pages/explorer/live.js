@@ -6,8 +6,8 @@ import { offerFiles } from "circlet/files";
  * Set a simulation up in its section of the page, `live-NAME`.
  *
  * settings: by name, as the fields; `begin(settings)` starts anew; `step(settings)` goes a step on;
- * `show(settings)` draws and reads; `files(id)`: see offerFiles. Returns the player, and what reads
- * the fields and shows again.
+ * `show(settings)` draws and reads; `files(id)`: see offerFiles. Returns the player, and what
+ * shows again.
  */
 export function live(name, settings, { begin, step, show, files }) {
   const section = byId(`live-${name}`);
@@ -28,11 +28,6 @@ export function live(name, settings, { begin, step, show, files }) {
   function draw() {
     show(settings);
     part("steps").textContent = steps;
-  }
-
-  function look() {
-    read();
-    draw();
   }
 
   function restart() {
@@ -56,11 +51,21 @@ export function live(name, settings, { begin, step, show, files }) {
   part("restart").addEventListener("click", restart);
   for (const field of section.querySelectorAll("input")) {
     const isStart = field.closest("[data-start]");
-    field.addEventListener(isStart ? "change" : "input", isStart ? restart : look);
+    field.addEventListener(isStart ? "change" : "input", () => {
+      if (isStart && field.checkValidity()) return restart();
+      read();
+      return draw();
+    });
   }
-  offerFiles(section, (id) => ({ name: `${id}_step_${steps}`, draw, digits: 15, ...files(id) }));
+  offerFiles(section, (id) => ({
+    name: `${id}_step_${steps}`,
+    draw,
+    redraw: draw,
+    digits: 15,
+    ...files(id),
+  }));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
   restart();
-  return { player, look };
+  return { player, draw };
 }

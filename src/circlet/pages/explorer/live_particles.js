@@ -41,6 +41,7 @@ export function simulate(defaults) {
     weight = weightOf(pairs);
     positions = start(p, seed, std);
     picked = 0;
+    dragged = false;
   }
 
   function advance(settings) {
@@ -66,11 +67,12 @@ export function simulate(defaults) {
 
   function arrows(settings) {
     const total = forces(positions, pairs, settings, weight);
-    const unit = (REACH * std) / Math.max(...total.map(Math.abs), 1e-12);
-    return Array.from({ length: settings.p }, (_, a) => {
-      const [x, y] = positions.slice(2 * a, 2 * a + 2);
-      return arrow(x, y, unit * total[2 * a], unit * total[2 * a + 1]);
-    });
+    const every = Array.from({ length: pairs.p }, (_, a) => [2 * a, 2 * a + 1]);
+    const longest = Math.max(...every.map(([x, y]) => Math.hypot(total[x], total[y])), 1e-12);
+    const unit = (REACH * std) / longest;
+    return every.map(([x, y]) =>
+      arrow(positions[x], positions[y], unit * total[x], unit * total[y]),
+    );
   }
 
   function show(settings) {
@@ -90,7 +92,7 @@ export function simulate(defaults) {
         { xy: one, colour: colour("picked"), size: 13 },
       ],
       texts: [
-        { xy: positions, words: [...Array(settings.p).keys()], colour: colour("ink"), size: 10 },
+        { xy: positions, words: [...Array(pairs.p).keys()], colour: colour("ink"), size: 10 },
       ],
     });
     const ratio = normRatio(positions);
@@ -100,7 +102,7 @@ export function simulate(defaults) {
     byId("particles-imperfections").textContent = `${count} of ${pairs.target.length}`;
   }
 
-  const { player, look } = live(
+  const { player, draw } = live(
     "particles",
     { ...defaults },
     {
@@ -117,16 +119,16 @@ export function simulate(defaults) {
     },
   );
 
-  const stage = plane.svg;
-  stage.id = "stage";
-  stage.setAttribute("role", "application");
-  stage.setAttribute("tabindex", "0");
+  const stage = byId("particles-picture");
+  Object.assign(stage, {
+    tabIndex: 0,
+    role: "application",
+    ariaLabel: "The particles in the plane",
+  });
   stage.setAttribute("aria-describedby", "particles-help particles-reading");
-  stage.setAttribute("aria-label", "The particles in the plane");
-
   function move(x, y) {
     positions.set([x, y], 2 * picked);
-    look();
+    draw();
   }
 
   stage.addEventListener("pointerdown", (event) => {
@@ -149,7 +151,7 @@ export function simulate(defaults) {
       move(positions[2 * picked] + dx, positions[2 * picked + 1] + dy);
     } else if (event.key.toLowerCase() === "n") {
       picked = (picked + (event.shiftKey ? pairs.p - 1 : 1)) % pairs.p;
-      look();
+      draw();
     } else if (event.key === " ") player.play(!player.playing);
     else return;
     event.preventDefault();

@@ -1,9 +1,9 @@
 import { unpackText } from "circlet/catalogue";
+import { byId } from "circlet/controls";
 import { explore } from "circlet/explore";
 import { train } from "circlet/live_network";
 import { simulate } from "circlet/live_particles";
 
-const byId = (id) => document.getElementById(id);
 const text = (id) => unpackText(byId(id).textContent);
 
 function say(words) {
@@ -17,6 +17,14 @@ async function load() {
   script.textContent = await text("plotly");
   document.head.append(script);
   return window.Plotly;
+}
+
+// Within the page, without a place of their own to come back to: those are runs.
+for (const link of document.querySelectorAll("a[href^='#']")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    byId(link.hash.slice(1)).focus();
+  });
 }
 
 try {

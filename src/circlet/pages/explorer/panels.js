@@ -283,7 +283,8 @@ function signalsPanel(plotly, goTo) {
       traces.sort((a, b) => a.line.width - b.line.width);
       const margin = { l: 58, r: 26, t: 8, b: 40 };
       const yaxis = { title: { text: "signal" } };
-      chart.show(traces, { xaxis: stepAxis(view), yaxis, annotations, margin });
+      const uirevision = `${run.run_id} ${view.log}`;
+      chart.show(traces, { xaxis: stepAxis(view), yaxis, annotations, margin, uirevision });
     },
     table: ({ arrays: { signals } }) => [
       ["step", ...names(signals.size, "signal")],
@@ -308,7 +309,7 @@ function lossesPanel(plotly, goTo) {
     shows: ({ point }) => point.system !== "particles",
     missing: (scene) => (scene.arrays.curves ? "" : kept(scene)),
     note: () => "",
-    draw({ arrays, view }) {
+    draw({ arrays, run, view }) {
       const shown = visible(arrays.curves, view);
       const traces = MEASURED.map((name, i) => ({
         x: shown.map(([step]) => step),
@@ -328,6 +329,7 @@ function lossesPanel(plotly, goTo) {
         showlegend: true,
         legend: { orientation: "h", x: 1, xanchor: "right", y: 1.12 },
         margin: { l: 58, r: 12, t: 26, b: 40 },
+        uirevision: `${run.run_id} ${view.log}`,
       };
       chart.show(traces, layout, ["xaxis", "yaxis", "yaxis2"]);
     },
@@ -372,6 +374,7 @@ function lawPanel(plotly) {
         xaxis: { title: { text: "of frequency" } },
         yaxis: { title: { text: "on frequency" }, autorange: "reversed" },
         margin: { l: 48, r: 10, t: 8, b: 40 },
+        uirevision: `${scene.run.run_id} ${scene.view.method}`,
       });
     },
     table(scene) {
