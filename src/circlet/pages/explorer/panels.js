@@ -297,6 +297,7 @@ function signalsPanel(plotly, goTo) {
 function lossAxis(values) {
   const finite = values.filter((value) => value > 0 && Number.isFinite(value));
   const decades = Math.log10(Math.max(...finite) / Math.min(...finite));
+  if (decades < 1) return { type: "log" }; // the library then finds steps within a decade
   return { type: "log", dtick: decades < 2 ? "D2" : Math.ceil(decades / 6) };
 }
 
