@@ -57,8 +57,11 @@ def test_every_rule_ran(finished):
 
 
 def test_the_smoke_study_is_fast(finished):
-    """About a minute on two cores; its 120 jobs were 77 starts when this was written."""
-    assert finished.cost < 110
+    """About a minute on two cores, in times to import torch and pandas.
+
+    Its 120 jobs were 77 such times on an idle machine, up to 116 on a busy one; twice 77 is slow.
+    """
+    assert finished.cost < 154
 
 
 def test_a_second_run_has_nothing_to_do(finished):
