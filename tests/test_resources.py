@@ -18,9 +18,6 @@ BLOCKS = {
     "couples": (
         "particles", {"steps": 3, "block": 20, "seeds": {"count": 20}, "parameters": {"p": 40}},
     ),
-    "most couples": (
-        "particles", {"steps": 3, "block": 20, "seeds": {"count": 20}, "parameters": {"p": 64}},
-    ),
     "parameters": (
         "constant_attention",
         {"steps": 600, "block": 50, "seeds": {"count": 50},
