@@ -20,6 +20,8 @@ import torch
 from circlet.bench import plain
 
 ROOT = Path(__file__).parents[1]
+# What has not come after so many seconds will not come, however slow and busy the machine is.
+PATIENCE = 400
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 # The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
@@ -140,10 +142,10 @@ def children_seconds():
     return spent.ru_utime + spent.ru_stime
 
 
-def cpu_seconds(command):
-    """Computing time of a command."""
+def start_seconds():
+    """Computing time of importing torch and pandas: in it tests count what others may take."""
     before = children_seconds()
-    subprocess.run(command, check=True)
+    subprocess.run([sys.executable, "-c", "import torch, pandas"], check=True)
     return children_seconds() - before
 
 
@@ -152,7 +154,7 @@ def finished(pytestconfig):
     """The project with a finished smoke study. Do not change it: take a ``project``.
 
     It is kept for later calls of pytest, and shared with those at work now, until an edit asks for
-    another. ``cost`` is the computing time it took, in times to import torch and pandas.
+    another. ``cost`` is the computing time it took, in starts (``start_seconds``).
     """
     cache = pytestconfig.cache.mkdir("finished")
     folder = cache / made_from()
@@ -165,13 +167,12 @@ def finished(pytestconfig):
         if not cost.exists():
             shutil.rmtree(folder, ignore_errors=True)
             project = project_copy(folder)
-            command = [sys.executable, "-c", "import torch, pandas"]
-            starts = [cpu_seconds(command) for _ in range(3)]
+            starts = [start_seconds() for _ in range(3)]
             before = children_seconds()
             project.snakemake()
             spent = children_seconds() - before
             # Others use this machine, too, more or less of it as time goes on.
-            starts += [cpu_seconds(command) for _ in range(3)]
+            starts += [start_seconds() for _ in range(3)]
             cost.write_text(json.dumps(spent / statistics.mean(starts)))
     project = Project(folder)
     project.cost = json.loads(cost.read_text())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import PATIENCE
 from test_workflow import STUDY
 
 from circlet import products
@@ -77,10 +78,10 @@ def test_killed_again_and_again(finished, empty_project):
                     victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
                     os.kill(victim, signal.SIGKILL)
                     kills += 1
-        snakemake.wait(timeout=400)
+        snakemake.wait(timeout=PATIENCE)
         for _ in range(3):  # a plain re-run does the rest, or says what is still in its way
             snakemake = start()
-            if snakemake.wait(timeout=400) == 0:
+            if snakemake.wait(timeout=PATIENCE) == 0:
                 break
         assert snakemake.returncode == 0, said.read_text()[-3000:]
     finally:

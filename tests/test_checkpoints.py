@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import config
+from conftest import PATIENCE, config
 from test_io import flipped
 
 from circlet import io
@@ -233,7 +233,7 @@ def test_a_signal_to_the_real_command(tmp_path):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert "% done" in process.stderr.readline()  # after five seconds
         process.terminate()
-        said = process.communicate(timeout=30)[1]
+        said = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 128 + signal.SIGTERM
     assert said == (
         f"ended by SIGTERM: saved {block.checkpoint}, the same command goes on from there\n"

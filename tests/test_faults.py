@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from conftest import PATIENCE
 from test_io import mounted
 from test_workflow import STUDY, edited, only_musat
 
@@ -139,14 +140,14 @@ def test_control_c_keeps_what_is_done(half_project):
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + PATIENCE
         # A block counts when Snakemake has seen its end: what is in flight starts anew.
         while said.read_text().count("Finished jobid") < short:
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
-        assert process.wait(timeout=60) != 0
+        assert process.wait(timeout=PATIENCE) != 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -171,13 +172,13 @@ def test_two_runs_at_once(half_project):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + PATIENCE
         while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         text = fails(half_project)
         assert "another Snakemake works on results/smoke (process " in text
-        assert first.wait(timeout=120) == 0
+        assert first.wait(timeout=PATIENCE) == 0
     finally:
         first.kill()
     assert "table_structures" not in half_project.would_run()

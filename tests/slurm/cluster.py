@@ -15,6 +15,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from conftest import PATIENCE
+
 ETC = Path("/etc/slurm")
 MARK = "# made by circlet's tests, and replaced by them"
 PACKAGES = ("slurm-wlm", "munge")
@@ -25,7 +27,7 @@ PORT = 17816
 KILL_WAIT, SILENCE = 5, 8
 
 
-def wait(condition, seconds=30, what="it"):
+def wait(condition, what, seconds=PATIENCE):
     """Wait until a condition holds, looking often; its value."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -36,7 +38,7 @@ def wait(condition, seconds=30, what="it"):
 
 def output(*command):
     """What a command says; empty if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout if done.returncode == 0 else ""
 
 
@@ -89,10 +91,10 @@ class Cluster:
         self._configure("cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
         self._start_munge()
         self._start("slurmctld", "slurmctld", "-D")
-        wait(lambda: "is UP" in output("scontrol", "ping"), what="slurmctld")
+        wait(lambda: "is UP" in output("scontrol", "ping"), "slurmctld")
         for node in nodes:
             self.start_node(node)
-        wait(lambda: self.states() == {"n1": "idle", "n2": "idle"}, what="idle nodes")
+        wait(lambda: self.states() == {"n1": "idle", "n2": "idle"}, "idle nodes")
 
     def start_node(self, node):
         """Start the daemon of a node."""
@@ -123,11 +125,11 @@ class Cluster:
         if "slurmctld" in self.daemons:
             output("scancel", "--state=RUNNING,PENDING", "--user=root")
             with contextlib.suppress(AssertionError):
-                wait(lambda: not output("squeue", "-h"), KILL_WAIT + 10, "the end of all jobs")
+                wait(lambda: not output("squeue", "-h"), "the end of all jobs", KILL_WAIT + 10)
         for daemon in reversed(self.daemons.values()):
             daemon.terminate()
             try:
-                daemon.wait(timeout=10)
+                daemon.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
@@ -155,7 +157,7 @@ class Cluster:
         key.chmod(0o400)
         own = ["--reuid=munge", "--regid=munge", "--clear-groups"]
         self._start("munged", *own, "munged", "--foreground", "--force")
-        wait(lambda: output("munge", "-n"), what="munged")
+        wait(lambda: output("munge", "-n"), "munged")
 
     def _start(self, name, *command):
         with (self.folder / f"{name}.log").open("a") as log:

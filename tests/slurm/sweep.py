@@ -9,7 +9,7 @@ import threading
 
 import cluster as slurm
 import yaml
-from conftest import Project
+from conftest import PATIENCE, Project
 
 # Looks often, as a test waits for it; otherwise the profile that users have.
 FAST = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
@@ -50,10 +50,10 @@ class Sweep:
     def said(self):
         return "".join(self.lines)
 
-    def ends(self, seconds=150):
+    def ends(self):
         """Wait for its end; its exit status."""
-        status = self.process.wait(timeout=seconds)
-        self.reader.join(timeout=10)
+        status = self.process.wait(timeout=PATIENCE)
+        self.reader.join(timeout=PATIENCE)
         return status
 
     def kill(self):
@@ -72,24 +72,24 @@ class Sweep:
         comment = slurm.output("squeue", "-h", "-o", "%k", "-j", job)
         return next(name for name in self.config["experiments"] if f"_{name}_" in comment)
 
-    def running(self, seconds=60):
+    def running(self):
         """Wait until a job runs; its id."""
 
         def first():
             return next((job for job, state in self.jobs().items() if state == "RUNNING"), None)
 
-        return slurm.wait(first, seconds, "a running job")
+        return slurm.wait(first, "a running job")
 
-    def idle(self, seconds=60):
+    def idle(self):
         """Wait until none of its jobs is left."""
-        slurm.wait(lambda: not self.jobs(), seconds, "the end of all jobs")
+        slurm.wait(lambda: not self.jobs(), "the end of all jobs")
 
     def find(self, pattern):
         return sorted(self.project.folder.glob(pattern))
 
-    def wait_for(self, pattern, seconds=90):
+    def wait_for(self, pattern):
         """Wait until there is a file; all such files."""
-        return slurm.wait(lambda: self.find(pattern), seconds, pattern)
+        return slurm.wait(lambda: self.find(pattern), pattern)
 
     def logs_with(self, text):
         """How many text logs of blocks have some words."""
