@@ -217,7 +217,7 @@ def visit(browser):
     def visit(path, fragment="", size="desktop", scheme="light"):
         page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
         page.emulate_media(color_scheme=scheme)
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         opened.append(page)
         address = path.as_uri()
         own = (address, "data:", "blob:")

@@ -242,7 +242,7 @@ def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
     page.select_option("#speed", "60")
     page.click("#play")
     assert page.inner_text("#play") == "Pause"
-    page.wait_for_function("document.getElementById('play').textContent === 'Play'", timeout=20_000)
+    page.wait_for_function("document.getElementById('play').textContent === 'Play'")
     assert step_now(page) == last
     settled(page)
     assert picture(page, "embedding") == end
@@ -288,18 +288,22 @@ def test_speeds_differ(page_of):
         page.wait_for_timeout(1000)
         page.click("#play")
         reached.append(int(page.input_value("#step-slider")))
-    assert 2 <= reached[0] <= 9
-    assert reached[1] > 25
+    assert reached[0] >= 2
+    assert reached[1] > 3 * reached[0]
 
 
 def test_clicks_at_once_do_not_add_up(page_of):
     """Three clicks in one task start it once."""
     page = page_of(at(NETWORK, 0))
     page.select_option("#speed", "15")
-    page.evaluate("for (let i = 0; i < 3; i++) document.getElementById('play').click()")
-    page.wait_for_timeout(1000)
-    page.click("#play")
-    assert 8 <= int(page.input_value("#step-slider")) <= 22
+    seconds = page.evaluate("""async () => {
+      const begun = performance.now();
+      for (let i = 0; i < 3; i++) document.getElementById("play").click();
+      await new Promise(ready => setTimeout(ready, 1000));
+      document.getElementById("play").click();
+      return (performance.now() - begun) / 1000;
+    }""")
+    assert 8 <= int(page.input_value("#step-slider")) / seconds <= 22
     settled(page)
     assert f"step={step_now(page)}" in page.url  # of where it was paused
 
