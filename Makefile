@@ -65,7 +65,8 @@ EXPLORER := src/circlet/pages/explorer
 test-browser: $(VENV)/with-browser
 	npm --prefix $(EXPLORER) ci --silent
 	npm --prefix $(EXPLORER) run --silent check
-	$(BIN)/python -m pytest -m browser
+	$(BIN)/python -m pytest -m "browser and not alone" $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest -m "browser and alone"
 
 clean:
 	rm -rf $(VENV)

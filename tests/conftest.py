@@ -214,14 +214,15 @@ def visit(browser):
     """Open a file; whatever its page says, asks for or throws by the end is a failure."""
     opened, wrong = [], []
 
-    def visit(path, fragment="", size="desktop", scheme="light"):
+    def visit(path, fragment="", size="desktop", scheme="light", expected=None):
         page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
         page.emulate_media(color_scheme=scheme)
         page.set_default_timeout(60_000)
         opened.append(page)
         address = path.as_uri()
         own = (address, "data:", "blob:")
-        page.on("console", lambda message: wrong.append(message.text))
+        known = expected or "\0"  # what its console is to say
+        page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
         page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
         page.goto(address + fragment)

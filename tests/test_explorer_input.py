@@ -53,11 +53,16 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, n
         page.locator("#step-slider").fill(str(step))
     settled(page)
     assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
+    assert page.inner_text("#embedding-note").endswith("not all values are finite here")
     page.locator("#step-slider").fill("0")
-    assert page.locator("#embedding-picture text").count() > 10
+    study = Study({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
+    p = next(study.blocks).point.parameters["p"]
+    assert page.locator("#embedding-picture svg > g + g text").count() >= p  # not those of its axes
+    assert "finite" not in page.inner_text("#embedding-note")
+    if name == "transformer":
+        assert page.inner_text("#attention-note") != "background: 0; full colour: 0"
     if name == "network":  # what came later does not coarsen the start
         _, rows = numbers(page, "embedding")
-        study = Study({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
         log = io.read_log(next(study.blocks), "embeddings", [0]).query("seed == 0")
         expected = np.stack(log.sort_values("token")["vector"])
         np.testing.assert_allclose(np.array(rows, float)[:, 1:], expected, atol=1e-4)
@@ -115,7 +120,7 @@ def test_a_study_of_one_run(visit, tmp_path):
     page = visit(explorer_of({"experiments": {"e": lone}}, tmp_path))
     page.wait_for_function("document.documentElement.dataset.ready")
     assert page.locator("#run-list input").count() == 1
-    assert "Of 1 runs this page lists all" in page.inner_text(".notes")
+    assert "This page lists 1 of 1 runs" in page.inner_text(".notes")
     page.click("#back")
     assert step_now(page) == 0
 
@@ -152,7 +157,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     many = experiment(seeds={"count": 6}, block=6)
     page = visit(explorer_of({"experiments": {"e": many}}, tmp_path))
     page.wait_for_function("document.documentElement.dataset.ready")
-    assert "Of 6 runs this page lists 5; it has the end of 3" in page.inner_text(".notes")
+    assert "This page lists 5 of 6 runs; it has the end of 3" in page.inner_text(".notes")
     assert "1 more are not in this page" in page.inner_text("#run-note")
     counts = choices(page, "point")[0].split(": ")[1].split("; ")  # of all, none the less
     assert sum(int(count.split(" ")[0]) for count in counts) == 6
@@ -171,6 +176,31 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     settled(page)
     chart, panel = page.locator("#signals-picture .main-svg").first, page.locator("#signals")
     assert chart.bounding_box()["width"] <= panel.bounding_box()["width"]
+
+
+def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
+    broken = SPARSE["three"]["parameters"] | {"p": 2, "k": 2, "d": 2, "vocabulary": 2}
+    settings = {"experiments": {"e": SPARSE["three"] | {"parameters": broken}}}
+
+    def forged(product):
+        if product.name == "explorer_states":
+            path = product.outputs[0]
+            table = pq.read_table(path)
+            names = zip(*(table[c].to_pylist() for c in ("run_id", "name")), strict=True)
+            kept = [not (r.endswith("s00000") and name == "position") for r, name in names]
+            io.write(table.filter(pa.array(kept)), path, io.footer(path))
+
+    page = visit(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "s00000 cannot be shown: " in page.inner_text("#problem")
+    assert not page.is_visible("#embedding-picture")
+    page.check("#run-list tr:nth-child(2) input")
+    settled(page)
+    assert page.is_hidden("#problem")
+    assert page.is_visible("#attention-picture")
+    page.check("#run-list tr:nth-child(1) input")
+    assert page.is_visible("#problem")
+    page.keyboard.press("k")  # does nothing, and says nothing
 
 
 def test_a_partial_study_has_its_explorer(visit, tmp_path):

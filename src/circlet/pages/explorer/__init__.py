@@ -26,6 +26,7 @@ DATA = (
     "pages/explorer/page.html",
     "pages/explorer/style.css",
     "pages/explorer/main.js",
+    "pages/explorer/address.js",
     "pages/explorer/catalogue.js",
     "pages/explorer/charts.js",
     "pages/explorer/controls.js",
@@ -39,6 +40,8 @@ DATA = (
     "pages/explorer/network.js",
     "pages/explorer/panels.js",
     "pages/explorer/particles.js",
+    "pages/explorer/pictures.js",
+    "pages/explorer/runs.js",
     "pages/explorer/scene.js",
     "pages/explorer/transformer.js",
 )
@@ -116,8 +119,8 @@ def _run(row: dict[str, Any], epoch: int) -> dict[str, Any]:
     found: dict[str, Any] = {name: row[name] for name in ("run_id", "seed", "outcome", "shown")}
     found |= {name: _number(row[name]) for name in MEASURES}
     for name in STEPS:
-        steps = _number(row[name])
-        found[name.replace("step", "epoch")] = None if steps is None else steps / epoch
+        known = not pd.isna(row[name])
+        found[name.replace("step", "epoch")] = float(row[name]) / epoch if known else None
     if row["survivors"] is not None:
         found["survivors"] = [int(k) for k in row["survivors"]]
     return {name: value for name, value in found.items() if value is not None}
@@ -188,13 +191,13 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     shown = [run["shown"] for point in points for run in point["runs"]]
     every = len(shown) + sum(point["unlisted"] for point in points)
     trainings = shown.count("training")
-    listed, ends = len(shown), shown.count("end") + trainings
+    ends = shown.count("end") + trainings
     frames = (
         0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
     )
     return (
-        f"Of {every} runs this page lists {'all' if listed == every else listed}; it has the end "
-        f"of {ends}, and of {trainings} the training, in at most {frames} steps of each log, fewer "
+        f"This page lists {len(shown)} of {every} runs; it has the end of {ends}, and of "
+        f"{trainings} the training, in at most {frames} steps of each log, fewer "
         "of large networks. Each point has at least one if there is room; the rest is shared "
         "fairly among systems, and among their points. Of a point the first seed of each outcome "
         "is taken, then the second of each, and so on. States are rounded to 1/32767 of their "

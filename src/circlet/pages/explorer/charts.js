@@ -51,8 +51,8 @@ export class Chart {
     const config = { displayModeBar: false, responsive: true, doubleClick: "reset" };
     const draw = async () => {
       await this.plotly.react(this.plot, traces, whole, config);
-      // It may have been drawn before it had a place of its own.
-      await this.plotly.Plots.resize(this.plot);
+      // It may have been drawn before it had a place of its own; it may have none now.
+      if (this.plot.offsetParent) await this.plotly.Plots.resize(this.plot);
       if (!this.listening) {
         this.listening = true;
         this.plot.on("plotly_click", ({ points }) => this.onStep?.(points[0].x));

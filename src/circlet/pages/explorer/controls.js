@@ -2,9 +2,18 @@
 
 export const byId = (id) => document.getElementById(id);
 
-/** A number with so many digits as a reader needs; a dash for none. */
-export const rounded = (value) =>
-  typeof value === "number" ? Number(value.toPrecision(3)).toString() : (value ?? "–");
+/** Offer entries, each a value and its words, in a list to choose from. */
+export function options(id, entries, chosen) {
+  const make = ([value, words]) => new Option(words, value, false, `${value}` === `${chosen}`);
+  byId(id).replaceChildren(...entries.map(make));
+}
+
+/** A number with three digits, or all before its point; a dash for none. */
+export function rounded(value) {
+  if (typeof value !== "number") return value ?? "–";
+  const size = Math.abs(value);
+  return `${size > 100 && size < 1e9 ? Math.round(value) : Number(value.toPrecision(3))}`;
+}
 
 /** Largest norm over smallest, as text. */
 export const ratioText = (ratio) => (ratio < 100 ? ratio.toFixed(2) : "over 100");

@@ -35,12 +35,17 @@ export async function onPaper(picture, draw, redraw) {
 // Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white.
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/** A colour for each of n classes: around the colour circle, or few that all readers tell apart. */
+/**
+ * A colour for each of n classes: few that all readers tell apart; of more, around the colour circle,
+ * neighbours by their lightness, too.
+ */
 export function classColour(n, { dark }, pale = false) {
   const lightness = pale ? (dark ? 24 : 86) : dark ? 68 : 36;
   const saturation = pale && dark ? 45 : 70;
-  if (n > PALETTE.length)
-    return (i) => `hsl(${Math.round((360 * i) / n)}, ${saturation}%, ${lightness}%)`;
+  if (n > PALETTE.length) {
+    const shade = (i) => lightness + (i % 2 ? 1 : -1) * (pale ? 4 : 8);
+    return (i) => `hsl(${Math.round((360 * i) / n)}, ${saturation}%, ${shade(i)}%)`;
+  }
   const paper = dark ? "#1c1c1e" : "#ffffff";
   return (i) => (pale ? `color-mix(in srgb, ${PALETTE[i]} 28%, ${paper})` : PALETTE[i]);
 }

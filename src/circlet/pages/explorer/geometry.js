@@ -115,8 +115,8 @@ export function ticks(low, high, most = 5) {
   const rough = (high - low) / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 2.5, 5, 10].find((n) => n * power >= rough);
-  const found = [];
-  for (let n = Math.ceil(low / step); n * step <= high; n++)
-    found.push(Number((n * step).toPrecision(6)));
-  return found;
+  const first = Math.ceil(low / step);
+  // Not while n * step <= high: between two ends that nearly touch, n + 1 may be n.
+  const some = Array.from({ length: 2 * most }, (_, i) => (first + i) * step);
+  return some.filter((value) => value <= high).map((value) => Number(value.toPrecision(6)));
 }

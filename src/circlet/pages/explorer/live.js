@@ -1,6 +1,17 @@
 // What live simulations share: fields, buttons, a frame that repeats, files.
-import { byId, Player } from "circlet/controls";
+import { byId, isCircle, Player, ratioText } from "circlet/controls";
 import { offerFiles } from "circlet/files";
+import { normRatio } from "circlet/particles";
+
+/** Read off the shape of an embedding in the plane, of whose pairs some are imperfect. */
+export function readShape(name, positions, imperfect) {
+  const ratio = normRatio(positions);
+  const isFinite = positions.every(Number.isFinite);
+  const shape = isCircle(ratio) ? "a circle" : "no circle";
+  const count = imperfect.filter(Boolean).length;
+  byId(`${name}-ratio`).textContent = isFinite ? `${ratioText(ratio)}, ${shape}` : "diverged";
+  byId(`${name}-imperfections`).textContent = isFinite ? `${count} of ${imperfect.length}` : "–";
+}
 
 /**
  * Set a simulation up in its section of the page, `live-NAME`.
@@ -21,7 +32,7 @@ export function live(name, settings, { begin, step, show, files }) {
     for (const field of fields) {
       if (!wrong.includes(field)) settings[field.name] = Number(field.value);
     }
-    const why = wrong.map((field) => `${field.name}: ${field.validationMessage}`);
+    const why = wrong.map((field) => `${field.labels[0].textContent}: ${field.validationMessage}`);
     part("wrong").textContent = why.join(" ");
   }
 

@@ -1,10 +1,11 @@
 // The live training: pictures and readings. The equations are in network.js.
-import { byId, isCircle, ratioText } from "circlet/controls";
-import { classColour, Plane, theme } from "circlet/draw";
+import { byId } from "circlet/controls";
+import { Plane, theme } from "circlet/draw";
 import { around, boxAround, gridIn } from "circlet/geometry";
-import { live } from "circlet/live";
+import { live, readShape } from "circlet/live";
 import { begin, classesAt, initial, measure, split, step } from "circlet/network";
-import { imperfect, normRatio, pairsOf, sumsOf } from "circlet/particles";
+import { imperfect, pairsOf, sumsOf } from "circlet/particles";
+import { embeddingIn, sumsIn } from "circlet/pictures";
 
 const SIDE = 64; // of the grid on which the classifier is asked
 
@@ -19,43 +20,25 @@ export function train(defaults) {
     const { weights, trained } = training;
     const xy = weights.embedding;
     const box = boxAround([xy]);
-    const words = Array.from({ length: defaults.p }, (_, a) => a);
     const labels = { xLabel: "dimension 1", yLabel: "dimension 2" };
-    embedding.draw({
-      ...labels,
-      box,
-      lines: around(xy, 1),
-      dots: [{ xy, colour: now.colour("paper"), size: 17 }],
-      texts: [{ xy, words, colour: now.colour("ink"), size: 12 }],
-    });
-    const places = sumsOf(xy, pairs);
+    embedding.draw({ ...labels, box, ...embeddingIn(xy, around(xy, 1), now) });
     const wide = box.map((end) => 2 * end);
     const bad = imperfect(xy, pairs);
-    const wrong = [];
-    bad.forEach((is, i) => is && wrong.push(places[2 * i], places[2 * i + 1]));
+    const regions = { side: SIDE, classes: classesAt(weights, 2, gridIn(wide, SIDE)) };
     sums.draw({
       ...labels,
       box: wide,
-      dots: [{ xy: wrong, colour: now.colour("picked"), size: 15 }],
-      texts: [{ xy: places, words: pairs.target, colour: now.colour("ink"), size: 9 }],
-      regions: {
-        side: SIDE,
-        classes: classesAt(weights, 2, gridIn(wide, SIDE)),
-        colour: classColour(defaults.p, now, true),
-      },
+      ...sumsIn(sumsOf(xy, pairs), pairs, bad, true, regions, now),
     });
     const measured = measure(weights, defaults, pairs, trained);
-    const ratio = normRatio(xy);
-    const count = bad.filter(Boolean).length;
     for (const part of ["train", "test"]) {
       const loss = measured[`${part}_loss`];
       const text = loss < 0.001 ? loss.toExponential(1) : loss.toFixed(3);
       const accuracy = (100 * measured[`${part}_accuracy`]).toFixed(0);
-      byId(`network-${part}`).textContent = `${text} nat, ${accuracy} % right`;
+      const words = Number.isFinite(loss) ? `${text} nat` : "loss not finite";
+      byId(`network-${part}`).textContent = `${words}, ${accuracy} % right`;
     }
-    const shape = isCircle(ratio) ? "a circle" : "no circle";
-    byId("network-ratio").textContent = `${ratioText(ratio)}, ${shape}`;
-    byId("network-imperfections").textContent = `${count} of ${pairs.target.length}`;
+    readShape("network", xy, bad);
   }
 
   const embeddingTable = () => {

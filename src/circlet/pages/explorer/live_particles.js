@@ -1,18 +1,9 @@
 // The live particles: picture, readings, dragging. The equations are in particles.js.
-import { byId, isCircle, ratioText } from "circlet/controls";
+import { byId } from "circlet/controls";
 import { Plane, theme } from "circlet/draw";
 import { around } from "circlet/geometry";
-import { live } from "circlet/live";
-import {
-  forces,
-  imperfect,
-  normRatio,
-  pairsOf,
-  start,
-  step,
-  sumsOf,
-  weightOf,
-} from "circlet/particles";
+import { live, readShape } from "circlet/live";
+import { forces, imperfect, pairsOf, start, step, sumsOf, weightOf } from "circlet/particles";
 
 const VIEW = 2.5; // of the plane, in standard deviations each way
 const REACH = 0.3; // of the longest arrow, likewise
@@ -95,11 +86,7 @@ export function simulate(defaults) {
         { xy: positions, words: [...Array(pairs.p).keys()], colour: colour("ink"), size: 10 },
       ],
     });
-    const ratio = normRatio(positions);
-    byId("particles-ratio").textContent =
-      `${ratioText(ratio)}, ${isCircle(ratio) ? "a circle" : "no circle"}`;
-    const count = bad.filter(Boolean).length;
-    byId("particles-imperfections").textContent = `${count} of ${pairs.target.length}`;
+    readShape("particles", positions, bad);
   }
 
   const { player, draw } = live(
@@ -132,6 +119,7 @@ export function simulate(defaults) {
   }
 
   stage.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     const [x, y] = plane.pointed(event);
     const away = (a) => Math.hypot(positions[2 * a] - x, positions[2 * a + 1] - y);
     for (let a = 0; a < pairs.p; a++) if (away(a) < away(picked)) picked = a;

@@ -8,7 +8,7 @@ const text = (id) => unpackText(byId(id).textContent);
 
 function say(words) {
   byId("problem").textContent = words;
-  byId("problem").hidden = false;
+  byId("problem").hidden = !words;
 }
 
 /** The plotting library, which leaves its name on the window. */
@@ -33,7 +33,7 @@ try {
   train(catalogue.network);
   if (catalogue.points.some((point) => point.runs.length)) {
     byId("explore").hidden = false;
-    await explore(catalogue, await load());
+    await explore(catalogue, await load(), say);
   } else byId("no-runs").hidden = false;
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {

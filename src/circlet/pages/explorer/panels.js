@@ -7,10 +7,10 @@ import { classColour, Heat, Plane, theme } from "circlet/draw";
 import * as geometry from "circlet/geometry";
 import * as network from "circlet/network";
 import { sumsOf } from "circlet/particles";
+import { byClass, embeddingIn, sumsIn } from "circlet/pictures";
 import * as transformer from "circlet/transformer";
 
 const [COARSE, FINE] = [64, 224]; // sides of the grid on which a classifier is asked
-const CROWDED = 30; // numbers above which their names do not fit in their places
 export const NUMBERED = 20; // classes up to which a pair sum is drawn as the number of its class
 const MEASURED = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"];
 const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positive and negative
@@ -28,16 +28,6 @@ function kept({ run }) {
   return "The study does not log this.";
 }
 
-/** Places by class: [{ xy, words }, ...]. */
-function byClass(count, classes, xy, words) {
-  const groups = Array.from({ length: count }, () => ({ xy: [], words: [] }));
-  classes.forEach((c, n) => {
-    groups[c].xy.push(xy[2 * n], xy[2 * n + 1]);
-    groups[c].words.push(words[n]);
-  });
-  return groups;
-}
-
 function embeddingPanel() {
   const plane = new Plane(byId("embedding-picture"));
   return {
@@ -48,13 +38,14 @@ function embeddingPanel() {
     missing: (scene) => (scene.arrays.embedding ? "" : kept(scene)),
     note: ({ isTransformer }) => (isTransformer ? "marked: tokens; grey: positions" : ""),
     draw(scene, step) {
-      const { colour } = theme();
+      const now = theme();
+      const { colour } = now;
       const { arrays, axes, p, view } = scene;
       const xy = scene.inPlane(arrays.embedding.at(step));
-      const words = Array.from({ length: xy.length / 2 }, (_, a) => a);
       if (scene.isTransformer) {
         const positions = scene.inPlane(arrays.position.at(step));
         const places = Array.from({ length: positions.length / 2 }, (_, a) => a + 1);
+        const words = Array.from({ length: p }, (_, a) => a);
         plane.draw({
           ...axes,
           box: scene.box("embedding", [xy, positions]),
@@ -66,24 +57,22 @@ function embeddingPanel() {
         });
         return;
       }
-      const by = view.lines === "neighbours" ? (geometry.delta(view.plane, p) ?? 1) : 1;
-      const crowded = p > CROWDED; // then names stand beside dots, not in their places
-      plane.draw({
-        ...axes,
-        box: scene.box("embedding", [xy]),
-        lines: view.lines === "none" ? [] : geometry.around(xy, by),
-        dots: [{ xy, colour: colour(crowded ? "ink" : "paper"), size: crowded ? 4 : 17 }],
-        texts: [
-          crowded
-            ? { xy: geometry.outward(xy, 0.09), words, colour: colour("quiet"), size: 8 }
-            : { xy, words, colour: colour("ink"), size: 12 },
-        ],
-      });
+      const by = view.lines === "neighbours" ? scene.neighbour : 1;
+      const lines = view.lines === "none" ? [] : geometry.around(xy, by);
+      const box = scene.box("embedding", [xy]);
+      plane.draw({ ...axes, box, ...embeddingIn(xy, lines, now) });
     },
     table({ arrays, d }, step) {
-      const matrix = arrays.embedding.at(step);
-      const tokens = Array.from({ length: matrix.length / d }, (_, a) => [a]);
-      return [["token", ...names(d, "dimension")], rowsOf(matrix, d, tokens)];
+      const of = (series, first, what) => {
+        const matrix = series.at(step);
+        const numbers = Array.from({ length: matrix.length / d }, (_, n) => [...what, first + n]);
+        return rowsOf(matrix, d, numbers);
+      };
+      const { embedding, position } = arrays;
+      const columns = names(d, "dimension");
+      if (!position) return [["token", ...columns], of(embedding, 0, [])];
+      const rows = [...of(embedding, 0, ["token"]), ...of(position, 1, ["position"])];
+      return [["of", "number", ...columns], rows];
     },
   };
 }
@@ -112,32 +101,15 @@ function sumsPanel() {
       const xy = places(scene, step);
       const box = scene.box("sums", [xy]);
       const structure = scene.isWhole ? scene.structure(step, atRest) : null;
-      const wrong = [];
-      structure?.marked?.forEach((bad, i) => bad && wrong.push(xy[2 * i], xy[2 * i + 1]));
       const weights = scene.isWhole ? scene.weights(step) : null;
       const side = atRest ? FINE : COARSE;
       const regions = weights && {
         side,
         classes: network.classesAt(weights, 2, scene.fromPlane(geometry.gridIn(box, side))),
-        colour: classColour(p, now, true),
       };
-      const colours = classColour(p, now);
-      const groups = byClass(p, pairs.target, xy, pairs.target);
-      const numbered = view.numbers && p <= NUMBERED;
-      const ink = now.colour("ink");
-      const shown = groups.map((group, c) => ({
-        ...group,
-        colour: numbered && regions ? ink : colours(c),
-        size: numbered ? 9 : p > CROWDED ? 3.5 : 6,
-      }));
-      const marks = { xy: wrong, colour: now.colour("picked"), size: 15 };
-      plane.draw({
-        ...scene.axes,
-        box,
-        regions,
-        dots: numbered ? [marks] : [marks, ...shown],
-        texts: numbered ? shown : [],
-      });
+      const isNumbered = view.numbers && p <= NUMBERED;
+      const shown = sumsIn(xy, pairs, structure?.marked, isNumbered, regions, now);
+      plane.draw({ ...scene.axes, box, ...shown });
     },
     table(scene, step) {
       const { first, second, target } = scene.pairs;
@@ -202,7 +174,7 @@ function attentionPanel() {
     picture: heat,
     shows: ({ isTransformer }) => isTransformer,
     missing: (scene) => (scene.arrays.position ? "" : kept(scene)),
-    note: ({ boxes }) => `background: 0; blue: ${Number(boxes.attention.toPrecision(2))}`,
+    note: ({ boxes }) => `background: 0; full colour: ${Number(boxes.attention.toPrecision(2))}`,
     draw(scene, step) {
       const { length, k } = scene.point.parameters;
       const { sum, tokens } = scene.probes;
@@ -346,9 +318,13 @@ function lawPanel(plotly) {
     chart,
     picture: chart,
     shows: ({ point }) => point.system === "embedding_mlp",
-    missing: ({ law }) =>
-      law ? "" : "No linear law: the study fits one to the runs of the role “trajectory”.",
-    note: () => "change of a signal per step, by each signal; colours end at the 98th percentile",
+    missing(scene) {
+      if (scene.law) return "";
+      if (scene.run.shown !== "training") return kept(scene);
+      return "The study fits none to this run: it does to those of the role “trajectory”, if they are long enough.";
+    },
+    note: () =>
+      "change of a signal per step, by each signal; full colour: 98th percentile of sizes",
     draw(scene) {
       const { colour } = theme();
       const matrix = matrixOf(scene).map((row) => row.slice(1));

@@ -43,6 +43,16 @@ export class Scene {
     return this.arrays[name]?.logged(step);
   }
 
+  /** Whether all values of an array are finite at some step: of a run that has diverged, not. */
+  isFinite(name, step) {
+    return this.arrays[name].at(step).every(Number.isFinite);
+  }
+
+  /** How far apart are numbers that are neighbours on the circle of the plane's frequency, if any. */
+  get neighbour() {
+    return this.view.plane ? geometry.delta(this.view.plane, this.p) : undefined;
+  }
+
   /** The network of the embedding that is shown at a step; none if it is not logged as often. */
   weights(step) {
     const of = "hidden.weight";
@@ -110,7 +120,9 @@ export class Scene {
         seen.map(({ xi }) => this.inPlane(xi)),
         false,
       ),
-      attention: Math.max(...seen.map(({ attention }) => Math.max(...attention))),
+      attention: Math.max(
+        ...seen.map(({ attention }) => Math.max(0, ...attention.filter(Number.isFinite))),
+      ),
     };
   }
 

@@ -1,0 +1,146 @@
+// The list of the runs of a point: sorted by any column, filtered by outcome; one of them is chosen.
+import { byId, options, rounded } from "circlet/controls";
+
+// Columns of a system's runs beside seed and outcome.
+const COLUMNS = {
+  constant_attention: ["test_accuracy", "norm_ratio", "imperfections"],
+  particles: ["norm_ratio", "imperfections"],
+  embedding_mlp: ["test_accuracy", "test_loss"],
+  sparse_transformer: ["test_accuracy", "structure_epoch", "fit_epoch"],
+};
+const HEADS = {
+  seed: "seed",
+  outcome: "outcome",
+  test_accuracy: "test accuracy",
+  test_loss: "test loss",
+  norm_ratio: "norm ratio",
+  imperfections: "imper\u00adfections",
+  structure_epoch: "head first at epoch",
+  fit_epoch: "fits at epoch",
+};
+const KINDS = {
+  training: "▸ with its training",
+  end: "without ▸ its end alone",
+  outcome: "grey: its outcome alone",
+};
+
+/** The first of some runs that has its training, else the first. */
+export const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0];
+
+export class Runs {
+  /** `chosen` is called with a run that the reader chooses. */
+  constructor(chosen) {
+    Object.assign(this, { chosen, by: "seed", down: false, outcome: "" });
+    byId("filter").addEventListener("change", ({ target }) => {
+      this.outcome = target.value;
+      if (!this.listed.includes(this.run)) this.take(firstOf(this.listed));
+      this.list();
+    });
+    byId("run-head").addEventListener("click", ({ target }) => {
+      if (target.dataset.by) this.sort(target.dataset.by);
+    });
+    byId("run-list").addEventListener("change", ({ target }) => {
+      this.take(this.point.runs.find((run) => run.run_id === target.value));
+    });
+    byId("run-list").addEventListener("click", ({ target }) => {
+      if (!target.closest("label")) target.closest("tr")?.querySelector("input").click();
+    });
+  }
+
+  /** List the runs of a point, and choose the one that is wanted, if it is there; the one chosen. */
+  open(point, wanted) {
+    this.point = point;
+    const linked = point.runs.find((run) => run.run_id === wanted);
+    const has = (run) => run.outcome === this.outcome;
+    if (linked ? !has(linked) : !point.runs.some(has)) this.outcome = "";
+    if (!this.columns.includes(this.by)) this.by = "seed";
+    this.run = linked ?? firstOf(this.listed);
+    this.offer();
+    this.list();
+    return this.run;
+  }
+
+  get columns() {
+    const known = ["seed", "outcome", ...(COLUMNS[this.point.system] ?? [])];
+    return known.filter((name) => this.point.runs.some((run) => name in run));
+  }
+
+  get listed() {
+    const { by, down, outcome } = this;
+    const key = (run) => run[by] ?? (down ? -Infinity : Infinity);
+    const compare = (a, b) => (key(a) > key(b)) - (key(a) < key(b)) || a.seed - b.seed;
+    return this.point.runs
+      .filter((run) => !outcome || run.outcome === outcome)
+      .sort((a, b) => (down ? -1 : 1) * compare(a, b));
+  }
+
+  take(run) {
+    this.run = run;
+    this.chosen(run);
+  }
+
+  sort(by) {
+    this.down = this.by === by && !this.down;
+    this.by = by;
+    this.list();
+    byId("run-head").querySelector(`[data-by="${by}"]`).focus();
+  }
+
+  /** Offer the outcomes, the most frequent first. */
+  offer() {
+    const { runs } = this.point;
+    const counts = new Map();
+    for (const { outcome } of runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
+    const entries = sorted.map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
+    options("filter", [["", `all (${runs.length})`], ...entries], this.outcome);
+  }
+
+  list() {
+    byId("run-head").replaceChildren(...this.columns.map((name) => this.head(name)));
+    byId("run-list").replaceChildren(...this.listed.map((run) => this.row(run)));
+    byId("run-note").textContent = this.note;
+    // Within its own box: the page must not move.
+    const box = byId("run-list").closest(".runs");
+    const row = byId("run-list").querySelector("input:checked")?.closest("tr");
+    if (!row) return;
+    const below = row.offsetTop + row.offsetHeight - box.clientHeight;
+    const above = row.offsetTop - row.offsetHeight * 2; // under the head
+    if (box.scrollTop < below) box.scrollTop = below;
+    if (box.scrollTop > above) box.scrollTop = Math.max(above, 0);
+  }
+
+  head(name) {
+    const cell = document.createElement("th");
+    const button = document.createElement("button");
+    button.textContent = HEADS[name];
+    button.dataset.by = name;
+    if (this.by === name) cell.ariaSort = this.down ? "descending" : "ascending";
+    cell.append(button);
+    return cell;
+  }
+
+  row(run) {
+    const row = document.createElement("tr");
+    row.className = run.shown;
+    for (const name of this.columns) row.insertCell().textContent = rounded(run[name]);
+    const radio = document.createElement("input");
+    Object.assign(radio, { type: "radio", name: "run", value: run.run_id });
+    radio.checked = run === this.run;
+    const label = document.createElement("label");
+    label.append(radio, ` ${run.seed}${run.shown === "training" ? " ▸" : ""}`);
+    row.cells[0].replaceChildren(label);
+    return row;
+  }
+
+  /** What the signs mean, and what is not listed. */
+  get note() {
+    const { runs, planned, unlisted } = this.point;
+    const here = Object.keys(KINDS).filter((kind) => runs.some((run) => run.shown === kind));
+    const legend = here.map((kind) => KINDS[kind]).join("; ");
+    const more = unlisted ? `; ${unlisted} more are not in this page` : "";
+    const missing = planned - runs.length - unlisted;
+    const waiting = missing > 0 ? `; ${missing} of ${planned} are not done` : "";
+    return `${legend}${more}${waiting}`;
+  }
+}
