@@ -247,6 +247,7 @@ function signalsPanel(plotly, goTo) {
         x: 1,
         xref: "paper",
         xanchor: "left",
+        xshift: 2,
         y: last[k - 1],
         text: `${k}`,
         showarrow: false,
