@@ -91,6 +91,7 @@ export function explore(catalogue, plotly, say) {
     player.play(false);
     moving();
     byId("not-here").hidden = true;
+    byId("training").hidden = false;
     try {
       const arrays = chunks.get(point.place).get(run.run_id) ?? {};
       scene = new Scene(point, run, arrays, catalogue.coefficients[run.run_id], view);
@@ -105,12 +106,12 @@ export function explore(catalogue, plotly, say) {
       show();
       say("");
     } catch (error) {
-      scene = undefined; // others can be chosen
+      scene = undefined;
+      byId("training").hidden = true; // others can be chosen
       const words = `${run.run_id} cannot be shown`;
       say(`${words}: ${error.message}.`);
       console.error(words, error);
     }
-    byId("training").hidden = !scene;
   }
 
   // The plane in which embeddings are seen.
