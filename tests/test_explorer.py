@@ -163,7 +163,7 @@ def test_every_run_can_be_chosen(page_of, finished):
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
                 shown, outcomes = words.split(": ")
                 assert shown == point.name
-                assert set(outcomes.split("; ")) == {f"{n} {name}" for name, n in counts.items()}
+                assert set(outcomes.split("; ")) == {f"{n} × {name}" for name, n in counts.items()}
                 page.select_option("#point", label=words)
                 found = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
                 page.wait_for_selector(found)

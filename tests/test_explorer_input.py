@@ -160,7 +160,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     assert "This page lists 5 of 6 runs; it has the end of 3" in page.inner_text(".notes")
     assert "1 more are not in this page" in page.inner_text("#run-note")
     counts = choices(page, "point")[0].split(": ")[1].split("; ")  # of all, none the less
-    assert sum(int(count.split(" ")[0]) for count in counts) == 6
+    assert sum(int(count.split(" × ")[0]) for count in counts) == 6
     classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
     assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
     page.check("tr.end input")

@@ -6,7 +6,7 @@ import shutil
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config
+from conftest import config, experiment
 from test_io import flipped
 from test_workflow import STUDY
 
@@ -95,6 +95,22 @@ def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypa
             assert (frame["n_runs"] <= frame["n_planned"]).all()
     runs = pd.read_parquet(study.table("runs"))
     assert len(runs) == sum(block.count for block in done)
+
+
+def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = experiment("embedding_mlp", sweep={"weight_decay": [0.1, 0.5]}, seeds={"count": 4})
+    small = settings | {"parameters": {"p": 7, "d": 6, "hidden": 8}, "block": 4}
+    study = Study(
+        {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
+    )
+    first, *_ = study.blocks
+    loop.run_block(first, "cpu")
+    partial = study.partial([first])
+    for product in products.ordered(partial):
+        if product.name in ("runs", "survival", "forecast"):
+            jobs.make(product)
+    assert set(pd.read_parquet(partial.table("forecast"))["weight_decay"]) <= {0.1}
 
 
 def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeypatch, capsys):

@@ -197,5 +197,6 @@ def scorecard(study: Study) -> str:
             *(f"{verdict} ({n}): {reason}" for (verdict, reason), n in reasons.items()),
             f"scorecard: {len(frame)} claims: {summary}",
             f"report:    {study.results / 'report.html'}",
+            f"explorer:  {study.results / 'explorer.html'}",
         ]
     )

@@ -109,19 +109,21 @@ def _time(hours: float) -> str:
 
 
 def _paper(
-    paper: dict[str, Any], study: Study, figures: dict[str, Product], claims: pd.DataFrame
+    paper: dict[str, Any],
+    runs: pd.DataFrame,
+    figures: dict[str, Product],
+    claims: pd.DataFrame,
 ) -> dict[str, Any]:
     """All that the page says of a paper: verdicts, figures with their claims, the other claims."""
     own = claims[claims["paper"] == paper["paper"]]
     shown = [figures[name] for name in SECTIONS[paper["paper"]] if name in figures]
     beside = own["figure"].isin([figure.name for figure in shown])
-    points = [point for point in study.points if point.system in paper["systems"].split()]
     return paper | {
         "counts": {verdict: int((own["verdict"] == verdict).sum()) for verdict in view.VERDICTS},
         "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
         "figures": [_figure(figure, own) for figure in shown],
         "others": own[~beside].to_dict("records"),
-        "runs": sum(point.count for point in points),
+        "runs": int(runs["system"].isin(paper["systems"].split()).sum()),
     }
 
 
@@ -144,7 +146,7 @@ def make(product: Product) -> None:
     figures = {f.name: f for f in products.figures(study) if f.name not in study.left_out}
     papers = pd.read_csv(source.PACKAGE / DATA[1]).to_dict("records")
     placed = {name for section in SECTIONS.values() for name in section}
-    sections = [_paper(paper, study, figures, claims) for paper in papers]
+    sections = [_paper(paper, runs, figures, claims) for paper in papers]
     page = pages.template("report.html").render(
         number=view.number,
         time=_time,

@@ -32,8 +32,10 @@ export async function onPaper(picture, draw, redraw) {
   }
 }
 
-// Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white.
+// Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white. On black
+// it is lighter.
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const ON_BLACK = ["#6fb6e6", "#ff9e5e", "#4fd0aa", "#e6a6c8", "#f0b840", "#a6dcf7"];
 
 /**
  * A colour for each of n classes: few that all readers tell apart; of more, around the colour circle,
@@ -47,7 +49,10 @@ export function classColour(n, { dark }, pale = false) {
     return (i) => `hsl(${Math.round((360 * i) / n)}, ${saturation}%, ${shade(i)}%)`;
   }
   const paper = dark ? "#1c1c1e" : "#ffffff";
-  return (i) => (pale ? `color-mix(in srgb, ${PALETTE[i]} 28%, ${paper})` : PALETTE[i]);
+  return (i) => {
+    if (pale) return `color-mix(in srgb, ${PALETTE[i]} 28%, ${paper})`;
+    return (dark ? ON_BLACK : PALETTE)[i];
+  };
 }
 
 /** Red, green and blue of any CSS colour, 0..255. */

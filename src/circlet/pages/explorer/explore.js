@@ -52,7 +52,7 @@ export function explore(catalogue, plotly, say) {
     options("system", every.map(written), point.system);
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options("experiment", experiments.map(named), point.experiment);
-    const counted = ([outcome, count]) => `${count} ${outcome}`;
+    const counted = ([outcome, count]) => `${count} × ${outcome}`;
     const summary = ({ name, outcomes }) => `${name}: ${outcomes.map(counted).join("; ")}`;
     const own = same("experiment").map((entry) => [entry.place, summary(entry)]);
     options("point", own, point.place);
@@ -125,7 +125,7 @@ export function explore(catalogue, plotly, say) {
     }
     if (!view.fitted) view.fit = isTransformer; // whose sequences start far from where they end
     byId("fit").checked = view.fit;
-    view.lines = view.wanted || "neighbours";
+    view.lines = view.wanted || (view.plane ? "neighbours" : "successive");
     if (view.lines === "neighbours" && !scene.neighbour) view.lines = "successive";
     const planes = Array.from({ length: frequencies }, (_, i) => [i + 1, `frequency ${i + 1}`]);
     options("plane", [[0, "dimensions"], ...planes], view.plane);
@@ -304,6 +304,7 @@ export function explore(catalogue, plotly, say) {
     const link = owner ? { runId, step } : { runId: circle(start)?.run_id };
     if (!(await choosePoint(owner ?? start, link))) return;
     addressed = scene?.run.run_id;
+    byId("not-here").textContent = `The run “${runId}” is not in this page.`;
     byId("not-here").hidden = runId === null || owner !== undefined;
   }
 

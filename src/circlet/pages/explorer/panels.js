@@ -40,12 +40,12 @@ function embeddingPanel() {
     draw(scene, step) {
       const now = theme();
       const { colour } = now;
-      const { arrays, axes, p, view } = scene;
+      const { arrays, axes, view } = scene;
       const xy = scene.inPlane(arrays.embedding.at(step));
       if (scene.isTransformer) {
         const positions = scene.inPlane(arrays.position.at(step));
         const places = Array.from({ length: positions.length / 2 }, (_, a) => a + 1);
-        const words = Array.from({ length: p }, (_, a) => a);
+        const words = Array.from({ length: xy.length / 2 }, (_, a) => a);
         plane.draw({
           ...axes,
           box: scene.box("embedding", [xy, positions]),
@@ -91,6 +91,7 @@ function sumsPanel() {
       const lacks = scene.isWhole && scene.arrays["hidden.weight"] && !scene.weights(step);
       const marks = scene.isWhole && scene.structure(step)?.marked;
       const parts = [];
+      if (scene.d === 2 && !scene.isWhole) parts.push("marks and regions: only of both dimensions");
       if (marks) parts.push("marked: nearest is of another class");
       if (lacks) parts.push("classifier not logged here");
       return parts.join("; ");
@@ -201,11 +202,16 @@ function attentionPanel() {
 const visible = (series, { log }) =>
   series.steps.map((step, i) => [step, i]).filter(([step]) => !log || step > 0);
 
-const stepAxis = ({ log }) => ({
-  title: { text: "step" },
-  exponentformat: "none",
-  ...(log ? { type: "log", dtick: 1 } : { type: "linear" }),
-});
+/** The axis of steps, from the first that is logged to the last: the same under all curves. */
+function stepAxis({ steps, view: { log } }) {
+  const ends = [steps.find((step) => !log || step > 0), steps.at(-1)];
+  return {
+    title: { text: "step" },
+    exponentformat: "none",
+    ...(ends[0] < ends[1] && { range: log ? ends.map(Math.log10) : ends }),
+    ...(log ? { type: "log", dtick: 1 } : { type: "linear" }),
+  };
+}
 
 /** The series as rows of a table, with the step before its values. */
 const seriesRows = (series) => series.steps.map((step, i) => [step, ...series.frame(i)]);
@@ -223,7 +229,8 @@ function signalsPanel(plotly, goTo) {
       const rule = "at the end above twice the mean";
       return run.survivors.length ? `coloured: survivors, ${rule}` : `none is ${rule}`;
     },
-    draw({ arrays, run, view }) {
+    draw(scene) {
+      const { arrays, run, view } = scene;
       const now = theme();
       const series = arrays.signals;
       const shown = visible(series, view);
@@ -257,7 +264,7 @@ function signalsPanel(plotly, goTo) {
       const margin = { l: 58, r: 26, t: 8, b: 40 };
       const yaxis = { title: { text: "signal" } };
       const uirevision = `${run.run_id} ${view.log}`;
-      chart.show(traces, { xaxis: stepAxis(view), yaxis, annotations, margin, uirevision });
+      chart.show(traces, { xaxis: stepAxis(scene), yaxis, annotations, margin, uirevision });
     },
     table: ({ arrays: { signals } }) => [
       ["step", ...names(signals.size, "signal")],
@@ -270,8 +277,10 @@ function signalsPanel(plotly, goTo) {
 function lossAxis(values) {
   const finite = values.filter((value) => value > 0 && Number.isFinite(value));
   const decades = Math.log10(Math.max(...finite) / Math.min(...finite));
-  if (decades < 1) return { type: "log" }; // the library then finds steps within a decade
-  return { type: "log", dtick: decades < 2 ? "D2" : Math.ceil(decades / 6) };
+  // Within a decade the library finds steps itself; the format is so that it writes whole numbers.
+  if (decades < 2)
+    return { type: "log", tickformat: "~g", ...(decades < 1 ? {} : { dtick: "D2" }) };
+  return { type: "log", dtick: Math.ceil(decades / 6) };
 }
 
 function lossesPanel(plotly, goTo) {
@@ -283,7 +292,8 @@ function lossesPanel(plotly, goTo) {
     shows: ({ point }) => point.system !== "particles",
     missing: (scene) => (scene.arrays.curves ? "" : kept(scene)),
     note: () => "",
-    draw({ arrays, run, view }) {
+    draw(scene) {
+      const { arrays, run, view } = scene;
       const shown = visible(arrays.curves, view);
       const traces = MEASURED.map((name, i) => ({
         x: shown.map(([step]) => step),
@@ -297,7 +307,7 @@ function lossesPanel(plotly, goTo) {
       }));
       const losses = [...traces[0].y, ...traces[1].y];
       const layout = {
-        xaxis: { ...stepAxis(view), anchor: "y2" },
+        xaxis: { ...stepAxis(scene), anchor: "y2" },
         yaxis: { title: { text: "loss (nat)" }, ...lossAxis(losses), domain: [0.42, 1] },
         yaxis2: { title: { text: "accuracy" }, range: [-0.03, 1.03], domain: [0, 0.36] },
         showlegend: true,

@@ -35,7 +35,7 @@ export function sumsIn(xy, { p, target }, bad, isNumbered, regions, now) {
   const colours = classColour(p, now);
   const groups = byClass(p, target, xy, target).map((group, c) => ({
     ...group,
-    colour: isNumbered && regions ? ink : colours(c),
+    colour: isNumbered && (regions || bad) ? ink : colours(c), // to be read on any background
     size: isNumbered ? 9 : p > CROWDED ? 3.5 : 6,
   }));
   const [dots, texts] = isNumbered ? [[marks], groups] : [[marks, ...groups], []];

@@ -19,7 +19,7 @@ const HEADS = {
   fit_epoch: "fits at epoch",
 };
 const KINDS = {
-  training: "▸ with its training",
+  training: "▸ with its training, where the study logs it",
   end: "without ▸ its end alone",
   outcome: "grey: its outcome alone",
 };

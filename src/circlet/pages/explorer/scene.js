@@ -48,9 +48,13 @@ export class Scene {
     return this.arrays[name].at(step).every(Number.isFinite);
   }
 
-  /** How far apart are numbers that are neighbours on the circle of the plane's frequency, if any. */
+  /**
+   * How far apart are numbers that are neighbours on a circle, if any: that of the plane's frequency,
+   * or of the strongest where the plane is all there is.
+   */
   get neighbour() {
-    return this.view.plane ? geometry.delta(this.view.plane, this.p) : undefined;
+    const k = this.view.plane || (this.d === 2 && !this.isTransformer && this.strongest);
+    return k ? geometry.delta(k, this.p) : undefined;
   }
 
   /** The network of the embedding that is shown at a step; none if it is not logged as often. */
