@@ -7,8 +7,9 @@ from conftest import experiment
 from test_workflow import STUDY
 
 from circlet import io
-from circlet.analysis import downsample, explorer_states
+from circlet.analysis import downsample, explorer_runs, explorer_states
 from circlet.plan import Study
+from circlet.training import loop
 
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
 CIRCLES = experiment("embedding_mlp", seeds={"count": 4}, block=4, steps=40)
@@ -27,6 +28,34 @@ def rows(outcomes):
             for seed, outcome in enumerate(found)
         ]
     )
+
+
+def test_outcomes_of_transformers():
+    """A head is told of p = 2, clusters of any other."""
+    cases = {
+        (True, 2, True, True): "success, head",
+        (True, 2, False, True): "success, no head",
+        (False, 2, False, False): "failure, no head",
+        (True, 3, None, True): "success, clusters",
+        (False, 3, None, False): "failure, no clusters",
+    }
+    frame = pd.DataFrame(list(cases), columns=["success", "p", "head_present", "clustered"])
+    frame["head_present"] = frame["head_present"].astype("boolean")
+    frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
+    frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
+    found = explorer_runs._heads(frame)
+    assert found["outcome"].tolist() == list(cases.values())
+    assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_the_end_of_a_run_is_its_last_step(tmp_path):
+    study = Study({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end")))
+    assert {step for _, step, *_ in found} == {block.point.steps}
+    names = {name for _, _, name, *_ in found}
+    assert "embedding" in names and "curves" not in names
 
 
 def test_every_point_first_then_who_has_least():

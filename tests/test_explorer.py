@@ -199,6 +199,85 @@ def test_runs_can_be_sorted_and_filtered(page_of, finished):
     assert page.locator("#run-list input").count() == len(runs)
 
 
+def test_the_list_keeps_its_choice_and_is_in_order(page_of):
+    page = page_of(at(TRANSFORMER))
+    chosen = page.locator("#run-list tr:not(:has(input:checked))").first
+    wanted = chosen.locator("input").get_attribute("value")
+    chosen.locator("td").nth(1).click()  # anywhere in its row
+    page.click("[data-by=structure_epoch]")
+    assert page.input_value("#run-list input:checked") == wanted
+    place = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
+    found = column(page, place.index("structure_epoch") + 1)
+    assert found == sorted(found, key=lambda text: (text == "–", float(text.strip("–") or 0)))
+    assert "–" in found  # what is not known comes last
+    counts = [int(words.rsplit("(", 1)[1][:-1]) for words in choices(page, "filter")[1:]]
+    assert counts == sorted(counts, reverse=True)
+    assert "not done" not in page.inner_text("#run-note")
+
+
+def test_a_filter_is_kept_where_it_can_be(page_of, finished):
+    page = page_of(at(TRANSFORMER))
+    outcome = column(page, 2)[0]
+    page.select_option("#filter", outcome)
+    page.select_option("#system", "particles")  # whose runs have other outcomes
+    settled(page)
+    assert page.input_value("#filter") == ""
+    assert page.locator("#run-list input").count() > 1
+    page.evaluate("hash => { location.hash = hash; }", at(TRANSFORMER))
+    page.wait_for_selector(f"#run-list input[value='{TRANSFORMER}']:checked")
+    assert page.input_value("#filter") == ""
+
+
+def test_at_the_ends_steps_stop(page_of):
+    page = page_of(at(NETWORK, 0))
+    page.click("#back")
+    assert step_now(page) == 0
+    steps = set()
+    for place in range(int(page.get_attribute("#step-slider", "max")) + 1):
+        page.locator("#step-slider").fill(str(place))
+        steps.add(step_now(page))
+    assert len(steps) == place + 1
+    page.click("#forward")
+    assert step_now(page) == block_of(NETWORK)[0].point.steps
+
+
+def test_keys_in_fields_are_for_the_fields(page_of):
+    page = page_of(at(NETWORK, 0))
+    page.locator("#particles-step_size").focus()
+    page.keyboard.press(".")
+    page.keyboard.press("k")
+    assert (step_now(page), page.inner_text("#play")) == (0, "Play")
+
+
+def test_colours_follow_the_page(page_of):
+    page = page_of(at(NETWORK, 0))
+    settled(page)
+    for panel in ("embedding", "particles", "network-embedding"):
+        light = picture(page, panel)
+        page.emulate_media(color_scheme="dark")
+        settled(page)
+        assert picture(page, panel) != light
+        page.emulate_media(color_scheme="light")
+        settled(page)
+        assert picture(page, panel) == light
+
+
+def test_the_last_of_two_choices_counts(page_of):
+    page = page_of(at(NETWORK))
+    page.evaluate(
+        """() => {
+          const select = document.getElementById("system");
+          for (const name of ["embedding_mlp", "sparse_transformer"]) {
+            select.value = name;
+            select.dispatchEvent(new Event("change"));
+          }
+        }"""
+    )
+    settled(page)
+    run = page.input_value("#run-list input:checked")
+    assert STUDY.experiment(run.split("/")[0])[0].system == "sparse_transformer"
+
+
 def test_a_filter_that_drops_the_run_goes_to_the_same_step_of_another(page_of, finished):
     runs = table("explorer_runs", finished).set_index("run_id")
     page = page_of(at(TRANSFORMER))

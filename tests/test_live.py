@@ -138,17 +138,64 @@ def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     moved, _ = saved(page)
     np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
     page.mouse.up()
+    page.mouse.move(*centre)  # let go: it stays where it is
+    stays, _ = saved(page)
+    np.testing.assert_array_equal(stays, moved)
     page.locator("#particles-picture").focus()
     page.keyboard.press("n")
     page.keyboard.press("ArrowUp")
     after, _ = saved(page)
     np.testing.assert_allclose(after[4] - before[4], [0, 0.025], atol=1e-9)
+    for key, way in (
+        ("ArrowLeft", [-0.025, 0]),
+        ("ArrowRight", [0.025, 0]),
+        ("ArrowDown", [0, -0.025]),
+    ):
+        page.keyboard.press(key)
+        now, _ = saved(page)
+        np.testing.assert_allclose(now[4] - after[4], way, atol=1e-9)
+        after = now
+    page.keyboard.press("Shift+N")
+    page.keyboard.press("ArrowUp")
+    now, _ = saved(page)
+    np.testing.assert_allclose(now[3] - moved[3], [0, 0.025], atol=1e-9)
     rest = [a for a in range(17) if a not in (3, 4)]
     np.testing.assert_allclose(after[rest], before[rest])
     page.locator("#particles-picture").focus()
     page.keyboard.press(" ")
     assert page.inner_text("#particles-run") == "Pause"
     page.keyboard.press(" ")
+
+
+def test_a_dragged_particle_stays_under_the_pointer_while_others_move(page):
+    page.click("#particles-run")
+    place = page.locator("#particles-picture rect").bounding_box()
+    page.mouse.move(place["x"] + 0.9 * place["width"], place["y"] + 0.1 * place["height"])
+    page.mouse.down()
+    page.wait_for_function("Number(document.getElementById('particles-steps').textContent) > 5")
+    page.evaluate("document.getElementById('particles-run').click()")
+    positions, _ = saved(page)
+    assert np.abs(positions - [0.8 * 1.25, 0.8 * 1.25]).max(1).min() < 0.02
+    page.mouse.up()
+
+
+def test_step_pauses(page):
+    page.click("#particles-run")
+    assert page.get_attribute("#particles-run", "aria-pressed") == "true"
+    page.click("#particles-step")
+    assert page.inner_text("#particles-run") == "Start"
+    assert page.get_attribute("#particles-run", "aria-pressed") == "false"
+
+
+def test_what_diverges_says_so(page):
+    fill(page, "network", learning_rate=1, weight_decay=10)
+    page.select_option("#network-frame", "10")
+    page.click("#network-run")
+    page.wait_for_function("Number(document.getElementById('network-steps').textContent) >= 150")
+    page.click("#network-run")
+    assert page.inner_text("#network-ratio") == "diverged"
+    assert page.inner_text("#network-imperfections") == "–"
+    assert page.inner_text("#network-test").startswith("loss not finite")
 
 
 def drawn(page):
