@@ -234,6 +234,18 @@ def visit(browser):
     assert not wrong
 
 
+@pytest.fixture
+def page_of(visit, finished):
+    """Open the smoke study's explorer at a fragment, when it is set up."""
+
+    def page_of(fragment="", **options):
+        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
+        page.wait_for_function("document.documentElement.dataset.ready")
+        return page
+
+    return page_of
+
+
 def serious(page):
     """What a page makes hard for some readers, by axe: serious and critical findings."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")

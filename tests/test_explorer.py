@@ -33,18 +33,6 @@ PANELS = {
 
 
 @pytest.fixture
-def page_of(visit, finished):
-    """Open the explorer at a fragment, when it is set up."""
-
-    def page_of(fragment="", **options):
-        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
-        page.wait_for_function("document.documentElement.dataset.ready")
-        return page
-
-    return page_of
-
-
-@pytest.fixture
 def logged(finished, monkeypatch):
     """The rows of a run in a log, as a frame."""
     monkeypatch.chdir(finished.folder)

@@ -16,7 +16,6 @@ from test_explorer import (
     column,
     logged,  # noqa: F401, a fixture
     numbers,
-    page_of,  # noqa: F401, a fixture
     settled,
     step_now,
     table,
@@ -82,7 +81,7 @@ class Drawn:
 
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES])
 @pytest.mark.parametrize("dimensions", ["1,2", "2,1"])
-def test_embeddings_are_drawn_where_they_are(page_of, run_id, dimensions):  # noqa: F811
+def test_embeddings_are_drawn_where_they_are(page_of, run_id, dimensions):
     page = page_of(at(run_id, 40, dimensions=dimensions))
     drawn = Drawn(page, "embedding")
     x, y = map(int, dimensions.split(","))
@@ -93,7 +92,7 @@ def test_embeddings_are_drawn_where_they_are(page_of, run_id, dimensions):  # no
 
 
 @pytest.mark.parametrize("run_id", [NETWORK, CIRCLES, TRANSFORMER])
-def test_nothing_leaves_the_box_of_the_training(page_of, run_id):  # noqa: F811
+def test_nothing_leaves_the_box_of_the_training(page_of, run_id):
     page = page_of(at(run_id, 0, fit=0))
     boxes = set()
     for place in range(0, int(page.get_attribute("#step-slider", "max")) + 1, 10):
@@ -119,7 +118,7 @@ def imperfect(sums, classes):
 
 
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES])
-def test_pair_sums_have_their_class_and_marks(page_of, run_id):  # noqa: F811
+def test_pair_sums_have_their_class_and_marks(page_of, run_id):
     page = page_of(at(run_id))
     drawn = Drawn(page, "sums")
     rows = np.array(numbers(page, "sums")[1], float)
@@ -169,7 +168,7 @@ def colours_of_classes(page, panel, points, classes, drawn):
 
 
 @pytest.mark.parametrize("dimensions", ["1,2", "2,1"])
-def test_regions_lie_under_their_classes(page_of, finished, monkeypatch, dimensions):  # noqa: F811
+def test_regions_lie_under_their_classes(page_of, finished, monkeypatch, dimensions):
     page = page_of(at(NETWORK, dimensions=dimensions))
     drawn = Drawn(page, "sums")
     steps = block_of(NETWORK)[0].point.steps
@@ -183,7 +182,7 @@ def test_regions_lie_under_their_classes(page_of, finished, monkeypatch, dimensi
     colours_of_classes(page, "sums", points, scores.argmax(axis).numpy().ravel(), drawn)
 
 
-def test_regions_are_of_the_whole_plane_alone(page_of):  # noqa: F811
+def test_regions_are_of_the_whole_plane_alone(page_of):
     page = page_of(at(NETWORK, dimensions="1,1"))
     settled(page)
     assert len(set(page.evaluate(PIXELS, ["sums", [[0.1, 0.1], [0.9, 0.2], [0.5, 0.9]]]))) == 1
@@ -191,7 +190,7 @@ def test_regions_are_of_the_whole_plane_alone(page_of):  # noqa: F811
 
 
 @pytest.mark.parametrize("step", [40, None])
-def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):  # noqa: F811
+def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):
     """A trained transformer gives most sequences their class: so do the regions under them."""
     page = page_of(at(TRANSFORMER, step))
     drawn = Drawn(page, "sequences")
@@ -206,7 +205,7 @@ def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):  # noq
         colours_of_classes(page, "sequences", xi, label, drawn)
 
 
-def test_attention_is_drawn_cell_by_cell(page_of):  # noqa: F811
+def test_attention_is_drawn_cell_by_cell(page_of):
     page = page_of(at(TRANSFORMER))
     settled(page)
     values = np.array([row[2:] for row in numbers(page, "attention")[1]], float)
@@ -229,7 +228,7 @@ CHART = """id => {
 }"""  # noqa: E501
 
 
-def test_the_linear_ode_is_drawn_as_it_is(page_of):  # noqa: F811
+def test_the_linear_ode_is_drawn_as_it_is(page_of):
     page = page_of(at(CIRCLES))
     settled(page)
     chart = page.evaluate(CHART, "ode")
@@ -248,7 +247,7 @@ def survivors_of(finished):
     return row["run_id"], [int(k) for k in row["survivors"]]
 
 
-def test_signals_are_drawn_and_survivors_coloured(page_of, finished):  # noqa: F811
+def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
     run_id, alive = survivors_of(finished)
     page = page_of(at(run_id))
     settled(page)
@@ -274,7 +273,7 @@ def test_signals_are_drawn_and_survivors_coloured(page_of, finished):  # noqa: F
         assert own["x"] + own["width"] <= box["x"] + box["width"]
 
 
-def test_without_survivors_all_signals_are_coloured(page_of):  # noqa: F811
+def test_without_survivors_all_signals_are_coloured(page_of):
     page = page_of(at(CIRCLES))
     settled(page)
     assert page.inner_text("#signals-note").startswith("none is at the end")
@@ -282,7 +281,7 @@ def test_without_survivors_all_signals_are_coloured(page_of):  # noqa: F811
 
 
 @pytest.mark.parametrize("log", [0, 1])
-def test_losses_and_accuracies_have_their_axes(page_of, log):  # noqa: F811
+def test_losses_and_accuracies_have_their_axes(page_of, log):
     page = page_of(at(CIRCLES, 40, log=log))
     settled(page)
     columns, rows = numbers(page, "losses")
@@ -321,7 +320,7 @@ def test_the_reading_is_of_the_step(page_of, logged):  # noqa: F811
     assert page.get_attribute("#step-slider", "aria-valuetext") == f"step {step}"
 
 
-def test_epochs_of_the_list_are_those_of_the_table(page_of, finished):  # noqa: F811
+def test_epochs_of_the_list_are_those_of_the_table(page_of, finished):
     runs = table("explorer_runs", finished).set_index("run_id")
     page = page_of(at(TRANSFORMER))
     heads = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
@@ -346,7 +345,7 @@ def controls(page):
     }
 
 
-def test_the_address_names_every_control(page_of):  # noqa: F811
+def test_the_address_names_every_control(page_of):
     page = page_of(at(CIRCLES, 40))
     page.select_option("#plane", "0")
     page.select_option("#x", index=1)
@@ -367,7 +366,7 @@ def test_the_address_names_every_control(page_of):  # noqa: F811
     assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
 
 
-def test_a_box_unticked_where_it_is_usual_stays_so(page_of):  # noqa: F811
+def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
     page = page_of(at(TRANSFORMER))
     assert page.is_checked("#fit")
     page.uncheck("#fit")
