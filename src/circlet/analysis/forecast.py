@@ -84,8 +84,6 @@ def table(study: Study) -> pd.DataFrame:
                 for point in points
                 for block in point.blocks
             ]
-            if not logs:  # of a partial study
-                continue
             log = gather.together(logs)
             if log.empty:
                 continue

@@ -84,10 +84,10 @@ def final(study: Study, kind: str) -> pd.DataFrame:
 
 
 def together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of blocks, one below the other; there may be no row in any of them."""
+    """Frames of blocks, one below the other; there may be no row in any of them, or no frame."""
     # Blocks without finished runs are left out: their empty columns have no type to agree on.
     full = [frame for frame in frames if len(frame)] or frames[:1]
-    return pd.concat(full, ignore_index=True)
+    return pd.concat(full, ignore_index=True) if full else pd.DataFrame()
 
 
 def per_run(frame: pd.DataFrame, study: Study, columns: list[str]) -> pd.DataFrame:
