@@ -13,7 +13,7 @@ import pytest
 from conftest import PATIENCE, config
 from test_io import flipped
 
-from circlet import io
+from circlet import io, locks
 from circlet.errors import Interrupted
 from circlet.plan import Study
 from circlet.training import checkpoint, loop
@@ -244,8 +244,13 @@ def test_a_signal_to_the_real_command(tmp_path):
     assert block.checkpoint.exists()
 
 
-def test_one_block_twice_at_once_disturbs_nobody(tmp_path):
-    """A Snakemake that was killed and begun again may run a block that still runs."""
+def test_one_block_twice_at_once_disturbs_nobody(tmp_path, monkeypatch):
+    """Where the file system has no locks: a Snakemake that was killed and begun again."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
     loop.run_block(undisturbed, "cpu")
 

@@ -21,7 +21,7 @@ def explorer_of(settings, folder, forged=None):
     for block in study.ordered_blocks:
         loop.run_block(block, "cpu")
     page = products.explorer(study)
-    wanted = {path for product in products.behind(page, study) for path in product.outputs}
+    wanted = {path for product in products.behind(page) for path in product.outputs}
     for product in products.ordered(study):
         if set(product.outputs) <= wanted:
             jobs.make(product)

@@ -1,16 +1,16 @@
 import contextlib
 import errno
+import itertools
 import os
 import shutil
 import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import config
 
-from circlet import io, points, source
+from circlet import io, jobs, points, products, progress, source
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.training import loop
@@ -194,49 +194,74 @@ def test_a_flipped_bit_is_always_found(tmp_path, kind):
         one_line(caught, path)
 
 
+def test_a_log_of_another_kind_is_never_read(block):
+    """Neither by tables nor by `status`, and whichever kind stands in the place of which."""
+    saved = {kind: block.log(kind).read_bytes() for kind in block.point.logs}
+    for kind, other in itertools.permutations(saved, 2):
+        block.log(kind).write_bytes(saved[other])
+        with pytest.raises(LogError, match=f"holds the log '{other}'; delete it") as caught:
+            io.read_log(block, kind)
+        one_line(caught, block.log(kind))
+        assert progress.state(block) == "damaged"
+        block.log(kind).write_bytes(saved[kind])
+    assert progress.state(block) == "done"
+
+
+def test_an_early_log_is_known_by_its_columns(block):
+    """Such logs do not say of which kind they are, and lack the seed of the order of batches."""
+
+    def as_early(source, target, lacking=()):
+        made = io.footer(block.log(source))
+        made.pop("kind", None)
+        table = pa.parquet.read_table(block.log(source)).drop_columns(list(lacking))
+        io.write(table, block.log(target), made)
+
+    as_early("runs", "runs", ["order_seed"])
+    assert io.read_log(block, "runs")["order_seed"].isna().all()
+    assert progress.state(block) == "done"
+    as_early("signals", "signals")
+    as_early("signals", "curves")
+    for read in (lambda: io.read_log(block, "curves"), lambda: io.is_current(block)):
+        with pytest.raises(LogError, match="has other columns than the log 'curves'"):
+            read()
+
+
+def table_of(study, name="runs"):
+    """A table of a study, made."""
+    product = next(p for p in products.tables(study) if p.name == name)
+    jobs.make(product)
+    return product
+
+
+def test_a_table_of_another_config_is_never_read(tmp_path):
+    """As one of 2 seeds that was copied over that of 4."""
+    few, many = (Study(config(tmp_path, seeds={"count": n})) for n in (2, 4))
+    for block in many.blocks:
+        loop.run_block(block, "cpu")
+    table_of(many)
+    table_of(many, "explorer_runs")
+    path = table_of(few).outputs[0]
+    assert path == many.table("runs")
+    with pytest.raises(LogError, match="was made from another config, other code") as caught:
+        table_of(many, "explorer_runs")
+    one_line(caught, path)
+
+
+def test_a_table_of_another_name_is_never_read(tmp_path):
+    study = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    for block in study.blocks:
+        loop.run_block(block, "cpu")
+    structures = table_of(study, "structures").outputs[0]
+    made = {}
+    for name in ("runs", "structures"):
+        made[name] = table_of(study, name).outputs[0].read_bytes()
+    structures.write_bytes(made["runs"])
+    with pytest.raises(LogError, match="was made from another config, other code"):
+        table_of(study, "structure_summary")
+
+
 def flipped(content, position, bit=4):
     """The same bytes but for one bit."""
     changed = bytearray(content)
     changed[position] ^= 1 << bit
     return bytes(changed)
-
-
-def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
-    held = io.lock(tmp_path / "results")
-    with pytest.raises(
-        SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
-    ) as end:
-        io.lock(tmp_path / "results")
-    assert end.value.code.startswith("error: ")
-    other = io.lock(tmp_path / "other")  # another study
-    held.close()
-    io.lock(tmp_path / "results").close()
-    other.close()
-
-
-def test_a_lock_ends_with_its_process(tmp_path):
-    code = "import sys; from pathlib import Path; from circlet import io; "
-    code += "held = io.lock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        with pytest.raises(SystemExit, match=f"process {process.pid}"):
-            io.lock(tmp_path)
-        process.kill()
-        process.wait()
-        io.lock(tmp_path).close()
-
-
-def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsys):
-    def refuse(*_):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(io.fcntl, "flock", refuse)
-    assert io.lock(tmp_path) is None
-    assert "has no locks" in capsys.readouterr().err
-
-
-def test_results_that_cannot_be_written_are_one_line(tmp_path):
-    (tmp_path / "results").write_text("a file")
-    with pytest.raises(SystemExit, match=r"^error: .*cannot be written"):
-        io.lock(tmp_path / "results")

@@ -1,5 +1,6 @@
 """Tables, figures and report of what is done so far."""
 
+import json
 import random
 import shutil
 
@@ -11,6 +12,7 @@ from test_io import flipped
 from test_workflow import STUDY
 
 from circlet import cli, io, jobs, products, progress
+from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.training import loop
 
@@ -128,6 +130,48 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeyp
     page = (folder / "report.html").read_text()
     assert "Could not be made: " in page
     assert "structures" in page.split("Could not be made: ")[1].split("</p>")[0]
+
+
+def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
+    folder = half_done.results / "partial"
+    (folder / "logs").mkdir(parents=True)
+    mine = folder / "logs/mine.parquet"
+    mine.write_text("another study's")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["partial", "--study", half_done.json])
+    assert end.value.code == 1
+    said = capsys.readouterr().err
+    assert f"error: {folder}: is in the way: circlet did not make it" in said
+    assert len(said.splitlines()) == 1
+    assert mine.read_text() == "another study's"
+    assert [p.name for p in folder.iterdir()] == ["logs"]
+
+
+def test_files_that_somebody_put_into_its_folder_stay(half_done):
+    cli.main(["partial", "--study", half_done.json])
+    folder = half_done.results / "partial"
+    mine = [folder / "notes.txt", folder / "tables/mine.parquet", folder / "mine/x"]
+    for path in mine:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
+    cli.main(["partial", "--study", half_done.json])
+    assert [path.read_text() for path in mine] == ["mine"] * 3
+    assert len(pd.read_parquet(folder / "tables/runs.parquet")) == 6
+
+
+def test_a_mark_that_names_files_elsewhere_deletes_nothing(half_done, tmp_path):
+    """Somebody's joke: a mark is data, too."""
+    cli.main(["partial", "--study", half_done.json])
+    precious = half_done.results / "logs/precious"
+    precious.write_text("x")
+    mark = half_done.results / "partial/.circlet.json"
+    mark.write_text(json.dumps({"files": ["../logs/precious", str(precious), "tables", ".."]}))
+    cli.main(["partial", "--study", half_done.json])
+    assert precious.exists()
+    for text in ("[1]", '{"files": 3}', "{}", "x"):
+        mark.write_text(text)
+        with pytest.raises(LogError, match="is damaged; move"):
+            io.take_over(mark.parent, [])
 
 
 def test_while_a_sweep_runs(project):

@@ -5,7 +5,8 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config
+from conftest import ROOT, config, experiment
+from test_io import flipped
 
 from circlet import analysis, io, products, progress, schema, source, tables, view
 from circlet.errors import LogError
@@ -92,7 +93,7 @@ def test_every_claim_names_a_figure_that_exists_or_none():
 @pytest.mark.parametrize("table", ["scorecard", "table1", "structures"])
 def test_a_scorecard_from_older_code_is_not_shown(reported, table):
     path = reported.table(table)
-    io.write(pq.read_table(path), path, io.footer(path) | {"code": "another"})
+    io.write(pq.read_table(path), path, io.footer(path) | {"key": "another"})
     with pytest.raises(LogError, match="older than the config or the code"):
         view.scorecard(reported)
 
@@ -169,9 +170,30 @@ def test_failures_are_named_with_their_reason_and_log(half_done):
 
 def test_what_was_killed_has_no_error_of_its_own(half_done):
     study, second = half_done
-    for text in ("", "e: 3 % done\n"):
+    for text, after in (("", ""), ("e: 3 % done\n", " after “e: 3 % done”")):
         second.job_log.write_text(text)
-        assert "ended without an error of its own: killed" in view.failures(study, "")
+        assert f"ended without an error of its own{after}: killed" in view.failures(study, "")
+
+
+def test_a_block_that_had_finished_is_not_called_killed(half_done):
+    """Its log is that of an earlier job: the last one did not get so far as to write one."""
+    study, second = half_done
+    second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs, 5 steps each, 0.1 s\n")
+    said = view.failures(study, "")
+    assert "has finished before, and its logs are gone" in said
+    assert "killed" not in said
+
+
+def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
+    study, _ = half_done
+    path = next(study.blocks).log("embeddings")
+    assert "Only the footers of logs were read; status --verify" in view.status(study)
+    assert "Every byte of the finished logs and of the tables was read." in view.status(study, True)
+    path.write_bytes(flipped(path.read_bytes(), 300))  # in the data, far from the footer
+    assert "damaged:" not in view.status(study)
+    said = view.status(study, True)
+    assert f"damaged: {path}: is damaged (" in said
+    assert said.count("damaged: ") == 1
 
 
 def test_what_was_interrupted_has_not_failed(half_done):
@@ -191,6 +213,22 @@ def test_tables_that_failed_are_named(half_done):
     table.job_log.parent.mkdir(parents=True)
     table.job_log.write_text("error: x.parquet: is damaged\n")
     assert f"runs: x.parquet: is damaged (log: {table.job_log})" in view.failures(study, "")
+
+
+def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
+    small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
+    starts = [{"keep": {"strongest": 1, "of": "base"}}]
+    study = Study({"results": str(tmp_path), "experiments": {
+        "base": experiment(**small), "after": experiment(**small, interventions=starts),
+    }})  # fmt: skip
+    for block in study.ordered_blocks:
+        loop.run_block(block, "cpu")
+    assert "missing" not in view.status(study)
+    base = next(study.blocks)
+    base.log("signals").unlink()
+    said = view.status(study)
+    assert f"missing: {base.log('runs').parent}, from which 2 finished runs of other" in said
+    assert "put its logs back, or the next run makes both again" in said
 
 
 def test_many_failures_are_counted(tmp_path):

@@ -1,7 +1,9 @@
 """The workflow end to end: what Snakemake itself re-runs after each kind of edit."""
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -279,6 +281,67 @@ def test_one_printed_command_runs_by_hand(empty_project):
     assert list(empty_project.folder.glob("results/smoke/logs/*/*/*/runs.parquet"))
 
 
+def test_what_was_edited_after_it_was_planned_is_not_made(project):
+    """Code that is edited and put back while a job starts must not stay in a table."""
+    (project.folder / STUDY.table("table2")).unlink()
+    said = project.snakemake("--dry-run", "--printshellcmds", "table_table2").stdout
+    command = next(line for line in said.splitlines() if "circlet table table2" in line)
+    command = shlex.split(command.split("Shell command: ")[-1].strip())[2:]
+    module = project.folder / "src/circlet/analysis/table2.py"
+    before = module.read_text()
+    module.write_text(before.replace('"grids")', '"grids", 1)'))
+    done = project.run(*command, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: table2: its config or the code of circlet was edited after Snakemake had planned "
+        "it; run snakemake again\n"
+    )
+    module.write_text(before)
+    structures = project.folder / STUDY.table("structures")
+    whole = structures.read_bytes()
+    shutil.copy(project.folder / STUDY.table("exemplars"), structures)
+    done = project.run(*command, check=False)
+    assert f"{STUDY.table('structures')}: was made from another config" in done.stderr
+    structures.write_bytes(whole)
+    project.run(*command)
+    assert (project.folder / STUDY.table("table2")).exists()
+
+
+def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
+    """Linux takes 128 KiB in one argument."""
+    steps = [*range(0, 20_000, 2)]
+    particles = {"system": "particles", "steps": 20_000, "block": 2, "seeds": {"count": 2}}
+    log = {"signals": {"at": steps}, "embeddings": {"at": steps}}
+    study = {"results": "results/long", "experiments": {
+        name: particles | {"parameters": {"p": 3}, "log": log} for name in ("a", "b")
+    }}  # fmt: skip
+    (empty_project.folder / "config/long.yaml").write_text(json.dumps(study))
+    folder = empty_project.folder / "results/long/job_configs"
+    empty_project.snakemake("--dry-run", config="config/long.yaml")
+    assert not folder.exists()
+    empty_project.snakemake("table_runs", config="config/long.yaml")
+    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 4
+    assert len(list(folder.iterdir())) == 3  # of two blocks and a table
+    assert "table_runs" not in empty_project.would_run("config/long.yaml")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_config_that_executes_code_is_refused(empty_project, named):
+    """Snakemake executes it before the Snakefile is read if it is named, and else not at all."""
+    text = (empty_project.folder / "config/smoke.yaml").read_text()
+    trap = '__use_yte__: true\n? open("executed", "w").write("x") and "trap"\n: 1\n'
+    path = "config/smoke.yaml" if named else "config/config.yaml"
+    (empty_project.folder / path).write_text(trap + text)
+    chosen = ("--configfile", path) if named else ()
+    done = empty_project.run("snakemake", "--dry-run", *chosen, check=False)
+    assert done.returncode == 1
+    assert f"error: {path}: __use_yte__: must not be there" in done.stderr
+    assert (empty_project.folder / "executed").exists() == named
+    done = empty_project.run("circlet", "plan", "--configfile", path, check=False)
+    assert "unknown key" in done.stderr
+    assert "'__use_yte__'" in done.stderr
+
+
 def test_plan_and_status(finished):
     plan = finished.run("circlet", "plan", "--configfile", "config/smoke.yaml").stdout
     assert "weight_decay" in plan
@@ -286,8 +349,8 @@ def test_plan_and_status(finished):
     total = sum(block.count for block in STUDY.blocks)
     assert f"{total}" in plan
     status = finished.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    last = status.strip().splitlines()[-1].split()
-    assert last == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
+    total_line = next(line for line in status.splitlines() if line.startswith("total"))
+    assert total_line.split() == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
 
 
 def test_pages_read_well_without_a_paper(empty_project):

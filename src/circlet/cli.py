@@ -4,14 +4,14 @@ import argparse
 import json
 import logging
 import os
-import shutil
 import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
-from circlet import jobs, products, progress, view
+from circlet import io, jobs, products, progress, view
 from circlet.errors import CircletError, ConfigError, Interrupted, LogError
 from circlet.plan import Study
 from circlet.points import Block
@@ -32,12 +32,27 @@ def _parser() -> argparse.ArgumentParser:
         which.add_argument(
             "--configfile", default="config/config.yaml", help="default: %(default)s"
         )
-        which.add_argument("--study", metavar="JSON", help="the config itself, as JSON")
+        which.add_argument(
+            "--study", metavar="JSON|FILE", help="the config itself, as JSON, or a file with it"
+        )
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
 
+    def product(name: str, text: str, function) -> argparse.ArgumentParser:
+        sub = command(name, text, function)
+        sub.add_argument("--key", help="refuse to make anything but what was planned with this key")
+        sub.add_argument(
+            "--tables",
+            metavar="NAME=KEY ...",
+            help="refuse to read other tables; default: those that the config asks for",
+        )
+        return sub
+
     command("plan", "list experiments, points, runs, blocks and expected cost", show_plan)
-    command("status", "count planned, done and failed runs of each experiment", show_status)
+    sub = command("status", "count planned, done and failed runs of each experiment", show_status)
+    sub.add_argument(
+        "--verify", action="store_true", help="read every byte of every log and table, too"
+    )
     command("scorecard", "print the scorecard against the published claims", show_scorecard)
     command("partial", "make tables, figures and report of what is done so far", make_partial)
     sub = command(
@@ -49,12 +64,10 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="auto: a GPU if there is one",
     )
-    sub = command("table", "make one table", make_table)
-    sub.add_argument("name")
-    sub = command("figure", "draw one figure, as SVG and PNG", make_figure)
-    sub.add_argument("name")
-    command("report", "write the report page", make_report)
-    command("explorer", "write the explorer page", make_explorer)
+    product("table", "make one table", make_table).add_argument("name")
+    product("figure", "draw one figure, as SVG and PNG", make_figure).add_argument("name")
+    product("report", "write the report page", make_report)
+    product("explorer", "write the explorer page", make_explorer)
     sub = command(
         "bench",
         "measure training and pipeline on this machine, in under two minutes: every system at its "
@@ -132,8 +145,14 @@ def _start_logging(path: Path | None) -> None:
 def _study(arguments: argparse.Namespace) -> Study:
     if arguments.study is None:
         return Study.read(arguments.configfile)
+    text = arguments.study
+    if not text.lstrip().startswith("{"):
+        try:
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--study: {arguments.study}: cannot be read: {error}") from None
     try:
-        return Study(json.loads(arguments.study))
+        return Study(json.loads(text))
     except json.JSONDecodeError as error:
         raise ConfigError(f"--study: not JSON: {error}") from None
 
@@ -145,7 +164,7 @@ def show_plan(arguments: argparse.Namespace) -> None:
 
 def show_status(arguments: argparse.Namespace) -> None:
     """Print how far the study is."""
-    print(view.status(_study(arguments)))
+    print(view.status(_study(arguments), arguments.verify))
 
 
 def show_scorecard(arguments: argparse.Namespace) -> None:
@@ -192,33 +211,45 @@ class _Progress:
             log.info("%s: %.0f %% done, about %.0f s left", self.name, share, left)
 
 
-def _product(kind: str, name: str, study: Study) -> products.Product:
+def _named(kind: str, name: str, study: Study) -> products.Product:
     known = {product.name: product for product in getattr(products, kind)(study)}
     if name not in known:
         raise ConfigError(f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})")
     return known[name]
 
 
+def _make(arguments: argparse.Namespace, find: Callable[[Study], products.Product]) -> None:
+    """Make a product, if it still is the one that was planned."""
+    study = _study(arguments)
+    if arguments.tables is not None:
+        study.keys = dict(pair.split("=", 1) for pair in arguments.tables.split())
+    product = find(study)
+    if arguments.key not in (None, product.key):
+        raise LogError(
+            f"{product.name}: its config or the code of circlet was edited after Snakemake had "
+            "planned it; run snakemake again"
+        )
+    jobs.make(product)
+
+
 def make_table(arguments: argparse.Namespace) -> None:
     """Make one table from logs and other tables."""
-    product = _product("tables", arguments.name, _study(arguments))
-    jobs.make(product)
+    _make(arguments, lambda study: _named("tables", arguments.name, study))
 
 
 def make_figure(arguments: argparse.Namespace) -> None:
     """Draw one figure from tables."""
-    product = _product("figures", arguments.name, _study(arguments))
-    jobs.make(product)
+    _make(arguments, lambda study: _named("figures", arguments.name, study))
 
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    jobs.make(products.report(_study(arguments)))
+    _make(arguments, products.report)
 
 
 def make_explorer(arguments: argparse.Namespace) -> None:
     """Write the explorer page."""
-    jobs.make(products.explorer(_study(arguments)))
+    _make(arguments, products.explorer)
 
 
 def bench(arguments: argparse.Namespace) -> None:
@@ -257,8 +288,9 @@ def make_partial(arguments: argparse.Namespace) -> None:
     if not done:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
-    shutil.rmtree(study.folder, ignore_errors=True)  # nothing of an earlier one is left among it
     *parts, report, explorer = products.ordered(study)
+    # Nothing of an earlier call is left among it.
+    io.take_over(study.folder, (p for part in (*parts, report, explorer) for p in part.outputs))
     for product in parts:
         try:
             jobs.make(product)

@@ -1,18 +1,16 @@
 """Parquet in and out: a file is whole or absent, and says what made it."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import platform
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
 _FOOTER = "circlet"
 _NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
+_MARK = ".circlet.json"  # in a folder that circlet may clear: the names of the files it made there
 
 
 @contextlib.contextmanager
@@ -52,36 +51,31 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def lock(results: Path) -> IO[str] | None:
-    """Keep others from working on some results until the lock is closed or the process ends.
+def take_over(folder: Path, files: Iterable[Path]) -> None:
+    """Make a folder ready for some files, which its mark then lists.
 
-    None where the file system has no locks. Ends the program with a line if another works there.
+    What the mark of an earlier call lists is deleted, and nothing else ever is. Raises LogError if
+    there is something in the folder and no mark: it is somebody else's.
     """
-    path = results / ".lock"
+    mark = folder / _MARK
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = path.open("a+")
+        if folder.exists() and not mark.exists() and any(folder.iterdir()):
+            raise LogError(
+                f"{folder}: is in the way: circlet did not make it (there is no {_MARK} in it); "
+                "move it, or choose another `results`"
+            )
+        if mark.exists():
+            for name in json.loads(mark.read_text(encoding="utf-8"))["files"]:
+                file = folder / name
+                if folder.resolve() in file.resolve().parents and not file.is_dir():
+                    file.unlink(missing_ok=True)
+        names = sorted(str(file.relative_to(folder)) for file in files)
+        with atomic(mark) as temporary:
+            temporary.write_text(json.dumps({"files": names}, indent=0), encoding="utf-8")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LogError(f"{mark}: is damaged; move {folder}, and try again") from error
     except OSError as error:
-        sys.exit(f"error: {path}: cannot be written: {error.strerror}")
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        with stream:
-            stream.seek(0)
-            who = stream.read().strip()
-        sys.exit(
-            f"error: another Snakemake works on {results} ({who}); if that is gone, delete {path}"
-        )
-    except OSError:
-        stream.close()
-        print(
-            f"warning: {path.parent} has no locks: start no other Snakemake on it", file=sys.stderr
-        )
-        return None
-    stream.truncate(0)
-    stream.write(f"process {os.getpid()} on {platform.node()}\n")
-    stream.flush()
-    return stream
+        raise LogError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def _git(*command: str) -> str:
@@ -128,15 +122,16 @@ def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
         temporary.write_bytes(content.replace(_NO_DIGEST.encode(), digest.encode()))
 
 
-def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
-    """A Parquet file whose checksum is right; raises LogError.
+def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
+    """Footer and content of a Parquet file whose checksum is right; raises LogError.
 
     Parquet's own checksums, of pages, leave its metadata open: there a flipped bit can turn a
     column into another without a word.
     """
     with reading(path):
         content = path.read_bytes()
-        digest = _footer(pa.BufferReader(content)).get("sha256")
+        made, _ = _footer(pa.BufferReader(content))
+        digest = made.get("sha256")
         if digest is None:
             raise LogError(
                 f"{path}: is damaged, or of an early version without checksums; if so, delete the "
@@ -145,17 +140,21 @@ def _read(path: Path, schema: pa.Schema | None = None) -> pa.Table:
         blank = content.replace(digest.encode(), _NO_DIGEST.encode())
         if hashlib.sha256(blank).hexdigest() != digest:
             raise ValueError("its checksum is wrong")
-        return pq.read_table(pa.BufferReader(content), schema=schema)
+        return made, pq.read_table(pa.BufferReader(content))
 
 
 def footer(path: Path) -> dict[str, Any]:
     """The JSON footer of a file; raises LogError if the file is missing or damaged."""
     with reading(path):
-        return _footer(path)
+        return _footer(path)[0]
 
 
-def _footer(source: Path | pa.NativeFile) -> dict[str, Any]:
-    return json.loads((pq.read_metadata(source).metadata or {})[_FOOTER.encode()])
+def _footer(source: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
+    """The JSON footer of a file, and the names of its columns."""
+    found = pq.read_metadata(source)
+    return json.loads(
+        (found.metadata or {})[_FOOTER.encode()]
+    ), found.schema.to_arrow_schema().names
 
 
 @contextlib.contextmanager
@@ -175,20 +174,37 @@ def reading(path: Path) -> Iterator[None]:
 def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
     """A table of the study, or its rows of the experiment with a role.
 
-    Raises LogError if it is missing or damaged.
+    Raises LogError if it is missing or damaged, or was not made from the config, the code and the
+    tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
     """
     path = study.table(name)
-    frame = _read(path).to_pandas()
+    made, table = _read(path)
+    if made.get("key") != study.keys.get(name, made.get("key")):
+        raise LogError(
+            f"{path}: was made from another config, other code or other tables than now; run "
+            "snakemake (if it finds nothing to do, delete this file first)"
+        )
+    frame = table.to_pandas()
     return frame[frame["experiment"] == study.reproduce[role]] if role else frame
 
 
 def is_current(block: Block) -> bool:
     """Whether all logs of a finished block were made with the settings that the plan has.
 
-    Raises LogError if one is damaged.
+    Only footers are read. Raises LogError if one is damaged or is not that of its log.
     """
-    footers = [footer(path) for path in block.logs]
-    return all(f.get("spec") == block.point.spec and "sha256" in f for f in footers)
+    current = True
+    for kind in block.point.logs:
+        with reading(block.log(kind)):
+            made, columns = _footer(block.log(kind))
+        _check_log(block, kind, made, columns)
+        current &= made.get("spec") == block.point.spec and "sha256" in made
+    return current
+
+
+def verify(path: Path) -> None:
+    """Read every byte of a Parquet file of ours; raises LogError if it is missing or damaged."""
+    _read(path)
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
@@ -221,7 +237,8 @@ def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, 
 
 def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
     path = block.log(kind)
-    made = footer(path)
+    made, table = _read(path)
+    _check_log(block, kind, made, table.column_names)
     planned = block.point.spec
     if made.get("spec") != planned:
         differing = [k for k in planned if (made.get("spec") or {}).get(k) != planned[k]]
@@ -229,9 +246,18 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
             f"{path}: was made with another {', '.join(differing)} than the config has now; "
             f"delete {path.parent} and run again"
         )
-    if made.get("seeds") != block.ends:
-        raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
-    table = _read(path, schema.LOGS[kind])
+    table = schema.completed(table, schema.LOGS[kind])
     if steps is not None:
         table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
     return table
+
+
+def _check_log(block: Block, kind: str, made: dict[str, Any], columns: list[str]) -> None:
+    """Raise LogError if a file is not the log of this kind and these seeds, by its footer."""
+    path, declared = block.log(kind), schema.LOGS[kind].names
+    if made.get("seeds") != block.ends:
+        raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
+    if made.get("kind", kind) != kind:  # logs of an early version do not say
+        raise LogError(f"{path}: holds the log {made['kind']!r}; delete it and run again")
+    if set(columns) | schema.ADDED_LATER != set(declared) | schema.ADDED_LATER:
+        raise LogError(f"{path}: has other columns than the log {kind!r}; delete it and run again")

@@ -17,6 +17,13 @@ def load(module: str) -> ModuleType:
 
 
 def make(product: Product) -> None:
-    """Make a table, a figure or the report, by the package that it belongs to."""
-    package = product.module.split(".")[1]
-    load(product.module if package == "pages" else f"circlet.{package}").make(product)
+    """Make a table, a figure or a page, by the package that it belongs to.
+
+    Raises LogError if one of its tables is not the planned one, or if its code was edited before
+    all of it was imported.
+    """
+    own = load(product.module)
+    product.check_code()
+    product.study.keys = product.table_keys
+    maker = own if product.kind == "pages" else load(f"circlet.{product.kind}")
+    maker.make(product)

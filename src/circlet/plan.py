@@ -31,6 +31,7 @@ class Study:
     missing: Mapping[tuple[str, str], frozenset[str]] = MappingProxyType({})  # seeds by point
     whole: "Study | None" = None  # what a partial study is a part of
     left_out: Sequence[str] = ()  # names of the tables and figures that could not be made of it
+    keys: Mapping[str, str] = MappingProxyType({})  # of tables: what whoever reads them checks
 
     def __init__(self, config: dict[str, Any]):
         self.config = configuration.validate(config)
@@ -102,7 +103,7 @@ class Study:
             needed |= more
         part = object.__new__(Study)  # no checks: the whole has passed them
         part.results, part.folder = self.results, self.folder
-        part.missing, part.whole = self.missing, self.whole
+        part.missing, part.whole, part.keys = self.missing, self.whole, self.keys
         part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
         part.config = {
             "results": str(self.results),

@@ -14,13 +14,16 @@ name, from the inputs in these literals:
     logs that it reads, of the experiments with these roles or systems.
 """
 
+import hashlib
+import json
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from circlet import config as configuration
 from circlet import source
+from circlet.errors import LogError
 from circlet.plan import Study
 
 # Tables that the report page and the explorer read.
@@ -35,18 +38,44 @@ class Product:
     name: str
     module: str
     study: Study  # the part of the study that it depends on
+    tables: tuple["Product", ...]  # those that it is made from
     inputs: list[Path]
     outputs: list[Path]
 
     @property
+    def kind(self) -> str:
+        """What it is, by the package of its module: ``analysis``, ``figures`` or ``pages``."""
+        return self.module.split(".")[1]
+
+    @property
     def footer(self) -> dict:
-        """What the footer of its file says of its config and code."""
+        """What the footer of its file says of its config, its code and its tables."""
         own = self.study.config["experiments"]
         missing = sum(len(names) for (e, _), names in self.study.missing.items() if e in own)
         partial = {"missing_blocks": missing} if missing else {}
-        return {"study": self.study.config, "code": self.code} | partial
+        made = {"study": self.study.config, "code": self.code} | partial
+        return made | {"key": self.key}
+
+    @cached_property
+    def key(self) -> str:
+        """Fingerprint of all that it is made from: config, code, and the keys of its tables."""
+        missing = sorted((*point, sorted(names)) for point, names in self.study.missing.items())
+        made = [self.module, self.study.config, missing, self.code, self.table_keys]
+        return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
+    def table_keys(self) -> dict[str, str]:
+        """Keys that its tables must have: those that the job was given, or else as planned."""
+        return {t.name: self.study.keys.get(t.name) or t.key for t in self.tables}
+
+    def check_code(self) -> None:
+        """Raise LogError if the code that makes it was edited since its fingerprint was taken."""
+        if source.edited() and source.digest(self.module) != self.code:
+            raise LogError(
+                f"{self.name}: the code of circlet was edited after this job had started; run again"
+            )
+
+    @cached_property
     def code(self) -> str:
         """Fingerprint of the code that makes it."""
         return source.digest(self.module)
@@ -67,8 +96,7 @@ class Product:
     @property
     def job_log(self) -> Path:
         """Text log of the job that makes it."""
-        kind = self.module.split(".")[1]
-        return self.study.results / "job_logs" / kind / f"{self.name}.log"
+        return self.study.results / "job_logs" / self.kind / f"{self.name}.log"
 
 
 @cache
@@ -108,7 +136,7 @@ def _made(study: Study) -> set[str]:
     return made
 
 
-def _product(package: str, name: str, study: Study, made: set[str]) -> Product:
+def _product(package: str, name: str, study: Study, made: dict[str, Product]) -> Product:
     declared = _declared(package)[name]
     part = study.part(_experiments(declared, study), _roles(declared, study))
     logs = [
@@ -118,44 +146,51 @@ def _product(package: str, name: str, study: Study, made: set[str]) -> Product:
         if kind in block.point.logs
     ]
     optional = [table for table in declared.get("OPTIONAL_TABLES", ()) if table in made]
+    tables = tuple(made[table] for table in (*declared["TABLES"], *optional))
     if package == "analysis":
         outputs = [study.table(name)]
     else:
         outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
-    inputs = logs + [study.table(table) for table in (*declared["TABLES"], *optional)]
-    return Product(name, f"circlet.{package}.{name}", part, inputs, outputs)
+    inputs = logs + [table.outputs[0] for table in tables]
+    return Product(name, f"circlet.{package}.{name}", part, tables, inputs, outputs)
 
 
 def tables(study: Study) -> list[Product]:
-    """All tables that the study yields."""
-    made = _made(study)
-    return [_product("analysis", name, study, made) for name in sorted(made)]
+    """All tables that the study yields, by name."""
+    return [product for _, product in sorted(_tables(study).items())]
+
+
+@lru_cache(maxsize=8)
+def _tables(study: Study) -> dict[str, Product]:
+    """All tables that the study yields, by name, each after those that it is made from."""
+    waiting, made = _made(study), {}
+    while waiting:
+        for name in sorted(waiting):
+            declared = _declared("analysis")[name]
+            reads = {*declared["TABLES"], *declared.get("OPTIONAL_TABLES", ())}
+            if not reads & waiting:
+                made[name] = _product("analysis", name, study, made)
+        waiting -= made.keys()
+    return made
 
 
 def ordered(study: Study) -> list[Product]:
     """All products of a study, each after those that it is made from."""
-    waiting, found = tables(study), []
-    own = {path for table in waiting for path in table.outputs}
-    while waiting:
-        ready = [t for t in waiting if not own & set(t.inputs)]
-        own -= {path for table in ready for path in table.outputs}
-        waiting = [t for t in waiting if t not in ready]
-        found += ready
-    return [*found, *figures(study), report(study), explorer(study)]
+    return [*_tables(study).values(), *figures(study), report(study), explorer(study)]
 
 
-def behind(product: Product, study: Study) -> list[Product]:
+def behind(product: Product) -> list[Product]:
     """A product and all tables that it is made from, directly or not."""
-    found, every = [product], tables(study)
+    found = [product]
     for child in found:  # grows as it goes
-        found += [t for t in every if t not in found and t.outputs[0] in child.inputs]
+        found += [table for table in child.tables if table not in found]
     return found
 
 
 def figures(study: Study) -> list[Product]:
     """All figures that the study yields."""
-    made = _made(study)
-    possible = (n for n in _declared("figures") if _possible("figures", n, study, made))
+    made = _tables(study)
+    possible = (n for n in _declared("figures") if _possible("figures", n, study, set(made)))
     return [_product("figures", name, study, made) for name in possible]
 
 
@@ -165,22 +200,19 @@ def caption(figure: str) -> str:
     return " ".join(path.read_text(encoding="utf-8").split())
 
 
-def _outputs(study: Study, names: tuple[str, ...]) -> list[Path]:
-    """Paths of some tables, as far as the study yields them."""
-    return [path for table in tables(study) if table.name in names for path in table.outputs]
-
-
 def report(study: Study) -> Product:
     """The report page of the study."""
-    read = _outputs(study, REPORTED)
-    shown = [output for figure in figures(study) for output in figure.outputs[:1]]
-    inputs = read + shown
-    outputs = [study.folder / "report.html"]
-    return Product("report", "circlet.pages.report", study, inputs, outputs)
+    return _page("report", study, REPORTED, [figure.outputs[0] for figure in figures(study)])
 
 
 def explorer(study: Study) -> Product:
     """The explorer page of the study."""
-    outputs = [study.folder / "explorer.html"]
-    inputs = _outputs(study, EXPLORED)
-    return Product("explorer", "circlet.pages.explorer", study, inputs, outputs)
+    return _page("explorer", study, EXPLORED)
+
+
+def _page(name: str, study: Study, reads: tuple[str, ...], shown: list[Path] = ()) -> Product:
+    """A page, made from some tables, as far as the study yields them, and some figures."""
+    tables = tuple(table for table in _tables(study).values() if table.name in reads)
+    inputs = [table.outputs[0] for table in tables] + [*shown]
+    outputs = [study.folder / f"{name}.html"]
+    return Product(name, f"circlet.pages.{name}", study, tables, inputs, outputs)

@@ -1,5 +1,6 @@
 """How far a study is: what has become of each block, and of each product."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,34 @@ def state(block: Block) -> str:
     if last is None:
         return "waiting"
     return "failed" if last.startswith("error:") else "started"
+
+
+def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+    """What reading every byte of the finished logs and of the tables finds, a line for each file.
+
+    ``found`` are the states of the study's blocks.
+    """
+    files = [path for block, what in found if what == "done" for path in block.logs]
+    files += [path for table in products.tables(study) for path in table.outputs if path.exists()]
+    for path in files:
+        try:
+            io.verify(path)
+        except LogError as error:
+            yield str(error)
+
+
+def lost_bases(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
+    """Blocks that are not done though finished runs started from them, and how many of these.
+
+    ``found`` are the states of its blocks.
+    """
+    lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
+    for block, what in found:
+        for base in block.bases if what == "done" else ():
+            if not all(path.exists() for path in base.logs):
+                _, runs = lost.get(base.key, (base, 0))
+                lost[base.key] = base, runs + block.count
+    yield from lost.values()
 
 
 def states(study: Study) -> list[tuple[Block, str]]:
@@ -63,8 +92,11 @@ def was_interrupted(block: Block) -> bool:
 
 def _failure(name: str, job_log: Path) -> str:
     last = _last_line(job_log) or ""
-    if not last.startswith("error:"):
-        last = "ended without an error of its own: killed, out of memory or of time?"
+    if re.search(r": \d+ runs, \d+ steps each, ", last):  # what a block says at its end
+        last = "has finished before, and its logs are gone; see what Snakemake says above"
+    elif not last.startswith("error:"):
+        said = f" after “{last}”" if last else ""
+        last = f"ended without an error of its own{said}: killed, out of memory or of time?"
     return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
 
 

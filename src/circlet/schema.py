@@ -59,6 +59,9 @@ OUTCOME = [
     column("dtype", pa.string(), "float32 or float64"),
 ]
 
+# Columns that logs of an early version lack; there they are null.
+ADDED_LATER = {"order_seed"}
+
 LOGS: dict[str, pa.Schema] = {
     "runs": pa.schema([SEED, *OUTCOME]),
     "curves": pa.schema(
@@ -164,6 +167,13 @@ def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
     """Columns of a log as a table with exactly the declared ones; NaN is null."""
     arrays = [_array(columns[field.name], field.type) for field in declared]
     return pa.Table.from_arrays(arrays, schema=declared)
+
+
+def completed(log: pa.Table, declared: pa.Schema) -> pa.Table:
+    """A log as it was read, with exactly the declared columns; those that it lacks are null."""
+    nulls = {field.name: pa.nulls(len(log), field.type) for field in declared}
+    columns = {name: log[name] if name in log.column_names else nulls[name] for name in nulls}
+    return pa.table(columns).cast(declared)
 
 
 def conform(frame: "pd.DataFrame", fields: list[pa.Field], name: str) -> pa.Table:

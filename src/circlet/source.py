@@ -36,8 +36,25 @@ def _path(module: str) -> Path:
 
 
 @functools.cache
+def _text(module: str) -> str:
+    return _path(module).read_text(encoding="utf-8")
+
+
+@functools.cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse(_path(module).read_text(encoding="utf-8"))
+    return ast.parse(_text(module))
+
+
+_read: set[str] = set()  # modules whose text decided a fingerprint
+
+
+def edited() -> bool:
+    """Whether a module changed after a fingerprint was taken; then fingerprints are taken anew."""
+    if all(_path(module).read_text(encoding="utf-8") == _text(module) for module in _read):
+        return False
+    for function in (_text, _tree, _bare, literals, digest):
+        function.cache_clear()
+    return True
 
 
 def modules(package: str) -> list[str]:
@@ -82,7 +99,7 @@ def imports(module: str) -> set[str]:
 @functools.cache
 def _bare(module: str) -> str:
     """Source of a module without comments, docstrings and layout."""
-    tree = ast.parse(_path(module).read_text(encoding="utf-8"))
+    tree = ast.parse(_text(module))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node
@@ -104,6 +121,7 @@ def digest(*modules: str) -> str:
         seen.add(name)
         todo |= {m for m in imports(name) if m.split(".")[1:2] and m.split(".")[1] in _COUNTED}
         todo -= seen
+    _read.update(seen)
     parts = [f"{name} {_bare(name)}" for name in sorted(seen)]
     data = {file for name in seen for file in literals(name).get("DATA", ())}
     parts += [(PACKAGE / file).read_text(encoding="utf-8") for file in sorted(data)]

@@ -80,33 +80,42 @@ def plan(study: Study) -> str:
     return "\n".join(lines)
 
 
-def status(study: Study) -> str:
+def status(study: Study, verify: bool = False) -> str:
     """Runs by state for each experiment, and what to look at.
 
     Started runs are running, or were interrupted. Outdated ones were made with other settings or
-    by another version of their system.
+    by another version of their system. Only footers of logs are read, unless all of them and the
+    tables are to be verified.
     """
-    rows, notes = [], {}
-    for name in study.config["experiments"]:
-        runs = dict.fromkeys(progress.STATES, 0)
-        for block in (b for point in study.experiment(name) for b in point.blocks):
-            state = progress.state(block)
-            runs[state] += block.count
-            folder = block.log("runs").parent
-            if state == "failed":
-                notes[f"failed: see {block.job_log}"] = None
-            if state == "damaged":
-                notes[f"damaged: delete {folder} and run again"] = None
-            if state == "outdated":
-                notes[
-                    f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
-                    "nothing to do, delete it"
-                ] = None
-        rows.append((name, sum(runs.values()), *runs.values()))
-    rows.append(
-        ("total", *(sum(row[i] for row in rows) for i in range(1, len(progress.STATES) + 2)))
-    )
-    return "\n".join([aligned(("runs of", "planned", *progress.STATES), rows, "<>>>>>>>"), *notes])
+    found = progress.states(study)
+    rows, notes = {}, {}
+    for block, state in found:
+        runs = rows.setdefault(block.point.experiment, dict.fromkeys(progress.STATES, 0))
+        runs[state] += block.count
+        folder = block.log("runs").parent
+        if state == "failed":
+            notes[f"failed: see {block.job_log}"] = None
+        if state == "damaged":
+            notes[f"damaged: delete {folder} and run again"] = None
+        if state == "outdated":
+            notes[
+                f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
+                "nothing to do, delete it"
+            ] = None
+    lines = [(name, sum(runs.values()), *runs.values()) for name, runs in rows.items()]
+    numbers = range(1, len(progress.STATES) + 2)
+    lines.append(("total", *(sum(line[i] for line in lines) for i in numbers)))
+    for base, runs in progress.lost_bases(study, found):
+        notes[
+            f"missing: {base.log('runs').parent}, from which {runs} finished runs of other "
+            "experiments started: put its logs back, or the next run makes both again"
+        ] = None
+    if verify:
+        notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
+        notes["Every byte of the finished logs and of the tables was read."] = None
+    elif any(state == "done" for _, state in found):
+        notes["Only the footers of logs were read; status --verify reads every byte."] = None
+    return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
 
 
 def failures(study: Study, configfile: str, most: int = 20) -> str:
@@ -148,11 +157,6 @@ def verdicts(card: "pd.DataFrame") -> "pd.Series":
     return card["verdict"].str.replace("_", " ").mask(undecided, "undecided")
 
 
-def _is_current(table: products.Product) -> bool:
-    made = io.footer(table.outputs[0])
-    return {key: made.get(key) for key in table.footer} == table.footer
-
-
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     product = next((p for p in products.tables(study) if p.name == "scorecard"), None)
@@ -161,14 +165,15 @@ def scorecard(study: Study) -> str:
             "no scorecard: the config's `reproduce` names nothing\n"
             f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
         )
-    frame = io.read_table(study, "scorecard")
-    current = all(_is_current(table) for table in products.behind(product, study))
+    behind = products.behind(product)
+    current = all(io.footer(table.outputs[0]).get("key") == table.key for table in behind)
     if not current or not all(map(io.is_current, product.study.blocks)):
         raise LogError(
             f"{product.outputs[0]}: is older than the config or the code: run snakemake; if it "
             f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
             "status` lists"
         )
+    frame = io.read_table(study, "scorecard")
     frame["verdict"] = verdicts(frame)
     # Claims about experiments that the study does not name are counted below, not listed.
     asked = ~frame["note"].str.contains("`reproduce` names no experiment")

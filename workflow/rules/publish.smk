@@ -1,6 +1,6 @@
 # Figures: one rule per module of circlet.figures that the study has the tables for; then
 # the report page.
-FIGURES = products.figures(study)
+FIGURES = [product for product in PRODUCTS if product.kind == "figures"]
 
 for figure in FIGURES:
 
@@ -24,10 +24,12 @@ for figure in FIGURES:
             CONDA
         params:
             name=figure.name,
-            study=figure.study.json,
-            code=figure.code,
+            study=lambda wildcards, figure=figure: argument(figure.study.json),
+            key=key(figure),
+            tables=table_keys(figure),
         shell:
-            "python -m circlet figure {params.name} --study {params.study:q} --log {log:q}"
+            "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
+            "--tables {params.tables:q} --log {log:q}"
 
 
 rule figures:
@@ -35,7 +37,7 @@ rule figures:
         [figure.outputs for figure in FIGURES],
 
 
-REPORT = products.report(study)
+*_, REPORT, EXPLORER = PRODUCTS
 
 
 rule report:
@@ -54,14 +56,13 @@ rule report:
     conda:
         CONDA
     params:
-        study=REPORT.study.json,
-        code=REPORT.code,
+        study=lambda wildcards: argument(REPORT.study.json),
+        key=key(REPORT),
+        tables=table_keys(REPORT),
         captions=[products.caption(figure.name) for figure in FIGURES],
     shell:
-        "python -m circlet report --study {params.study:q} --log {log:q}"
-
-
-EXPLORER = products.explorer(study)
+        "python -m circlet report --study {params.study:q} --key {params.key} "
+        "--tables {params.tables:q} --log {log:q}"
 
 
 rule explorer:
@@ -75,7 +76,9 @@ rule explorer:
     conda:
         CONDA
     params:
-        study=EXPLORER.study.json,
-        code=EXPLORER.code,
+        study=lambda wildcards: argument(EXPLORER.study.json),
+        key=key(EXPLORER),
+        tables=table_keys(EXPLORER),
     shell:
-        "python -m circlet explorer --study {params.study:q} --log {log:q}"
+        "python -m circlet explorer --study {params.study:q} --key {params.key} "
+        "--tables {params.tables:q} --log {log:q}"

@@ -29,7 +29,7 @@ for system in study.systems:
             gpu=gpus,
             device=lambda wildcards: "cuda" if gpus(wildcards) else "cpu",
         params:
-            study=lambda wildcards: block_of(wildcards).study,
+            study=lambda wildcards: argument(block_of(wildcards).study),
             version=lambda wildcards: block_of(wildcards).point.version,
         shell:
             "python -m circlet run --study {params.study:q} --device {resources.device} --log {log:q}"

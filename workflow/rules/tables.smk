@@ -1,5 +1,5 @@
 # Tables: one rule per module of circlet.analysis that the study has the inputs for.
-TABLES = products.tables(study)
+TABLES = [product for product in PRODUCTS if product.kind == "analysis"]
 
 for table in TABLES:
 
@@ -21,10 +21,12 @@ for table in TABLES:
             runtime=lambda wildcards, attempt: runtime(60, attempt),
         params:
             name=table.name,
-            study=table.study.json,
-            code=table.code,
+            study=lambda wildcards, table=table: argument(table.study.json),
+            key=key(table),
+            tables=table_keys(table),
         shell:
-            "python -m circlet table {params.name} --study {params.study:q} --log {log:q}"
+            "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
+            "--tables {params.tables:q} --log {log:q}"
 
 
 rule tables:

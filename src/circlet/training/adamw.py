@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from circlet.training.stack import copy_exactly
+
 BETAS = (0.9, 0.999)
 EPS = 1e-8
 
@@ -59,8 +61,7 @@ class AdamW:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self.steps.copy_(state["steps"])
-        for rate in self.values:
-            self.means[rate].copy_(state["means"][rate])
-            self.squares[rate].copy_(state["squares"][rate])
+        """Go on from a state; raises ValueError if its tensors are not of the same shapes."""
+        copy_exactly({0: state["steps"]}, {0: self.steps})
+        copy_exactly(state["means"], self.means)
+        copy_exactly(state["squares"], self.squares)

@@ -64,12 +64,23 @@ class Checkpoint:
         if hashlib.sha256(body).digest() != digest:  # torch would read a flipped bit as a number
             log.info("%s: is damaged and left unused", self.path)
             return []
-        saved = torch.load(stream.BytesIO(body), weights_only=True)
-        if saved["made_by"] != self.made_by:
-            log.info("%s: was made with other settings, code or versions; left unused", self.path)
+        try:
+            saved = torch.load(stream.BytesIO(body), weights_only=True)
+            if saved["made_by"] != self.made_by:
+                log.info("%s: was made by other settings, code or versions; left unused", self.path)
+                return []
+            interruptions, parts = int(saved["interruptions"]) + 1, list(saved["parts"])
+        except Exception as error:  # whatever may stand in a file that somebody has changed
+            self.refuse(error)
             return []
-        self.interruptions = saved["interruptions"] + 1
-        return saved["parts"]
+        self.interruptions = interruptions
+        return parts
+
+    def refuse(self, error: Exception) -> None:
+        """Say that it is left unused, as it does not hold what it should."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:100]
+        log.info("%s: cannot be used and is left unused (%s)", self.path, reason)
+        self.interruptions = 0
 
     def due(self) -> bool:
         """Whether to save now: a signal has arrived, or it is time."""

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -14,15 +15,17 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from circlet import interventions, io, source, systems
-from circlet.errors import CircletError
+from circlet import interventions, io, locks, source, systems
+from circlet.errors import CircletError, LogError
 from circlet.points import Block, Point
 from circlet.seeds import Seeds
 from circlet.training import graphs
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.recorder import Recorder
-from circlet.training.stack import Stack, stacked
+from circlet.training.stack import Stack, copy_exactly, stacked
+
+log = logging.getLogger("circlet")
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
@@ -171,13 +174,16 @@ class Part:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state, of the same runs."""
-        self.done, self.seconds = state["done"], state["seconds"]
-        for rate, tensor in self.stack.tensors.items():
-            tensor.copy_(state["values"][rate])
-        if state["optimizer"]:  # not where it was simulated, or was at its end
+        """Go on from a state, of the same runs; raises ValueError if it is not one of theirs."""
+        done = state["done"]
+        if not -1 <= done <= self.point.steps:
+            raise ValueError(f"step {done}")
+        copy_exactly(state["values"], self.stack.tensors)
+        if self.optimizer and done < self.point.steps:  # at its end it needs none
             self.optimizer.restore(state["optimizer"])
-        self.recorder.kept = state["recorded"]
+        shapes = {name: tuple(array.shape) for name, array in self.arrays.items()}
+        self.recorder.restore(state["recorded"], done, shapes)
+        self.done, self.seconds = done, float(state["seconds"])
 
     def tables(self) -> dict[str, pa.Table]:
         """The logs of its runs by kind."""
@@ -212,10 +218,16 @@ def run(
         if checkpoint and checkpoint.due():
             checkpoint.save([p.state() for p in (*done, part)])
 
-    for i, group in enumerate(groups):
-        part = Part(point, group, device, bases or {})
-        if i < len(saved):
-            part.restore(saved[i])
+    while len(done) < len(groups):
+        part = Part(point, groups[len(done)], device, bases or {})
+        if len(done) < len(saved):
+            try:
+                part.restore(saved[len(done)])
+            except Exception as error:  # whatever may stand in a file that somebody has changed
+                checkpoint.refuse(error)
+                saved = []
+                done.clear()
+                continue
         part.advance(after)
         done.append(part)
     tables = [part.tables() for part in done]
@@ -235,20 +247,46 @@ def run_block(
 ) -> None:
     """Run a block and write its logs, from its checkpoint if there is one.
 
-    The log of outcomes is written last, so that a block with it is complete. Raises CircletError
-    on too little memory or a full disk, and Interrupted, with a checkpoint saved,
-    when a signal is in ``caught``.
+    While another process runs the same block it waits; if that one has finished the block, nothing
+    is left to do. The log of outcomes is written last, so that a block with it is complete. Raises
+    CircletError on too little memory or a full disk, and Interrupted, with a checkpoint saved, when
+    a signal is in ``caught``.
     """
+    with locks.turn(block, caught) as waited:
+        if waited and _is_done(block):
+            log.info("%s: done by the other process", "/".join(block.key))
+        else:
+            _run_block(block, torch.device(device), progress, caught)
+
+
+def _code(point: Point) -> str:
+    """Fingerprint of the code that decides the numbers of a point's runs."""
+    return source.digest(__name__, f"circlet.systems.{point.system}")
+
+
+def _is_done(block: Block) -> bool:
+    """Whether its logs are there, whole, and made with these settings by this code."""
+    try:
+        for path in block.logs:
+            io.verify(path)
+        made = io.footer(block.log("runs"))
+        return io.is_current(block) and made["code"] == _code(block.point)
+    except LogError:
+        return False
+
+
+def _run_block(
+    block: Block, device: torch.device, progress: Progress | None, caught: Sequence[int]
+) -> None:
     settle()
     point = block.point
     started = time.perf_counter()
-    device = torch.device(device)
     bases = base_ends(block)
     made_by = io.provenance() | {
         "spec": point.spec,
         "parameters": point.parameters,
         "seeds": block.ends,
-        "code": source.digest(__name__, f"circlet.systems.{point.system}"),
+        "code": _code(point),
         "device": device.type,
     }
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, bases), caught)
@@ -268,7 +306,7 @@ def run_block(
         "interruptions": checkpoint.interruptions,
     }
     for kind in reversed(point.logs):
-        io.write(tables[kind], block.log(kind), footer)
+        io.write(tables[kind], block.log(kind), footer | {"kind": kind})
     checkpoint.remove()
 
 

@@ -73,6 +73,32 @@ class Recorder:
                 steps[step] = {name: array.cpu() for name, array in arrays.items()}
         self.held = 0
 
+    def restore(self, kept: dict[str, Any], done: int, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Go on from what was kept up to a step; raises ValueError if it is not what is due.
+
+        ``shapes`` are those of the arrays of all runs, by name.
+        """
+        runs, p = len(self.seeds), shapes["embedding"][1]
+        spectrum = (runs, (p - 1) // 2)
+        wanted = {
+            "curves": dict.fromkeys(CURVES, (runs,)),
+            "signals": {"signal": spectrum},
+            "gradients": {"gradient": spectrum},
+            "gradient_norms": dict.fromkeys(shapes, (runs,)),
+            "embeddings": {"embedding": shapes["embedding"]},
+            "parameters": shapes,
+        }
+        for kind in self.kept:
+            due = [step for step in self.point.steps_logged(kind) if step <= done]
+            if list(kept[kind]) != due:
+                raise ValueError(f"{kind} of other steps")
+            for arrays in kept[kind].values():
+                found = {name: tuple(array.shape) for name, array in arrays.items()}
+                types = {array.dtype for array in arrays.values()}
+                if found != wanted[kind] or types != {torch.float32}:
+                    raise ValueError(f"{kind} of other shapes or types")
+        self.kept = {kind: kept[kind] for kind in self.kept}
+
     def tables(
         self,
         streams: list[Seeds],

@@ -59,3 +59,11 @@ def stacked(
         rows = [np.concatenate([run[name].ravel() for name in names]) for run in runs]
         tensors[rate] = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
     return Stack(tensors, {name: array.shape for name, array in runs[0].items()}, rates)
+
+
+def copy_exactly(saved: dict[float, Tensor], into: dict[float, Tensor]) -> None:
+    """Copy tensors by name; raises ValueError if two are not alike, where PyTorch would convert."""
+    for name, tensor in into.items():
+        if saved[name].shape != tensor.shape or saved[name].dtype != tensor.dtype:
+            raise ValueError(f"a tensor has the shape {tuple(saved[name].shape)}")
+        tensor.copy_(saved[name])

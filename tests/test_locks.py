@@ -1,0 +1,177 @@
+"""One Snakemake per results folder, one job per block."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, config
+
+from circlet import io, locks
+from circlet.errors import Interrupted
+from circlet.plan import Study
+from circlet.training import loop
+
+
+def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
+    held = locks.lock(tmp_path / "results")
+    with pytest.raises(
+        SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
+    ) as end:
+        locks.lock(tmp_path / "results")
+    assert end.value.code.startswith("error: ")
+    other = locks.lock(tmp_path / "other")  # another study
+    held.close()
+    locks.lock(tmp_path / "results").close()
+    other.close()
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    code = "import sys; from pathlib import Path; from circlet import locks; "
+    code += "held = locks.lock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(SystemExit, match=f"process {process.pid}"):
+            locks.lock(tmp_path)
+        process.kill()
+        process.wait()
+        locks.lock(tmp_path).close()
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    assert locks.lock(tmp_path) is None
+    assert "has no locks" in capsys.readouterr().err
+
+
+def test_results_that_cannot_be_written_are_one_line(tmp_path):
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(SystemExit, match=r"^error: .*cannot be written"):
+        locks.lock(tmp_path / "results")
+
+
+@pytest.fixture
+def block(tmp_path):
+    return next(Study(config(tmp_path / "results", steps=40)).blocks)
+
+
+ORPHAN = """
+import json, sys
+from circlet.plan import Study
+from circlet.training import loop
+
+block = next(Study(json.loads(sys.argv[1])).blocks)
+
+def progress(done, steps):
+    if done == 20:
+        print("begun", flush=True)
+        sys.stdin.readline()
+
+loop.run_block(block, "cpu", progress)
+"""
+
+
+@pytest.fixture
+def orphan(block):
+    """Start a process that runs the block to its middle, and to its end after a line."""
+    started = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", ORPHAN, block.study],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stdout.readline() == "begun\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def second(block):
+    """A process that is to run the same block, when it waits for the first."""
+    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", block.study]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.readline()
+    assert said.startswith("e/p17_d2_wd0/00000-00001: already runs (process ")
+    assert str(block.log("runs").with_name(".lock")) in said
+    return process
+
+
+def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan):
+    """As the job of a Snakemake that was killed, beside that of the next one."""
+    first = orphan()
+    with second(block) as process:
+        first.stdin.write("\n")
+        first.stdin.flush()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert said == "e/p17_d2_wd0/00000-00001: done by the other process\n"
+    assert process.returncode == 0
+    assert sorted(p.name for p in block.log("runs").parent.iterdir()) == sorted(
+        path.name for path in block.logs
+    )
+
+
+def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
+    first = orphan()
+    with second(block) as process:
+        first.kill()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert "2 runs, 40 steps each" in said
+    assert io.is_current(block)
+
+
+def test_who_waits_for_a_block_can_be_told_to_end(block):
+    with locks.turn(block), pytest.raises(Interrupted, match="waited for another job"):
+        loop.run_block(block, "cpu", None, [15])
+
+
+def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, monkeypatch):
+    loop.run_block(block, "cpu")
+    assert loop._is_done(block)
+    block.log("signals").write_bytes(b"")
+    assert not loop._is_done(block)
+    loop.run_block(block, "cpu")
+    monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+    assert not loop._is_done(block)
+
+
+def test_what_a_killed_job_left_half_written_is_removed(block):
+    folder = block.log("runs").parent
+    folder.mkdir(parents=True)
+    left = [".runs.1a2b3c4d.parquet", ".checkpoint.00ff00ff.pt"]
+    kept = [".mine", "notes.1a2b3c4d.parquet", ".runs.old.parquet"]
+    for name in left + kept:
+        (folder / name).write_text("x")
+    loop.run_block(block, "cpu")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {path.name for path in block.logs} | set(kept)
+
+
+def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    folder = block.log("runs").parent
+    folder.mkdir(parents=True)
+    (folder / ".runs.1a2b3c4d.parquet").write_text("of a job that may still run")
+    with locks.turn(block):
+        loop.run_block(block, "cpu")
+    assert (folder / ".runs.1a2b3c4d.parquet").exists()
+    assert io.is_current(block)
+
+
+def test_a_deleted_lock_lets_the_next_one_in(block):
+    """What the message says to do where the other process is gone with its machine."""
+    with locks.turn(block):
+        block.log("runs").with_name(".lock").unlink()
+        loop.run_block(block, "cpu")
