@@ -31,10 +31,11 @@ def final(tables, kind, column, steps=STEPS):
     [{"weight_decay": 0.6}, {"weight_decay": 0.0, "p": 12, "d": 3, "hidden": 20}],
     ids=["p17", "even p, 3-D"],
 )
-# In float32 rounding makes a unit of one run in twelve switch at another step between steps 75 and
-# 100, after which the two trainings are different ones; in float64 that is far beyond step 100.
+# In float32 rounding makes a unit of one run in twelve switch at another step, after which the two
+# trainings are different ones: between steps 75 and 100 with AVX-512, between 40 and 50 with AVX2. In
+# float64 that is far beyond step 100.
 @pytest.mark.parametrize(
-    ("dtype", "steps", "tolerance"), [("float32", 50, 1e-5), ("float64", 100, 2e-7)]
+    ("dtype", "steps", "tolerance"), [("float32", 30, 2e-6), ("float64", 100, 2e-7)]
 )
 def test_block_equals_plain_pytorch(parameters, dtype, steps, tolerance):
     log = {"embeddings": {}, "curves": {"every": 1}}

@@ -29,7 +29,7 @@ for figure in FIGURES:
             tables=table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
-            "--tables {params.tables:q} --log {log:q}"
+            "--tables={params.tables:q} --log {log:q}"
 
 
 rule figures:
@@ -62,7 +62,7 @@ rule report:
         captions=[products.caption(figure.name) for figure in FIGURES],
     shell:
         "python -m circlet report --study {params.study:q} --key {params.key} "
-        "--tables {params.tables:q} --log {log:q}"
+        "--tables={params.tables:q} --log {log:q}"
 
 
 rule explorer:
@@ -81,4 +81,4 @@ rule explorer:
         tables=table_keys(EXPLORER),
     shell:
         "python -m circlet explorer --study {params.study:q} --key {params.key} "
-        "--tables {params.tables:q} --log {log:q}"
+        "--tables={params.tables:q} --log {log:q}"

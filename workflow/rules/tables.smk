@@ -26,7 +26,7 @@ for table in TABLES:
             tables=table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
-            "--tables {params.tables:q} --log {log:q}"
+            "--tables={params.tables:q} --log {log:q}"
 
 
 rule tables:
