@@ -8,7 +8,7 @@ import platform
 import subprocess
 import uuid
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from circlet import schema, source
+from circlet import __version__, schema, source
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.points import Block
@@ -95,12 +95,22 @@ def commit() -> str | None:
         return None  # no git, or not a checkout
 
 
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def provenance() -> dict[str, Any]:
-    """What a footer says of the code and the machine: commit, versions, interpreter."""
-    packages = ("circlet", "torch", "numpy", "pandas", "pyarrow", "scikit-learn")
+    """What a footer says of the code and the machine: commit, versions, interpreter.
+
+    The version of a package that is not installed is None. circlet itself need not be installed.
+    """
+    packages = ("torch", "numpy", "pandas", "pyarrow", "scikit-learn")
     return {
         "commit": commit(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"circlet": __version__} | {name: _version(name) for name in packages},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }

@@ -16,7 +16,7 @@ def table(study: Study) -> pd.DataFrame:
     rows = []
     for block in study.blocks:
         runs, made = io.read_log(block, "runs"), io.footer(block.log("runs"))
-        packages = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+        packages = ", ".join(f"{name} {v}" for name, v in made["versions"].items() if v)
         rows.append(
             {
                 "system": block.point.system,
