@@ -14,6 +14,7 @@ from circlet.plan import Study
 from circlet.source import SYSTEMS
 
 CPU = torch.device("cpu")
+ABOUT = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}  # a machine of round figures
 
 
 def test_every_system_has_a_plain_loop_and_a_case():
@@ -30,8 +31,7 @@ def test_rates_are_those_of_a_processor():
 
 @pytest.fixture(scope="module")
 def rows():
-    about = {"flops": 1e11, "copied": 1e10}
-    return list(training.measure(list(SYSTEMS), CPU, about, repeats=2, seconds=0.02))
+    return list(training.measure(list(SYSTEMS), CPU, ABOUT, repeats=2, seconds=0.02))
 
 
 def test_a_row_is_consistent(rows):
@@ -62,23 +62,29 @@ def test_a_window_counts_runs_and_steps():
 
 def test_floor_of_embedding_mlp():
     """266 MFLOP in the layers of pairs, 9 more in the tables; 47 thousand values."""
-    at_least = training.floor("embedding_mlp", {"flops": 1e11, "copied": 1e10})
+    at_least = training.floor("embedding_mlp", ABOUT)
     assert at_least["products"] == pytest.approx(2.75, rel=0.01)
     values = 59 * 128 + 100 * 257 + 100 * 101 + 59 * 101
     assert at_least["memory"] == pytest.approx(1000 * values * 6 * 4 / 1e10)
 
 
 def test_floor_counts_products_alone_and_double_precision_twice():
-    about = {"flops": 1e11, "copied": 1e10}
     # Two products of 153 x 2 by 2 x 153, in double precision.
-    assert training.floor("particles", about)["products"] == pytest.approx(
+    assert training.floor("particles", ABOUT)["products"] == pytest.approx(
         2 * 2 * 2 * 153**2 * 2 / 1e8
     )
     # 32 sequences: values by attention, both layers of the MLP, logits; three products each.
     one = 24 * 2 + 2 * 32 * 2 + 3 * 2
-    assert training.floor("sparse_transformer", about)["products"] == pytest.approx(
+    assert training.floor("sparse_transformer", ABOUT)["products"] == pytest.approx(
         3 * 2 * 32 * one / 1e8
     )
+
+
+def test_floor_is_that_of_the_faster_products():
+    slower = training.floor("particles", ABOUT)["products"]
+    for faster in ("flops", "torch_flops"):
+        found = training.floor("particles", ABOUT | {faster: 2e11})["products"]
+        assert found == pytest.approx(slower / 2)
 
 
 def test_projection_scales_the_plan():
@@ -159,16 +165,53 @@ def test_processes_side_by_side_share_the_work():
     assert found["peak_mb"] == 300
 
 
+class Calls:
+    """A function whose calls take so many seconds of a clock that is only pretended."""
+
+    def __init__(self, monkeypatch, seconds):
+        self.now, self.made, self.seconds = 0.0, 0, iter(seconds)
+        monkeypatch.setattr(machine.time, "perf_counter", lambda: self.now)
+
+    def __call__(self):
+        self.made += 1
+        self.now += next(self.seconds)
+
+
 def test_rates_are_of_the_best_call_and_of_all_the_work(monkeypatch):
-    # The beginning; then, three times: go on? start, end; and no more. Calls of 2, 1 and 3 seconds.
-    clock = iter([0, 0, 0, 2, 2, 2, 3, 3, 3, 6, 6])
-    monkeypatch.setattr(machine.time, "perf_counter", lambda: next(clock))
-    assert machine.rate(6, lambda: None, CPU, 5) == 6
-    monkeypatch.undo()
-    monkeypatch.setattr(machine, "rate", lambda work, *_: work)
+    call = Calls(monkeypatch, [3, 2, 1, 4, 5, 6, 7])
+    assert machine.rate(6, call, CPU, seconds=18) == 6
+    assert call.made == 6  # 18 s are over in the sixth call, which is the fifth that counts
+    called = []
+
+    def rate(work, function, device, seconds):
+        called.append(function())
+        return work
+
+    monkeypatch.setattr(machine, "SIZE", {"cpu": 8})
+    monkeypatch.setattr(machine, "COPIED", 64)
+    monkeypatch.setattr(machine, "rate", rate)
     about = machine.describe(CPU)
-    assert about["flops"] == about["torch_flops"] == 2 * 1024**3
-    assert about["copied"] == 2 * 2**28
+    assert about["flops"] == about["torch_flops"] == 2 * 8**3
+    assert about["copied"] == 2 * 64
+    default, ours, copy = called
+    torch.testing.assert_close(default, ours)
+    assert copy.nbytes == 64
+    assert torch.equal(copy, torch.ones(16))
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5])
+def test_a_first_call_that_pays_for_page_faults_does_not_count(monkeypatch, seconds):
+    """As that of a copy did: a second long, the time was over, and the rate 0.6 GB/s, not 40."""
+    call = Calls(monkeypatch, [1.0] + 20 * [0.125])
+    assert machine.rate(5, call, CPU, seconds) == 40
+    assert call.made == 1 + 5
+
+
+def test_a_rate_is_of_several_calls_and_of_all_that_the_time_allows(monkeypatch):
+    slow = Calls(monkeypatch, [2, 2, 2, 2, 2, 1])  # each beyond the time
+    assert machine.rate(6, slow, CPU, seconds=0.5) == 6
+    many = Calls(monkeypatch, 9 * [2] + [1, 2])
+    assert machine.rate(6, many, CPU, seconds=17) == 6
 
 
 def test_products_of_all_libraries_are_counted_as_products():
@@ -213,7 +256,11 @@ def test_the_command(capsys, tmp_path, monkeypatch):
 
 
 def printed(rows, device="cpu", **changes):
-    about = machine.describe(CPU, seconds=0.01) | {"device": device}
+    about = {
+        "device": device, "processor": "Z80", "cores": 2, "instructions": "AVX2",
+        "python": "3.12.1", "versions": {"circlet": "0.1", "torch": "2.13", "pandas": None},
+        "flops": 2.5e11, "torch_flops": 1.1e11, "copied": 4.07e10,
+    }  # fmt: skip
     measured = {"machine": about, "training": rows, "pipeline": [], "study": []} | changes
     return bench.text(measured).splitlines()
 
@@ -230,7 +277,7 @@ def a_row(**changes):
         "times_plain": 24.0, "times_core": 40.0, "floor_ms": {"products": 0.0025, "memory": 0.001},
         "times_floor": 5.0, "all_cores_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
         "cpu_seconds": {"plain": 0.6, "circlet": 0.025},
-        "shares": {"products": 0.5, "python": 0.5},
+        "shares": {"products": 0.6, "python": 0.4},
     }  # fmt: skip
     return row | changes
 
@@ -247,14 +294,39 @@ def test_a_printed_row_has_its_figures_in_their_columns():
         "50 of 100  300 (270 … 330)  12.0 (10.8 … 13.2)         24.0  6.00 (5.40 … 6.60)   2.50"
         "          5.0  321"
     )
-    assert "Others use this machine" not in "".join(lines)
-    assert "all cores had 80 % of their time" in "".join(printed([a_row(had=0.8)]))
+    assert lines[:2] == [
+        "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
+        "float32 on one core: products 250 GFLOP/s (PyTorch's default 110), copies 40.7 GB/s",
+    ]
+    seconds = lines.index("CPU-seconds of a whole run")
+    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "circlet"]
+    assert lines[seconds + 3].split() == ["constant_attention", "2000", "0.600", "0.0250"]
+    shares = next(i for i, line in enumerate(lines) if line.startswith("What the time"))
+    assert lines[shares + 1].split() == ["system", "products", "Python"]
+    assert lines[shares + 3].split() == ["constant_attention", "60", "%", "40", "%"]
+
+
+def test_cores_that_others_use_are_said():
+    fine, busy = a_row(had=0.96), a_row(had=0.8)
+    assert "Others use this machine" not in "\n".join(printed([fine]))
+    assert "all cores had 80 % of their time" in "\n".join(printed([fine, busy]))
 
 
 def test_what_a_gpu_would_print():
     lines = printed([a_row()], device="GPU of a test")
-    assert lines[0].startswith("GPU of a test, ")
+    assert lines[0].startswith("GPU of a test, Z80, ")
+    assert lines[1].startswith("float32 on the GPU: ")
+    assert not any(line.startswith("What the time") for line in lines)
     assert "24.0  500 (450 … 550)          40   2.50" in lines[6]
+
+
+def test_training_that_beats_its_floor_is_said():
+    fine, fast = a_row(), a_row(system="particles", times_floor=0.96)
+    assert "faster than the floor" not in "\n".join(printed([fine]))
+    (line,) = (line for line in printed([fine, fast]) if "faster than the floor" in line)
+    assert "particles (0.96). The rates" in line
+    assert "run bench again" in line
+    assert "constant_attention" not in line
 
 
 def test_times_of_a_study_are_printed_in_a_fitting_unit():

@@ -15,6 +15,7 @@ from circlet.matmul import matmul
 
 SIZE = {"cpu": 1024, "cuda": 8192}  # of the square matrices multiplied
 COPIED = 2**28  # bytes, far more than caches hold
+REPEATS = 5  # calls that a rate is the best of, at least
 
 
 def cores() -> int:
@@ -32,23 +33,32 @@ def processor() -> str:
 
 
 def rate(work: float, function: Callable[[], Any], device: torch.device, seconds: float) -> float:
-    """The best of repeated calls, in units of work per second."""
-    best, until = 0.0, time.perf_counter() + seconds
-    while time.perf_counter() < until:
+    """The best of repeated calls, in units of work per second.
+
+    The first call does not count: it pays for memory that the system hands out page by page, and
+    for what libraries set up. At least five calls count, even if they take longer than ``seconds``.
+    """
+
+    def call() -> float:
         started = time.perf_counter()
         function()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        best = max(best, work / (time.perf_counter() - started))
-    return best
+        return time.perf_counter() - started
+
+    call()
+    times, until = [], time.perf_counter() + seconds
+    while len(times) < REPEATS or time.perf_counter() < until:
+        times.append(call())
+    return work / min(times)
 
 
 def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
     """Properties, versions, and measured rates of one thread or of the GPU, float32.
 
-    Rates are the best of repeated calls in ``seconds``: of products of large matrices, in FLOP/s,
-    by PyTorch's default and by ``circlet.matmul``; of a copy of 256 MB, bytes read and written per
-    second.
+    Rates are the best of repeated calls in ``seconds`` (see ``rate``): of products of large
+    matrices, in FLOP/s, by PyTorch's default and by ``circlet.matmul``; of a copy of 256 MB, bytes
+    read and written per second.
     """
     size = SIZE[device.type]
     a = torch.randn(1, size, size, device=device)

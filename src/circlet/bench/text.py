@@ -19,13 +19,26 @@ def _spread(values: dict[str, float], scale: float = 1) -> str:
 
 def _machine(about: dict[str, Any]) -> list[str]:
     gpu = about["device"] != "cpu"
-    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items() if k != "circlet")
+    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items() if v and k != "circlet")
     where = "the GPU" if gpu else "one core"
     return [
         f"{about['device'] + ', ' if gpu else ''}{about['processor']}, {about['cores']} cores, "
         f"{about['instructions']}; Python {about['python']}, {versions}",
         f"float32 on {where}: products {about['flops'] / 1e9:.0f} GFLOP/s (PyTorch's default "
         f"{about['torch_flops'] / 1e9:.0f}), copies {about['copied'] / 1e9:.1f} GB/s",
+    ]
+
+
+def beaten_floors(rows: list[dict[str, Any]]) -> list[str]:
+    """A line that names the systems whose training was faster than its floor, if there are any."""
+    found = [row for row in rows if row["times_floor"] < 1]
+    if not found:
+        return []
+    names = ", ".join(f"{row['system']} ({row['times_floor']:.2f})" for row in found)
+    return [
+        f"Warning: faster than the floor (times floor below 1): {names}. The rates of products and "
+        "copies were measured too low, or a cache holds the weights. Do not use this floor; close "
+        "what else runs on the machine and run bench again."
     ]
 
 
@@ -56,9 +69,10 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         "plain loop: one run on one core, without logs. circlet: so many runs of a block at once"
         + (", with logs." if gpu else " on one core, with logs."),
         f"times plain: of {'the clock' if gpu else 'CPU time'}. {runs}",
-        "floor: products of matrices at the rate above (or weights and moments through memory "
-        "once); what is not a product is not in it.",
+        "floor: products of matrices at the higher rate above (or weights and moments through "
+        "memory once); what is not a product is not in it.",
         f"MB: the most that {'PyTorch took on the GPU' if gpu else 'one process had'}.",
+        *beaten_floors(rows),
     ]
     if not gpu and (had := min(row["had"] for row in rows)) < 0.95:
         lines.append(
@@ -130,7 +144,8 @@ def text(measured: dict[str, Any]) -> str:
     lines = [*_machine(measured["machine"]), "", *_training(measured["training"], gpu)]
     if not gpu:
         lines += _shares(measured["training"])
-    lines += _pipeline(measured["pipeline"])
+    if measured["pipeline"]:
+        lines += _pipeline(measured["pipeline"])
     if measured["study"]:
         lines += _study(measured["study"], gpu)
     return "\n".join(lines)

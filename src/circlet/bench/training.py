@@ -138,13 +138,14 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
     """Milliseconds per run and step under which the machine cannot come, or hardly.
 
     ``products``: floating-point operations of the products of matrices, at the measured rate of
-    large ones. ``memory``: values and both moments of AdamW read and written once, at the measured
-    rate of a copy, which is needed where no cache keeps them from step to step.
+    large ones (PyTorch's default or ``circlet.matmul``, whichever is faster). ``memory``: values
+    and both moments of AdamW read and written once, at the measured rate of a copy, which is needed
+    where no cache keeps them from step to step.
     """
     point = block(system, 1).point
     values = point.evaluate("WEIGHTS") * (6 if "learning_rate" in point.parameters else 2)
     return {
-        "products": 1000 * point.product_flops / machine["flops"],
+        "products": 1000 * point.product_flops / max(machine["flops"], machine["torch_flops"]),
         "memory": 1000 * values * point.value_bytes / machine["copied"],
     }
 
