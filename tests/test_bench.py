@@ -5,7 +5,7 @@ import time
 
 import pytest
 import torch
-from conftest import config
+from conftest import ROOT, config
 
 from circlet import bench, cli, matmul
 from circlet.bench import machine, pipeline, plain, training
@@ -363,6 +363,30 @@ def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
     of_products = {"start of jobs of tables, figures, pages": 24}
     for what, seconds in (once | of_blocks | of_products | {"logs to Parquet": 2}).items():
         assert found[what] == seconds, what
+
+
+def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monkeypatch):
+    def measured(*_):
+        raise AssertionError("it began")
+
+    monkeypatch.setattr(bench.machine, "describe", measured)
+    missing = {"plotly", "snakemake"}
+    find_spec = pipeline.importlib.util.find_spec
+    monkeypatch.setattr(
+        pipeline.importlib.util,
+        "find_spec",
+        lambda name: None if name in missing else find_spec(name),
+    )
+    study = Study(config(tmp_path))
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(CircletError, match=r"needs plotly and snakemake.* --training-only"):
+        bench.run(study, CPU)
+    monkeypatch.chdir(tmp_path)  # where there is no workflow
+    with pytest.raises(CircletError, match=r"needs plotly,"):
+        bench.run(study, CPU)
+    missing.clear()
+    with pytest.raises(AssertionError, match="it began"):
+        bench.run(study, CPU)
 
 
 def test_a_command_that_fails_is_one_line(tmp_path):

@@ -81,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         default="cpu",
         help="where circlet trains; default: %(default)s",
     )
+    sub.add_argument(
+        "--training-only",
+        action="store_true",
+        help="leave out the pipeline, and so the need for snakemake and plotly",
+    )
     sub = command("sandbox", "draw every layer of one run's network, or film it", draw_sandbox)
     sub.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")
     sub.add_argument("--step", type=int, help="a logged step; default: the last")
@@ -257,7 +262,7 @@ def bench(arguments: argparse.Namespace) -> None:
     study, benchmark = _study(arguments), jobs.load("circlet.bench")
     devices = jobs.load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
-        measured = benchmark.run(study, device)
+        measured = benchmark.run(study, device, arguments.training_only)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from circlet.bench import machine, pipeline, training
-from circlet.bench.text import text
+from circlet.bench.text import beaten_floors, text
 from circlet.plan import Study
 from circlet.source import SYSTEMS
 from circlet.training import loop
@@ -18,15 +18,20 @@ log = logging.getLogger("circlet")
 REPEATS, SECONDS = 5, 0.4
 
 
-def run(study: Study, device: torch.device) -> dict[str, Any]:
-    """Measure everything; under two minutes.
+def run(study: Study, device: torch.device, training_only: bool = False) -> dict[str, Any]:
+    """Measure everything, or training only; under two minutes.
+
+    Raises CircletError at once if a package is missing that the pipeline needs.
 
     Returns
     -------
     dict
-        ``machine``; ``training``, a row per system; ``pipeline``, a row per part; ``study``, what
-        the study's training takes at these rates.
+        ``machine``; ``training``, a row per system; ``pipeline``, a row per part, none if it is
+        left out; ``study``, what the study's training takes at these rates; ``warnings``, a line
+        that names the systems whose training beat their floor, if there are any.
     """
+    if not training_only:
+        pipeline.check_packages()
     loop.settle()
     log.info("what the machine can do (close what else runs on it) ...")
     about = machine.describe(device)
@@ -43,12 +48,16 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
         for row in rows:
             own = busy[row["system"]]
             row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
-    log.info("the pipeline around it, half a minute ...")
+    parts = []
+    if not training_only:
+        log.info("the pipeline around it, half a minute ...")
+        parts = list(pipeline.measure())
     return {
         "machine": about,
         "training": rows,
-        "pipeline": list(pipeline.measure()),
+        "pipeline": parts,
         "study": projected(study, rows),
+        "warnings": beaten_floors(rows),
     }
 
 

@@ -1,5 +1,6 @@
 """The pipeline around the trainer, measured: what a thousand runs cost besides being trained."""
 
+import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,21 @@ def _config(results: Path, runs: int) -> dict[str, Any]:
             }
         },
     }
+
+
+def _in_project() -> bool:
+    """Whether Snakemake can be started here."""
+    return Path("Snakefile").exists() and Path(PROFILE).exists()
+
+
+def check_packages() -> None:
+    """Raise CircletError if a package is missing that the pipeline needs and training does not."""
+    needed = ["plotly", "snakemake"] if _in_project() else ["plotly"]
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        raise CircletError(
+            f"bench: the pipeline needs {' and '.join(missing)}, not installed here; install "
+            "circlet with its dependencies, or measure training alone with --training-only"
+        )
 
 
 def _timed(work: Callable[[], Any]) -> list[float]:
@@ -77,7 +93,7 @@ def measure() -> Iterator[dict[str, Any]]:
             }
 
         yield row("plan", 1, _timed(lambda: list(Study(config).ordered_blocks)))
-        if Path("Snakefile").exists() and Path(PROFILE).exists():
+        if _in_project():
             path = Path(folder) / "config.yaml"
             path.write_text(study.json)
             command = ("snakemake", "--profile", PROFILE, "--dry-run", "--quiet", "all")
