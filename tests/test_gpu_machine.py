@@ -17,9 +17,9 @@ from circlet.plan import Study
 # Python imports this file when it starts. Packages that it hides cannot be imported, and no
 # distribution of their name is found, so that pytest does not look for their plugins.
 HIDDEN = """
-import importlib.machinery, importlib.metadata
+import importlib.machinery, importlib.metadata, os
 
-PACKAGES = {
+PACKAGES = {*os.environ.get("HIDE", "").split()} | {
     "snakemake", "snakemake_interface_common", "plotly", "hypothesis", "_hypothesis_pytestplugin",
     "xdist", "execnet", "snakefmt", "ruff", "playwright", "axe_playwright_python",
 }
@@ -64,9 +64,9 @@ def bare(tmp_path):
         "CUDA_VISIBLE_DEVICES": "",
     }
 
-    def run(*arguments, expected=0):
-        command = [sys.executable, *map(str, arguments)]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    def run(*arguments, expected=0, hide=""):
+        command, own = [sys.executable, *map(str, arguments)], environment | {"HIDE": hide}
+        done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True)
         assert done.returncode == expected, done.stdout + done.stderr
         return done
 
@@ -106,3 +106,11 @@ def test_training_is_benched_on_a_bare_machine(bare):
     assert [row["system"] for row in measured["training"]] == ["particles"]
     assert measured["study"] and measured["pipeline"] == []
     assert isinstance(measured["warnings"], list)
+
+
+@pytest.mark.parametrize(("package", "command"), [("jsonschema", "plan"), ("torch", "run")])
+def test_a_package_that_is_missing_is_named(bare, package, command):
+    """Both when the command line is imported, and when a command imports what it needs."""
+    said = bare("-m", "circlet", command, expected=1, hide=package).stderr
+    assert said.startswith(f"error: the Python package {package} is not installed; install it")
+    assert said.count("\n") == 1

@@ -10,6 +10,14 @@ def run() -> int:
         from circlet.cli import main
 
         main()
+    except ModuleNotFoundError as error:  # `main` says it of what is imported later
+        from circlet.errors import not_installed
+
+        line = not_installed(error)
+        if line is None:
+            raise
+        print(line, file=sys.stderr)
+        return 1
     except SystemExit as stop:
         if isinstance(stop.code, str):
             print(stop.code, file=sys.stderr)

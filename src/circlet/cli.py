@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from circlet import io, jobs, products, progress, view
-from circlet.errors import CircletError, ConfigError, Interrupted, LogError
+from circlet.errors import CircletError, ConfigError, Interrupted, LogError, not_installed
 from circlet.plan import Study
 from circlet.points import Block
 
@@ -124,6 +124,9 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(1)  # the reader, as in `| head`, has seen enough
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (line := not_installed(error)):
+            log.error("%s", line)
+            sys.exit(1)
         log.error("%s", traceback.format_exc())
         log.error("error: a bug, please report it: %s: %s", type(error).__name__, error)
         sys.exit(2)

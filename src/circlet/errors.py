@@ -13,6 +13,17 @@ class LogError(CircletError):
     """A log or table is missing, damaged, or was made from another config."""
 
 
+def not_installed(error: ModuleNotFoundError) -> str | None:
+    """The line that says which package to install; None if what is missing is circlet's own."""
+    package = (error.name or "circlet").partition(".")[0]
+    if package == "circlet":
+        return None
+    return (
+        f"error: the Python package {package} is not installed; install it, or install circlet "
+        "with all its dependencies (`pip install --editable .` in the clone)"
+    )
+
+
 class Interrupted(BaseException):
     """A signal has ended a block between two steps; no error, and not to be caught as one."""
 
