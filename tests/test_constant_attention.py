@@ -32,7 +32,7 @@ def final(tables, kind, column, steps=STEPS):
     ids=["p17", "even p, 3-D"],
 )
 # In float32 rounding makes a unit of one run in twelve switch at another step, after which the two
-# trainings are different ones: between steps 75 and 100 with AVX-512, between 40 and 50 with AVX2. In
+# trainings are different ones: between steps 75 and 100 with AVX-512, 40 and 50 with AVX2. In
 # float64 that is far beyond step 100.
 @pytest.mark.parametrize(
     ("dtype", "steps", "tolerance"), [("float32", 30, 2e-6), ("float64", 100, 2e-7)]

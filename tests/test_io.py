@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from conftest import config
 
-from circlet import io, jobs, points, products, progress, source
+from circlet import __version__, io, jobs, points, products, progress, source
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.training import loop
@@ -37,6 +37,18 @@ def test_round_trip(tmp_path):
     assert pa.parquet.read_table(path).to_pydict() == table.to_pydict()
     assert io.footer(path) == {"made": "by a test", "sha256": io.footer(path)["sha256"]}
     assert [p.name for p in path.parent.iterdir()] == ["t.parquet"]
+
+
+def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
+    def version(package):
+        if package != "torch":
+            raise io.PackageNotFoundError(package)
+        return "2.13"
+
+    monkeypatch.setattr(io, "version", version)
+    versions = io.provenance()["versions"]
+    assert (versions["circlet"], versions["torch"]) == (__version__, "2.13")
+    assert versions["scikit-learn"] is None
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, 0.5, -1])
