@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -62,8 +61,9 @@ class Project:
 
     def run(self, *command, check=True, **options):
         environment = os.environ | {"PYTHONPATH": str(self.folder / "src")}
+        how = () if command[0] == "-c" else ("-m",)
         done = subprocess.run(
-            [sys.executable, "-m", *map(str, command)],
+            [sys.executable, *how, *map(str, command)],
             cwd=self.folder,
             env=environment,
             capture_output=True,
@@ -149,34 +149,54 @@ def start_seconds():
     return children_seconds() - before
 
 
+# All that the jobs of a study do, in one process: Snakemake would start 120 of them.
+MAKE = """
+import sys
+from circlet import jobs, products
+from circlet.plan import Study
+from circlet.training import loop
+
+study = Study.read(sys.argv[1])
+for block in study.ordered_blocks:
+    loop.run_block(block, "cpu")
+for product in products.ordered(study):
+    jobs.make(product)
+"""
+
+
+def finish(project: Project, config="config/smoke.yaml"):
+    """Make a study in one process, then let Snakemake take note of it as if it had made it."""
+    project.run("-c", MAKE, config)
+    project.snakemake("--touch", "--forceall", config=config)
+
+
 @pytest.fixture(scope="session")
 def finished(pytestconfig):
     """The project with a finished smoke study. Do not change it: take a ``project``.
 
     It is kept for later calls of pytest, and shared with those at work now, until an edit asks for
-    another. ``cost`` is the computing time it took, in starts (``start_seconds``).
+    another.
     """
     cache = pytestconfig.cache.mkdir("finished")
     folder = cache / made_from()
-    cost = folder / "cost.json"
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for other in cache.glob("*/cost.json"):
+        for other in cache.glob("*/done"):
             if time.time() - other.stat().st_mtime > 86_400:  # younger ones may be in use
                 shutil.rmtree(other.parent)
-        if not cost.exists():
+        failed = folder / f"failed-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+        if failed.exists():
+            pytest.fail(failed.read_text())
+        if not (folder / "done").exists():
             shutil.rmtree(folder, ignore_errors=True)
             project = project_copy(folder)
-            starts = [start_seconds() for _ in range(3)]
-            before = children_seconds()
-            project.snakemake()
-            spent = children_seconds() - before
-            # Others use this machine, too, more or less of it as time goes on.
-            starts += [start_seconds() for _ in range(3)]
-            cost.write_text(json.dumps(spent / statistics.mean(starts)))
-    project = Project(folder)
-    project.cost = json.loads(cost.read_text())
-    return project
+            try:
+                finish(project)
+            except AssertionError as error:  # others would wait as long for the same
+                failed.write_text(str(error))
+                raise
+            (folder / "done").touch()
+    return Project(folder)
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import PATIENCE
-from test_workflow import STUDY
+from test_workflow import STUDY, TIMES
 
 from circlet import products
 
 KILLS, ENOUGH = 60, 50
-TIMES = {"seconds", "hours", "interruptions"}  # columns that say how it went, not what came out
 
 
 def processes(token):

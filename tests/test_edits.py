@@ -19,7 +19,7 @@ import yaml
 from conftest import project_copy
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from test_chaos import TIMES
+from test_workflow import TIMES
 
 from circlet import products
 from circlet.plan import Study
