@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from circlet import points, source
 from circlet.errors import ConfigError
 from circlet.plan import Study
-from circlet.points import canonical, schedule_steps
+from circlet.points import canonical
+from circlet.schedules import Schedule, schedule_steps
 from circlet.source import SYSTEMS
 
 
@@ -126,6 +127,46 @@ def test_schedule_has_first_and_last():
     assert schedule_steps({}, 7) == [0, 7]
     assert schedule_steps({"every": 3}, 7) == [0, 3, 6, 7]
     assert schedule_steps({"at": [5, 2]}, 7) == [0, 2, 5, 7]
+
+
+SCHEDULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "every": st.integers(1, 30),
+        "every_epochs": st.integers(1, 8),
+        "per_decade": st.integers(1, 40),
+        "at": st.lists(st.integers(0, 60), max_size=5),
+    },
+)
+
+
+@settings(max_examples=200, derandomize=True)
+@given(SCHEDULES, st.integers(0, 70), st.integers(60, 90), st.integers(1, 9), st.integers(1, 12))
+def test_a_schedule_is_counted_as_it_is_listed(schedule, until, steps, epoch, every):
+    if "every" in schedule:
+        schedule = schedule | {"until": until}
+    counted = Schedule.of(schedule, steps, epoch, early=range(11))
+    listed = {0, steps, *range(11), *schedule.get("at", [])}
+    listed |= set(range(0, min(until, steps) + 1, schedule.get("every", steps + 1)))
+    listed |= set(range(0, steps + 1, epoch * schedule.get("every_epochs", steps + 1)))
+    if density := schedule.get("per_decade"):
+        listed |= {round(10 ** (i / density)) for i in range(2 * density)}
+    listed = {step for step in listed if step <= steps}
+    assert counted.steps == sorted(listed)
+    assert counted.size == len(listed)
+    assert counted.count(every, until) == sum(s % every == 0 and s <= until for s in listed)
+    assert counted.contains(range(0, until + 1, every)) == (
+        set(range(0, until + 1, every)) <= listed
+    )
+
+
+def test_a_billion_steps_are_counted_and_not_listed():
+    study = Study(config(steps=10**9, log={"curves": {"every": 2}, "signals": {"every": 1}}))
+    point = study.points[0]
+    assert point.schedule("curves").size == 5 * 10**8 + 1
+    assert point.schedule("signals").contains(range(10**9 + 1))
+    assert not point.schedule("curves").contains(range(10**9 + 1))
+    assert point.blocks[0].memory_mb() > 10**6
 
 
 def test_cost_grows_with_the_study():

@@ -16,7 +16,7 @@ LAYERS = {
 }
 GROUND = {
     "checks", "config", "errors", "fourier", "interventions", "io", "loss", "matmul", "plan",
-    "points", "products", "progress", "schema", "seeds", "source", "tables",
+    "points", "products", "progress", "schedules", "schema", "seeds", "source", "tables",
 }  # fmt: skip
 
 # Above all layers; nothing imports the command line but what starts it.

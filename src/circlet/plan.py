@@ -17,6 +17,7 @@ from circlet import config as configuration
 from circlet.errors import ConfigError
 from circlet.interventions import columns
 from circlet.points import Block, Point, evaluate
+from circlet.schedules import Schedules
 from circlet.seeds import PURPOSES
 from circlet.source import declared
 
@@ -185,6 +186,7 @@ def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> I
     defaults = {name: checks.typed(schema["default"], schema) for name, schema in schemas.items()}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     acts = [_alternatives(intervention) for intervention in settings["interventions"]]
+    schedules = Schedules(settings["log"])
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
             varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
@@ -198,7 +200,8 @@ def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> I
                 if epochs := own.pop("epochs", None):
                     own["steps"] = epochs * int(evaluate(system, "STEPS_PER_EPOCH", parameters))
                 for combination in itertools.product(*acts):
-                    yield Point(experiment, system, parameters, list(combination), own, results)
+                    acting = list(combination)
+                    yield Point(experiment, system, parameters, acting, own, results, schedules)
 
 
 def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:

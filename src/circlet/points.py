@@ -5,15 +5,18 @@ parameters alone, so more seeds, values or experiments never rename what exists.
 the path of a log.
 """
 
-import itertools
+import functools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from circlet.interventions import INTERVENTIONS, READS
 from circlet.interventions import VERSION as INTERVENTIONS_VERSION
+from circlet.schedules import Schedule, Schedules
 from circlet.seeds import PURPOSES, Seeds
 from circlet.source import declared
 
@@ -37,7 +40,12 @@ def evaluate(system: str, formula: str, parameters: dict[str, Any]) -> float:
 
 def _value(text: str, parameters: dict[str, Any]) -> float:
     """Formulas are text, so that the plan needs no torch, and our own, not a user's."""
-    return eval(text, {"__builtins__": {}, "max": max}, dict(parameters))
+    return eval(_compiled(text), {"__builtins__": {}, "max": max}, parameters)
+
+
+@functools.cache
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<formula>", "eval")
 
 
 def canonical(value: Any) -> str:
@@ -103,7 +111,12 @@ class Block:
     def bases(self) -> list["Block"]:
         """Blocks of the runs that its own runs start from; none without such an intervention."""
         base = self.point.base
-        return [b for b in base.blocks if set(b.seeds) & set(self.seeds)] if base else []
+        own = self.seeds
+        return [
+            block
+            for block in (base.blocks if base else ())
+            if block.first < own.stop and own.start < block.seeds.stop
+        ]
 
     @property
     def inputs(self) -> list[Path]:
@@ -162,7 +175,7 @@ class Block:
         """Main memory that its job needs: the process, its tensors, and logs until it ends."""
         point = self.point
         logs = self.count * sum(
-            point.record_bytes(kind) * len(point.steps_logged(kind)) for kind in point.logs[1:]
+            point.record_bytes(kind) * point.schedule(kind).size for kind in point.logs[1:]
         )
         logs *= 1.25  # and the checkpoint that is made of them
         if on_gpu:  # the tensors are there; the driver's libraries are here
@@ -183,6 +196,7 @@ class Point:
     interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
     settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
     results: Path
+    schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
     base: "Point | None" = None  # whose outcome an intervention looks at
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
 
@@ -191,7 +205,7 @@ class Point:
         """Its experiment and its own name."""
         return self.experiment, self.name
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Folder name: labelled parameters always, others where they are not at their default."""
         schemas = declared(self.system)["PARAMETERS"]
@@ -275,20 +289,21 @@ class Point:
     def _has(self, declaration: str) -> bool:
         return declaration in declared(self.system)
 
+    def schedule(self, kind: str) -> Schedule:
+        """The steps at which a kind of log is written, to count them."""
+        early = EARLY if kind == "signals" else ()
+        return self.schedules.of(kind, self.steps, self.steps_per_epoch, early)
+
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
-        schedule = self.settings["log"][kind]
-        if schedule is None:
-            return []
-        early = {step for step in EARLY if kind == "signals" and step <= self.steps}
-        return sorted(early | set(schedule_steps(schedule, self.steps, self.steps_per_epoch)))
+        return self.schedule(kind).steps
 
     @property
     def steps(self) -> int:
         """Number of steps of a run."""
         return self.settings["steps"]
 
-    @property
+    @cached_property
     def steps_per_epoch(self) -> int:
         """Number of steps in which a run sees its train set once."""
         return int(self.evaluate("STEPS_PER_EPOCH")) if self._has("STEPS_PER_EPOCH") else 1
@@ -298,7 +313,7 @@ class Point:
         """Kinds of logs of its base that its interventions look at."""
         return [READS[name] for act in self.interventions for name in act if name in READS]
 
-    @property
+    @cached_property
     def blocks(self) -> list[Block]:
         """Its blocks, in the order of seeds."""
         every = self.every_seed
@@ -364,23 +379,3 @@ class Point:
         """Version of the code that decides its numbers: its system's and its interventions'."""
         system = declared(self.system)["VERSION"]
         return [system, INTERVENTIONS_VERSION] if self.interventions else system
-
-
-def schedule_steps(schedule: dict[str, Any], steps: int, epoch: int = 1) -> list[int]:
-    """Sorted steps that a schedule names, the first and the last step among them.
-
-    ``epoch`` is the number of steps in one.
-    """
-    chosen = {0, steps, *schedule.get("at", [])}
-    until = min(schedule.get("until", steps), steps)
-    if "every" in schedule:
-        chosen |= set(range(0, until + 1, schedule["every"]))
-    if epochs := schedule.get("every_epochs"):
-        chosen |= set(range(0, steps + 1, epochs * epoch))
-    if per_decade := schedule.get("per_decade"):
-        for i in itertools.count():
-            step = round(10 ** (i / per_decade))
-            if step > steps:
-                break
-            chosen.add(step)
-    return sorted(chosen)

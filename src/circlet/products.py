@@ -155,6 +155,12 @@ def _product(package: str, name: str, study: Study, made: dict[str, Product]) ->
     return Product(name, f"circlet.{package}.{name}", part, tables, inputs, outputs)
 
 
+def names(study: Study) -> tuple[list[str], list[str]]:
+    """Names of the tables and of the figures that the study yields, without their inputs."""
+    made = _made(study)
+    return sorted(made), [n for n in _declared("figures") if _possible("figures", n, study, made)]
+
+
 def tables(study: Study) -> list[Product]:
     """All tables that the study yields, by name."""
     return [product for _, product in sorted(_tables(study).items())]
@@ -189,8 +195,7 @@ def behind(product: Product) -> list[Product]:
 
 def figures(study: Study) -> list[Product]:
     """All figures that the study yields."""
-    made = _tables(study)
-    possible = (n for n in _declared("figures") if _possible("figures", n, study, set(made)))
+    made, (_, possible) = _tables(study), names(study)
     return [_product("figures", name, study, made) for name in possible]
 
 

@@ -71,10 +71,11 @@ def plan(study: Study) -> str:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
+    tables, figures = products.names(study)
     lines += [
         "",
-        f"tables:  {' '.join(p.name for p in products.tables(study))}",
-        f"figures: {' '.join(p.name for p in products.figures(study))}",
+        f"tables:  {' '.join(tables)}",
+        f"figures: {' '.join(figures)}",
         f"results: {study.results}",
     ]
     return "\n".join(lines)

@@ -17,7 +17,8 @@ from circlet import io
 from circlet.analysis import gather
 from circlet.analysis.classifiers import grouped_auc
 from circlet.plan import Study
-from circlet.points import Point, schedule_steps
+from circlet.points import Point
+from circlet.schedules import schedule_steps
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 LOGS = ("runs", "signals")
