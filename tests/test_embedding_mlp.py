@@ -4,7 +4,6 @@ import torch
 from conftest import config, plain_run
 from torch import nn
 
-from circlet.errors import CircletError
 from circlet.plan import Study
 from circlet.seeds import Seeds
 from circlet.source import declared
@@ -101,11 +100,6 @@ def test_each_array_follows_its_own_seed():
     assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
     masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
     assert (masks[0] != masks[1]).any()
-
-
-def test_nothing_to_train_on():
-    with pytest.raises(CircletError, match="leaves nothing to train on"):
-        loop.run(point(p=3, train_fraction=0.01), [0], CPU)
 
 
 def golden_values():

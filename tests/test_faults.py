@@ -39,9 +39,9 @@ BAD_CONFIGS = {
     "p is 1": ("steps: 200", "steps: 200\n    parameters: {p: 1}", "less than the minimum of 3"),
     "negative": ("weight_decay: [0.6, 1]", "weight_decay: [-1]", "less than the minimum of 0"),
     "duplicate": ("  alignment:\n    system", "  weight_decay:\n    system", "is given twice"),
-    "slash": ("  alignment:\n    system", "  a/b:\n    system", "'a/b' is no name"),
-    "html": ("  alignment:\n    system", "  '<b>':\n    system", "'<b>' is no name"),
-    "space": ("  alignment:\n    system", "  a b:\n    system", "'a b' is no name"),
+    "slash": ("  alignment:\n    system", "  a/b:\n    system", "'a/b' is not a valid name"),
+    "html": ("  alignment:\n    system", "  '<b>':\n    system", "'<b>' is not a valid name"),
+    "space": ("  alignment:\n    system", "  a b:\n    system", "'a b' is not a valid name"),
     "empty sweep": ("weight_decay: [0.6, 1]", "weight_decay: []", "is empty"),
 }
 

@@ -152,7 +152,7 @@ def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
         ([{"scale": {"frequency": 0, "factor": 1}}], "less than the minimum"),
         ([{"scale": {"factor": 1}}], "scale: needs frequency"),
         ([{"scale": {"frequency": 2, "factor": []}}], "factor: is empty"),
-        ([{"scale": {"frequency": 2, "factor": float("nan")}}], "nan is no number"),
+        ([{"scale": {"frequency": 2, "factor": float("nan")}}], "nan must be finite"),
         ([{"scale": {"frequency": 2, "factor": 1, "by": 2}}], "unknown key 'by'"),
         ([{"keep": {}}], "needs one of frequencies, random, strongest"),
         ([{"keep": {"random": 1, "frequencies": [1]}}], "needs one of"),

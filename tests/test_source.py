@@ -15,8 +15,9 @@ LAYERS = {
     "pages": {"pages"},
 }
 GROUND = {
-    "checks", "config", "errors", "fourier", "interventions", "io", "loss", "matmul", "plan",
-    "points", "products", "progress", "schedules", "schema", "seeds", "source", "tables",
+    "checks", "config", "errors", "fourier", "interventions", "io", "limits", "loss", "matmul",
+    "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source", "starts",
+    "tables",
 }  # fmt: skip
 
 # Above all layers; nothing imports the command line but what starts it.

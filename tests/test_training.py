@@ -136,12 +136,6 @@ def test_fixed_seeds_fix_what_they_name(tmp_path):
     assert list(runs["network_seed"]) == [0, 1]
 
 
-def test_nothing_to_train_on_is_said(tmp_path):
-    block = next(Study(config(tmp_path, parameters={"p": 3, "train_fraction": 0.1})).blocks)
-    with pytest.raises(CircletError, match="nothing to train on"):
-        loop.run_block(block, "cpu")
-
-
 def test_too_little_memory_is_said(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise RuntimeError(

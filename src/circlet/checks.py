@@ -1,13 +1,16 @@
 """Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
 
 import ast
+import functools
+import json
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from circlet import config as configuration
+from circlet import limits
 from circlet.errors import ConfigError
-from circlet.interventions import INTERVENTIONS, SPECTRAL
+from circlet.interventions import INTERVENTIONS, SPECTRAL, is_list_of_values
 from circlet.seeds import PURPOSES
 from circlet.source import SYSTEMS, declared
 
@@ -26,7 +29,7 @@ def typed(value: Any, schema: dict[str, Any]) -> Any:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
         return value  # as it is, for the schema to refuse
-    return wanted(value)
+    return wanted(value) + wanted(0)  # -0.0 is 0.0
 
 
 def canonicalise(settings: dict[str, Any]) -> None:
@@ -61,15 +64,6 @@ def varied(settings: dict[str, Any]) -> set[str]:
     return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
 
 
-def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
-    """Whether an argument lists several values, each for a point of its own."""
-    if argument == "of":  # names one experiment
-        return False
-    schema = INTERVENTIONS[intervention].get(argument, {})
-    one = isinstance(value, list) and schema.get("type") == "array"
-    return isinstance(value, list) and (not one or all(isinstance(v, list) for v in value))
-
-
 def check_experiment(where: str, settings: dict[str, Any]) -> None:
     """All rules about one experiment by itself."""
     if settings["system"] not in SYSTEMS:
@@ -78,10 +72,10 @@ def check_experiment(where: str, settings: dict[str, Any]) -> None:
     schemas = declared(settings["system"])["PARAMETERS"]
     _check_values(f"{where}.parameters", schemas, settings["parameters"])
     for name, values in settings["sweep"].items():
-        for value in values:
-            _check_values(f"{where}.sweep", schemas | _DTYPE, {name: value})
+        _check_list(f"{where}.sweep", schemas | _DTYPE, name, values)
     for case in settings.get("cases", []):
-        _check_values(f"{where}.cases", schemas | _DTYPE, case)
+        for name, value in case.items():
+            _check_list(f"{where}.cases", schemas | _DTYPE, name, [value])
     swept = set(settings["sweep"]).union(*settings.get("cases", []))
     if both := swept & set(settings["parameters"]):
         raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
@@ -132,6 +126,10 @@ def _check_seeds(where: str, settings: dict[str, Any]) -> None:
                 f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
                 "seeds; set `block` to a divisor"
             )
+    if (last := seeds["first"] + seeds["count"] - 1) > limits.MOST:
+        raise ConfigError(
+            f"{where}.seeds: the last seed would be {last}, at most {limits.MOST} is allowed"
+        )
 
 
 def _check_log(where: str, settings: dict[str, Any]) -> None:
@@ -159,8 +157,7 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
         values = value if is_list_of_values(name, argument, value) else [value]
         if not values:
             raise ConfigError(f"{where}.{argument}: is empty")
-        for one in values:
-            _check_values(where, schemas, {argument: one})
+        _check_list(where, schemas, argument, values)
     if lacking := [k for k, s in schemas.items() if "default" not in s and k not in arguments]:
         raise ConfigError(f"{where}: needs {', '.join(lacking)}")
     if name == "keep":
@@ -170,27 +167,49 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
             raise ConfigError(f"{where}: strongest and of go together")
 
 
+def _check_list(where: str, schemas: dict[str, Any], name: str, values: list) -> None:
+    """Whether a parameter may have each of these values."""
+    valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
+    for value in values:
+        if not (valid and valid(value) and _is_finite(value)):
+            _check_values(where, schemas, {name: value})  # says what is wrong
+
+
 def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) -> None:
-    schema = {"type": "object", "additionalProperties": False, "properties": schemas}
+    properties = {name: _bounded(schema) for name, schema in schemas.items()}
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
     configuration.check(given, schema, where)
     for name, value in given.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ConfigError(f"{where}.{name}: {value} is no number")
+        if not _is_finite(value):
+            raise ConfigError(f"{where}.{name}: {value} must be finite")
+
+
+def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter, with what fits a column of a table."""
+    if schema.get("type") == "integer":
+        return {"maximum": limits.MOST} | schema
+    return schema | ({"items": _bounded(schema["items"])} if "items" in schema else {})
+
+
+@functools.cache
+def _validator(schema: str) -> Any:
+    return configuration.validator(json.loads(schema)).is_valid
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def check_point(where: str, point: "Point") -> None:
     """Whether the values of a point go together."""
+    limits.check_name(where, point)
     for rule in declared(point.system).get("REQUIRES", ()):
         if not point.holds(rule):
             names = [node.id for node in ast.walk(ast.parse(rule)) if isinstance(node, ast.Name)]
-            has = ", ".join(f"{n} = {point.parameters[n]}" for n in names if n in point.parameters)
+            known = [name for name in dict.fromkeys(names) if name in point.parameters]
+            has = ", ".join(f"{name} = {point.parameters[name]}" for name in known)
             raise ConfigError(f"{where}: needs {rule}, but {point.name} has {has}")
-    for kind, schedule in point.settings["log"].items():
-        late = [step for step in (schedule or {}).get("at", []) if step > point.steps]
-        if late:
-            raise ConfigError(
-                f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
-            )
+    limits.check_logs(where, point)
     _check_frequencies(where, point)
 
 
@@ -212,47 +231,6 @@ def _check_frequencies(where: str, point: "Point") -> None:
                     f"{where}.interventions.{name}: p = {point.parameters['p']} has only {last} "
                     "frequencies"
                 )
-
-
-def find_base(where: str, point: "Point", candidates: list["Point"]) -> "Point":
-    """The point, among those of another experiment, that a point starts from.
-
-    It has the same parameters or, for a transfer, the same of those that decide the shapes of the
-    arrays, and of the others those that its experiment varies.
-    """
-    name = candidates[0].experiment
-    alike = list(point.parameters)
-    if point.intervenes("transfer"):
-        swept = {k for base in candidates for k, v in base.parameters.items()
-                 if v != candidates[0].parameters.get(k)}  # fmt: skip
-        alike = [k for k in alike if k in swept or k in declared(point.system)["SHAPES"]]
-    found = [
-        base
-        for base in candidates
-        if base.system == point.system
-        and all(base.parameters[k] == point.parameters[k] for k in alike)
-        and base.fixed_seeds.get("embedding") == point.fixed_seeds.get("embedding")
-    ]
-    if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
-        found = [
-            base
-            for base in found
-            if base.fixed_seeds == point.fixed_seeds
-            and base.settings["dtype"] == point.settings["dtype"]
-        ]
-    if len(found) != 1:
-        how_many = "more than one point" if found else "no point"
-        same = f"the {', '.join(alike)}" if point.intervenes("transfer") else "the parameters"
-        raise ConfigError(
-            f"{where}.interventions: {name} has {how_many} with {same} and seeds of {point.name}"
-        )
-    has = found[0].every_seed
-    if lacking := [seed for seed in point.every_seed if seed not in has]:
-        raise ConfigError(f"{where}.seeds: {name}, which it starts from, has no seed {lacking[0]}")
-    for kind in point.reads:
-        if found[0].settings["log"][kind] is None:
-            raise ConfigError(f"{where}.interventions: {name} does not log {kind}")
-    return found[0]
 
 
 def check_roles(study: "Study") -> None:

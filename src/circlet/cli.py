@@ -158,11 +158,12 @@ def _study(arguments: argparse.Namespace) -> Study:
         try:
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--study: {arguments.study}: cannot be read: {error}") from None
+            raise ConfigError(f"--study: {text[:100]!r} cannot be read: {error}"[:300]) from None
     try:
-        return Study(json.loads(text))
-    except json.JSONDecodeError as error:
+        config = json.loads(text)
+    except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
         raise ConfigError(f"--study: not JSON: {error}") from None
+    return Study(config)
 
 
 def show_plan(arguments: argparse.Namespace) -> None:

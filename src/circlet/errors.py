@@ -1,12 +1,25 @@
 """The errors that a user can cause or mend. Each is shown as one line, without a traceback."""
 
+LONGEST = 1000  # characters of a message
+
 
 class CircletError(Exception):
     """Something outside the code is wrong; the text names the key or the file, and the remedy."""
 
 
 class ConfigError(CircletError):
-    """A config breaks the schema or contradicts itself."""
+    """A config breaks the schema or contradicts itself.
+
+    The text may quote what a config says, which may be anything: it becomes one line, without the
+    middle of a long one.
+    """
+
+    def __init__(self, text: str):
+        line = " ".join(text.split())
+        if len(line) > LONGEST:
+            half = LONGEST // 2
+            line = f"{line[:half]} ... {line[-half:]}"
+        super().__init__(line)
 
 
 class LogError(CircletError):

@@ -96,6 +96,15 @@ def columns(name: str) -> dict[str, dict[str, Any]]:
     return {f"{name}_{argument}": schema for argument, schema in INTERVENTIONS[name].items()}
 
 
+def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
+    """Whether an argument lists several values, each for a point of its own."""
+    if argument == "of":  # names one experiment
+        return False
+    schema = INTERVENTIONS[intervention].get(argument, {})
+    one = isinstance(value, list) and schema.get("type") == "array"
+    return isinstance(value, list) and (not one or all(isinstance(v, list) for v in value))
+
+
 def _component(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
     """The part of an embedding (p, d) at some frequencies k and p - k."""
     coefficients = np.fft.rfft(embedding, axis=0)

@@ -12,14 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from circlet import checks
+from circlet import checks, limits
 from circlet import config as configuration
 from circlet.errors import ConfigError
-from circlet.interventions import columns
-from circlet.points import Block, Point, evaluate
+from circlet.interventions import columns, is_list_of_values
+from circlet.points import Block, Point
 from circlet.schedules import Schedules
 from circlet.seeds import PURPOSES
-from circlet.source import declared
+from circlet.source import declared, evaluate
+from circlet.starts import Bases
 
 
 class Study:
@@ -40,6 +41,9 @@ class Study:
             for name, settings in self.config[where].items():
                 checks.canonicalise(settings)
                 checks.check_experiment(f"{where}.{name}", settings)
+        configuration.check_content(self.config)  # jobs get it with all defaults
+        limits.check_results(self.config["results"])
+        limits.check_totals(self.config)
         self.folder = self.results = Path(self.config["results"])
         self.reproduce: dict[str, str] = self.config["reproduce"]
         if both := self.config["experiments"].keys() & self.config["bases"].keys():
@@ -81,11 +85,7 @@ class Study:
     @property
     def ordered_blocks(self) -> list[Block]:
         """All blocks, each after the blocks that it starts from."""
-
-        def depth(point: Point) -> int:
-            return 1 + depth(point.base) if point.base else 0
-
-        return sorted(self.blocks, key=lambda block: depth(block.point))
+        return sorted(self.blocks, key=lambda block: block.point.depth)
 
     def experiment(self, name: str) -> list[Point]:
         """Points of one experiment."""
@@ -165,18 +165,29 @@ class Study:
                 raise ConfigError(f"{where}.interventions: there is no experiment {base!r}")
             if base in (experiment, *above):
                 raise ConfigError(f"{where}.interventions: {base} would start from itself")
+            if len(above) >= configuration.limit("chain"):
+                raise ConfigError(_too_many_in_a_row(where))
             self._add_points(known, base, [*above, experiment])
         points: dict[str, Point] = {}
+        starts: Bases | None = None
         for point in _combinations(experiment, settings, self.results):
             checks.check_point(where, point)
             if names := checks.bases({"interventions": point.interventions}):
-                point = replace(point, base=checks.find_base(where, point, known[names[0]]))
+                starts = starts or Bases(known[names[0]], point.intervenes("transfer"))
+                point = replace(point, base=starts.find(where, point))
+                if point.depth > configuration.limit("chain"):
+                    raise ConfigError(_too_many_in_a_row(where))
             if point.key in self.missing:
                 point = replace(point, missing=self.missing[point.key])
             if point.name in points:
                 raise ConfigError(f"{where}: {point.name} is listed twice")
             points[point.name] = point
         known[experiment] = list(points.values())
+
+
+def _too_many_in_a_row(where: str) -> str:
+    most = configuration.limit("chain")
+    return f"{where}.interventions: more than {most} experiments start from each other in a row"
 
 
 def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> Iterator[Point]:
@@ -186,7 +197,7 @@ def _combinations(experiment: str, settings: dict[str, Any], results: Path) -> I
     defaults = {name: checks.typed(schema["default"], schema) for name, schema in schemas.items()}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     acts = [_alternatives(intervention) for intervention in settings["interventions"]]
-    schedules = Schedules(settings["log"])
+    schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
             varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
@@ -208,7 +219,7 @@ def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dic
     """An intervention with each combination of the values that its arguments list."""
     ((name, arguments),) = intervention.items()
     options = [
-        value if checks.is_list_of_values(name, argument, value) else [value]
+        value if is_list_of_values(name, argument, value) else [value]
         for argument, value in arguments.items()
     ]
     return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]

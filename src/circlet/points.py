@@ -5,47 +5,34 @@ parameters alone, so more seeds, values or experiments never rename what exists.
 the path of a log.
 """
 
-import functools
 import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 from circlet.interventions import INTERVENTIONS, READS
 from circlet.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.schedules import Schedule, Schedules
 from circlet.seeds import PURPOSES, Seeds
-from circlet.source import declared
+from circlet.source import calculate, declared, evaluate
 
 # Where logs are, below the folder of the results.
 LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
+# The folders that a study makes in that of its results. No study may be in one of another's.
+FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial", "sandbox")
+
 STEP_SECONDS = 2e-4  # what a step costs besides its operations, however small the tensors are
+NAMES_BYTES = 100  # of the names of all arrays of a network, at most
 EARLY = range(11)  # steps at which signals are always logged: the first gradients
 
 
 def kinds(system: str) -> tuple[str, ...]:
     """Kinds of logs that the runs of a system have."""
     return ("runs", *declared(system)["SCHEDULES"])
-
-
-def evaluate(system: str, formula: str, parameters: dict[str, Any]) -> float:
-    """One of the formulas that a system declares, at some parameters."""
-    return _value(str(declared(system)[formula]), parameters)
-
-
-def _value(text: str, parameters: dict[str, Any]) -> float:
-    """Formulas are text, so that the plan needs no torch, and our own, not a user's."""
-    return eval(_compiled(text), {"__builtins__": {}, "max": max}, parameters)
-
-
-@functools.cache
-def _compiled(text: str) -> CodeType:
-    return compile(text, "<formula>", "eval")
 
 
 def canonical(value: Any) -> str:
@@ -237,6 +224,11 @@ class Point:
         """Whether an intervention is among its own."""
         return any(name in intervention for intervention in self.interventions)
 
+    @cached_property
+    def depth(self) -> int:
+        """How many points it starts from, one after the other."""
+        return self.base.depth + 1 if self.base else 0
+
     @property
     def logs(self) -> tuple[str, ...]:
         """Kinds of logs that a block of this point has."""
@@ -248,7 +240,7 @@ class Point:
 
     def holds(self, rule: str) -> bool:
         """Whether one of the rules of its system holds of its parameters."""
-        return bool(_value(rule, self.parameters))
+        return bool(calculate(rule, self.parameters))
 
     def record_bytes(self, kind: str) -> float:
         """Memory for what a log records of one run at one step, in all forms on its way to disk."""
@@ -264,6 +256,17 @@ class Point:
             "gradient_norms": 10 * row,
         }
         return sizes[kind]
+
+    def values(self, kind: str) -> float:
+        """Most values that a log has of one run at one step in one column of lists or texts."""
+        weights = max(self.evaluate("WEIGHTS"), NAMES_BYTES)
+        embedding = self.parameters["p"] * self.parameters["d"]
+        sizes = {
+            "embeddings": embedding,
+            "parameters": weights,
+            "gradient_norms": NAMES_BYTES,
+        }
+        return sizes.get(kind, 1)
 
     @property
     def flops(self) -> float:
@@ -292,7 +295,8 @@ class Point:
     def schedule(self, kind: str) -> Schedule:
         """The steps at which a kind of log is written, to count them."""
         early = EARLY if kind == "signals" else ()
-        return self.schedules.of(kind, self.steps, self.steps_per_epoch, early)
+        log = self.settings["log"][kind]
+        return self.schedules.of(kind, log, self.steps, self.steps_per_epoch, early)
 
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
@@ -319,6 +323,13 @@ class Point:
         every = self.every_seed
         blocks = (Block(self, s, self.settings["block"]) for s in every[:: self.settings["block"]])
         return [block for block in blocks if block.name not in self.missing]
+
+    @property
+    def last_block(self) -> str:
+        """Name of its last block, which is the longest."""
+        return Block(
+            self, self.every_seed.stop - self.settings["block"], self.settings["block"]
+        ).name
 
     @property
     def every_seed(self) -> range:

@@ -8,7 +8,7 @@ Jobs list the steps.
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,18 +87,21 @@ class Schedule:
 
 
 class Schedules:
-    """The schedules of an experiment's logs. Points with the same number of steps share them."""
+    """Schedules of the logs of an experiment, which its points share: each is counted once."""
 
-    def __init__(self, log: Mapping[str, dict[str, Any] | None]):
-        self._log = log
-        self._known: dict[tuple, Schedule] = {}
+    def __init__(self):
+        self._known: dict[tuple, tuple[Any, Schedule]] = {}
 
-    def of(self, kind: str, steps: int, epoch: int, early: Iterable[int] = ()) -> Schedule:
+    def of(
+        self, kind: str, schedule: Any, steps: int, epoch: int, early: Iterable[int] = ()
+    ) -> Schedule:
         """The schedule of one kind of log, see `Schedule.of`."""
         key = (kind, steps, epoch)
-        if key not in self._known:
-            self._known[key] = Schedule.of(self._log[kind], steps, epoch, early)
-        return self._known[key]
+        source, found = self._known.get(key, (None, None))
+        if found is None or source is not schedule:
+            found = Schedule.of(schedule, steps, epoch, early)
+            self._known[key] = schedule, found
+        return found
 
 
 @functools.lru_cache(maxsize=64)

@@ -26,11 +26,16 @@ pytestmark = pytest.mark.slurm
 SHORT = {
     "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
 }  # fmt: skip
-# Of three points, one can train on nothing, which only its job finds.
+# Of three points, one fails in a project that is broken so.
 ONE_FAILS = {
     "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
-    "sweep": {"train_fraction": [0.001, 0.5, 0.8]},
+    "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
 }  # fmt: skip
+BROKEN = """\
+    if parameters["train_fraction"] == 0.25:
+        from circlet.errors import CircletError
+        raise CircletError("broken on purpose")
+    masks = ["""
 
 
 @pytest.fixture(scope="module")
@@ -180,12 +185,13 @@ def test_out_of_memory(sweep):
 
 def test_a_failing_block_among_good_ones(sweep):
     """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
+    sweep.project.edit("src/circlet/systems/constant_attention.py", "    masks = [", BROKEN)
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_structure_summary", "--retries", "1").ends() != 0
     assert sweep.said.count("Trying to restart job") == 1
-    failed = "mine/p17_d2_train_fraction=0.001_wd0/00000-00001"
+    failed = "mine/p17_d2_train_fraction=0.25_wd0/00000-00001"
     assert "1 failed:" in sweep.said
-    assert f"{failed}: train_fraction 0.001 leaves nothing to train on (log: results" in sweep.said
+    assert f"{failed}: broken on purpose (log: results" in sweep.said
     assert "4 of 6 runs are done" in sweep.said
     assert "Traceback" not in sweep.said
     assert status(sweep) == {
@@ -197,7 +203,7 @@ def test_a_failing_block_among_good_ones(sweep):
     tables = sweep.project.folder / "results/partial/tables"
     summary = pd.read_parquet(tables / "structure_summary.parquet").set_index("point")
     assert summary["n_runs"].to_dict() == {
-        "p17_d2_train_fraction=0.001_wd0": 0, "p17_d2_train_fraction=0.5_wd0": 2,
+        "p17_d2_train_fraction=0.25_wd0": 0, "p17_d2_train_fraction=0.5_wd0": 2,
         "p17_d2_wd0": 2,
     }  # fmt: skip
     assert set(summary["n_planned"]) == {2}
@@ -248,6 +254,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
 @pytest.mark.xfail(strict=True, reason="issue 447 of the plugin: tasks look for the first's output")
 def test_job_arrays(sweep):
     """Should it pass one day: turn `slurm-array-jobs` on in profiles/slurm."""
+    sweep.project.edit("src/circlet/systems/constant_attention.py", "    masks = [", BROKEN)
     sweep.study(mine=ONE_FAILS)
     arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")
     sweep.start("table_runs", *arguments).ends()

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from circlet import loss
-from circlet.errors import CircletError
 from circlet.matmul import matmul
 from circlet.seeds import Seeds
 
@@ -30,6 +29,8 @@ SCHEDULES = {
     "gradients": None,
     "parameters": None,
 }
+# Something to train on: the number of train pairs is rounded down. That leaves one to test on.
+REQUIRES = ("train_fraction * (p * p) >= 1",)
 # Two layers on the train pairs and the tables of the first; forward, and twice that backward.
 FLOPS_PER_STEP = "6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)"
 FLOPS_PER_SECOND = 110e9
@@ -186,10 +187,6 @@ def problem(
     """Train and test pairs of the runs with these seeds."""
     p = parameters["p"]
     masks = [train_mask(parameters, s) for s in seeds]
-    if not masks[0].any():
-        raise CircletError(
-            f"train_fraction {parameters['train_fraction']:g} leaves nothing to train on"
-        )
     return Problem(
         train=select(p, masks, device),
         test=select(p, [~mask for mask in masks], device),

@@ -18,8 +18,9 @@ from plotly.offline import get_plotlyjs
 
 from circlet import io, pages, source
 from circlet.plan import Study
-from circlet.points import Point, evaluate
+from circlet.points import Point
 from circlet.products import Product
+from circlet.source import evaluate
 
 FOLDER = "pages/explorer"
 DATA = (

@@ -1,0 +1,98 @@
+"""How large a study may be: what would not fit into a file, a name or a workflow.
+
+All of it follows from the config, so the plan refuses it, and no job has to find out. Limits of
+single keys and their reasons are in the schema, and so are those of the whole (``x-limits``).
+"""
+
+import math
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from circlet import config as configuration
+from circlet.errors import ConfigError
+from circlet.interventions import is_list_of_values
+from circlet.points import FOLDERS
+from circlet.seeds import PURPOSES
+
+if TYPE_CHECKING:
+    from circlet.points import Point
+
+MOST = 2**31 - 1  # integers in columns of logs and tables, and values of a column of lists
+LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
+LONGEST_RESULTS = 3000  # bytes of the path of the results, of 4096: the rest is for what is in them
+
+
+def check_results(results: str) -> None:
+    """Whether a study has its folder for itself."""
+    path, given, full = PurePath(results), configuration.shown(results), os.path.realpath(results)
+    if path.name == ".." or full in (os.path.realpath("."), "/"):
+        raise ConfigError(f"results: {given} must be a folder of its own, as results/mine")
+    if others := [name for name in FOLDERS if name in path.parts]:
+        raise ConfigError(
+            f"results: {given} would lie inside another study: every study makes the folders "
+            f"{', '.join(FOLDERS)} in its results; choose a path without {others[0]!r}"
+        )
+    if max(len(part) for part in path.parts) > LONGEST_NAME:
+        raise ConfigError(f"results: a folder's name is longer than {LONGEST_NAME} bytes")
+    if len(os.fsencode(full)) > LONGEST_RESULTS:
+        raise ConfigError(f"results: the full path is longer than {LONGEST_RESULTS} bytes")
+
+
+def check_totals(config: dict[str, Any]) -> None:
+    """Whether there are too many points or blocks. Nothing is listed to find out."""
+    points = blocks = 0
+    for group in ("experiments", "bases"):
+        for name, settings in config[group].items():
+            own = _count(settings)
+            points += own
+            if group == "experiments":
+                blocks += own * (settings["seeds"]["count"] // settings["block"])
+            for what, found in (("points", points), ("blocks", blocks)):
+                if found > configuration.limit(what):
+                    raise ConfigError(
+                        f"{group}.{name}: with it the study has {found} {what}, at most "
+                        f"{configuration.limit(what)} are allowed; split the study, or "
+                        + ("set a larger `block`" if what == "blocks" else "vary less")
+                    )
+
+
+def _count(settings: dict[str, Any]) -> int:
+    """Number of points of an experiment."""
+    lists = [settings.get("cases", [{}]), *settings["sweep"].values()]
+    lists += [settings["seeds"][k] for k in PURPOSES if isinstance(settings["seeds"][k], list)]
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            lists += [v for k, v in arguments.items() if is_list_of_values(name, k, v)]
+    return math.prod(map(len, lists))
+
+
+def check_name(where: str, point: "Point") -> None:
+    """Whether the names of its folders and files are short enough."""
+    # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
+    longest = len("_".join([*point.key, point.last_block]))
+    if longest > LONGEST_NAME:
+        raise ConfigError(
+            f"{where}: {configuration.shown(point.name)} makes a name of {longest} bytes, at most "
+            f"{LONGEST_NAME} are allowed; set fewer parameters, or keep fewer frequencies"
+        )
+
+
+def check_logs(where: str, point: "Point") -> None:
+    """Whether its logs are of steps that there are, and fit into a file each."""
+    if point.steps > MOST:
+        raise ConfigError(f"{where}.epochs: are {point.steps} steps, at most {MOST} are allowed")
+    block = point.settings["block"]
+    for kind in point.logs[1:]:
+        schedule = point.schedule(kind)
+        late = schedule.listed[schedule.listed.searchsorted(point.steps, "right") :]
+        if late.size:
+            raise ConfigError(
+                f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
+            )
+        values = int(block * schedule.size * point.values(kind))
+        if values > MOST:
+            raise ConfigError(
+                f"{where}.log.{kind}: a block of {point.name} would have {values} values in one "
+                f"column, at most {MOST} fit into a file: set a smaller `block`, or log fewer steps"
+            )
