@@ -14,7 +14,6 @@ from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator, validators
-from jsonschema.exceptions import relevance
 
 from circlet.errors import ConfigError
 
@@ -223,6 +222,19 @@ def _explain(error, prefix: str) -> str:
     return f"{key}: {text}" if key else text
 
 
+def _relevance(error) -> tuple:
+    """A key to sort schema errors by: the last is the one to show.
+
+    jsonschema has one of its own, which cannot compare paths whose keys are numbers and texts.
+    """
+    ranks = {int: 0, bool: 0, str: 1}
+    path = [
+        (ranks[type(part)], part) if type(part) in ranks else (2, repr(part))
+        for part in error.absolute_path
+    ]
+    return -len(path), path
+
+
 def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
     """A copy of an instance with the schema's defaults filled in and integers as such.
 
@@ -230,7 +242,7 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
     """
     # All that a reader can make use of; a list of 100 000 wrong values has as many errors.
     first = itertools.islice(validator(schema).iter_errors(instance), MOST_ERRORS)
-    errors = sorted(first, key=relevance)
+    errors = sorted(first, key=_relevance)
     # A misspelt key is also a missing one; the misspelling is what to mend.
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
