@@ -38,6 +38,8 @@ ODD = (
     {"per_decade": 1000}, {"every": 3, "every_epochs": 2, "at": [7]}, {"keep": {"random": 1}},
     [{"freeze": {}}], {"of": "heads"}, {"of": ["heads"]}, {"count": 50},
 )  # fmt: skip
+INTEGERS = (0, 1, 2, 3, 5, 12, 59, 64, 97, 256, 512, 1000, 10**5, 10**6, 10**9, 2**31 - 1)
+FLOATS = (0.0, -0.0, 1e-9, 0.001, 0.3, 0.30000000000000004, 0.999999999999, 1.0, 2.0, 1e9, 1e308)
 KEYS = (
     "steps", "epochs", "block", "seeds", "count", "first", "embedding", "data", "order",
     "sweep", "cases", "log", "signals", "curves", "parameters", "interventions", "keep",
@@ -71,14 +73,15 @@ def _mutant(rng: random.Random) -> bytes:
     config = yaml.load((CONFIGS / f"{name}.yaml").read_bytes(), yaml.CSafeLoader)
     if rng.random() < 0.95:  # a few experiments: faster, and a mutation more often meets another
         _cut(config, rng)
+    # Nudged configs are often still valid, or wrong in what only points or totals show. The others
+    # are mostly refused by the schema, and those with a changed text mostly by the parser.
     how = rng.random()
-    if how < 0.75:
-        for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-            _change(config, rng)
+    few = rng.choice((1, 1, 1, 2, 3, 6))
+    for _ in range(few if how < 0.7 else 0):
+        (_nudge if how < 0.4 else _change)(config, rng)
     text = _text(config, rng)
-    if how > 0.6:
-        for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-            text = _scramble(text, rng)
+    for _ in range(few if how > 0.65 else 0):
+        text = _scramble(text, rng)
     return text
 
 
@@ -115,6 +118,36 @@ def _places(config) -> list[tuple]:
         found += [(here, key) for key in keys]
         waiting += [here[key] for key in keys]
     return found
+
+
+def _nudge(config: dict, rng: random.Random) -> None:
+    """One mutation that leaves the types as they are."""
+    places = _places(config)
+    if not places:
+        return
+    here, key = rng.choice(places)
+    value = here[key]
+    match value:
+        case bool():
+            here[key] = not value
+        case int():
+            near = (value + 1, value - 1, 2 * value, 10 * value, value**2, value // 2 or 1)
+            here[key] = rng.choice((*near, *INTEGERS))
+        case float():
+            here[key] = rng.choice((-value, value / 3, value * 1e9, value + 1e-17, *FLOATS))
+        case str():
+            same = [h[k] for h, k in _places(config) if isinstance(h[k], str)]
+            here[key] = rng.choice(same)
+        case list() if value and rng.random() < 0.5:
+            value.append(copy.deepcopy(rng.choice(value)))
+        case list() if value and rng.random() < 0.5:
+            here[key] = value[: rng.randrange(len(value))] or value[:1] * rng.choice((1, 2, 300))
+        case list() if value:
+            _nudge(value, rng)
+        case dict() if value and rng.random() < 0.3:
+            del value[rng.choice(list(value))]
+        case dict() if value:
+            _nudge(value, rng)
 
 
 def _change(config: dict, rng: random.Random) -> None:
@@ -208,11 +241,32 @@ def outcome(path: Path) -> str:
         return "took too much memory"
     said = err.getvalue()
     if status == 0 and out.getvalue() and not said:
-        return "plan"
+        return _jobs(path) or "plan"
     one_line = len(said.splitlines()) == 1 and said.startswith("error: ") and len(said) < 1500
     if status == 1 and one_line and "a bug" not in said and not out.getvalue():
         return "error"
     return f"status {status}: {said[-2000:]}"
+
+
+def _jobs(path: Path) -> str:
+    """What is wrong with the studies that jobs of a plan are given; empty, if nothing is."""
+    from circlet.errors import CircletError
+    from circlet.plan import Study
+
+    study = Study.read(path)
+    for name in study.config["experiments"]:
+        points = study.experiment(name)
+        for block in (points[0].blocks[0], points[-1].blocks[-1]):
+            try:
+                (own,) = Study(json.loads(block.study)).blocks
+                again = Study(json.loads(study.part([name]).json)).experiment(name)
+            except CircletError as error:
+                return f"{'/'.join(block.key)}: a job refuses what the plan allows: {error}"
+            if (own.logs, own.point.spec) != (block.logs, block.point.spec):
+                return f"{'/'.join(block.key)}: its job would make another block"
+            if [point.key for point in again] != [point.key for point in points]:
+                return f"{name}: the jobs of tables would see other points"
+    return ""
 
 
 def _run(first: int, count: int) -> None:
