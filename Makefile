@@ -3,6 +3,8 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+# A test that hangs is ended, with a trace of where it was; the others go on.
+PYTEST := $(BIN)/python -m pytest --timeout 600
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: run test test-slow test-slurm test-browser slurm gpu clean
@@ -19,7 +21,7 @@ test: $(VENV)/installed
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
-	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(PYTEST) $(SIDE_BY_SIDE)
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -47,11 +49,11 @@ slurm: $(VENV)/with-slurm
 
 # Sweeps whose processes are killed, studies of 100 000 runs, 2000 mutants of configs: minutes.
 test-slow: $(VENV)/installed
-	$(BIN)/python -m pytest -m slow $(SIDE_BY_SIDE)
+	$(PYTEST) -m slow $(SIDE_BY_SIDE)
 
 # On a real SLURM of two nodes, which is started for it and ended after it: needs root on Debian.
 test-slurm: $(VENV)/with-slurm
-	$(BIN)/python -m pytest -m slurm
+	$(PYTEST) -m slurm
 
 # On a machine with a GPU: that it computes what the CPU does, and how fast.
 # The pipeline is left out: a GPU does not change it.
@@ -66,8 +68,8 @@ EXPLORER := src/circlet/pages/explorer
 test-browser: $(VENV)/with-browser
 	npm --prefix $(EXPLORER) ci --silent
 	npm --prefix $(EXPLORER) run --silent check
-	$(BIN)/python -m pytest -m "browser and not alone" $(SIDE_BY_SIDE)
-	$(BIN)/python -m pytest -m "browser and alone"
+	$(PYTEST) -m "browser and not alone" $(SIDE_BY_SIDE)
+	$(PYTEST) -m "browser and alone"
 
 clean:
 	rm -rf $(VENV)

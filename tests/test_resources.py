@@ -76,7 +76,12 @@ def peak_mb(*command, every=1e9, **options):
     return int(done.stdout) * 1024 / 1e6
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+LONG = ("sequences", "wide", "logs", "runs", "double")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in BLOCKS]
+)
 def test_blocks_stay_within_their_memory(tmp_path, name):
     """The estimate is an upper bound, and no more than twice the truth."""
     system, settings = BLOCKS[name]
@@ -85,6 +90,7 @@ def test_blocks_stay_within_their_memory(tmp_path, name):
     assert peak <= next(study.blocks).memory_mb() <= 2 * peak
 
 
+@pytest.mark.slow
 def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
     system, settings = BLOCKS["parameters"]
     study = Study(config(tmp_path, system=system, **settings))

@@ -15,8 +15,8 @@ LAYERS = {
     "pages": {"pages"},
 }
 GROUND = {
-    "checks", "config", "errors", "fourier", "interventions", "io", "limits", "loss", "matmul",
-    "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source", "starts",
+    "checks", "config", "errors", "fourier", "interventions", "io", "limits", "locks", "loss",
+    "matmul", "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source", "starts",
     "tables",
 }  # fmt: skip
 
@@ -73,13 +73,11 @@ def digest_of(monkeypatch, tmp_path, text):
     (tmp_path / "__init__.py").touch()
     (tmp_path / "module.py").write_text(text)
     monkeypatch.setattr(source, "PACKAGE", tmp_path)
-    for function in (source._tree, source._bare, source.literals, source.digest):
-        function.cache_clear()
+    source.forget()
     try:
         return source.digest("circlet.module")
     finally:
-        for function in (source._tree, source._bare, source.literals, source.digest):
-            function.cache_clear()
+        source.forget()
 
 
 def test_digest_sees_code_and_not_comments(monkeypatch, tmp_path):

@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
             "--configfile", default="config/config.yaml", help="default: %(default)s"
         )
         which.add_argument(
-            "--study", metavar="JSON|FILE", help="the config itself, as JSON, or a file with it"
+            "--study", metavar="JSON|FILE.json", help="the config itself, as JSON, or a file with it"
         )
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
@@ -154,11 +154,11 @@ def _study(arguments: argparse.Namespace) -> Study:
     if arguments.study is None:
         return Study.read(arguments.configfile)
     text = arguments.study
-    if not text.lstrip().startswith("{"):
+    if text.endswith(".json"):
         try:
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--study: {text[:100]!r} cannot be read: {error}"[:300]) from None
+            raise ConfigError(f"--study: {text}: cannot be read: {error}") from None
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels

@@ -27,7 +27,7 @@ class Busy(CircletError):
     """Another process holds a lock; the text says which."""
 
 
-def _locked(path: Path) -> IO[str] | None:
+def _locked(path: Path) -> IO[bytes] | None:
     """Hold a lock until the file that is returned is closed or the process ends.
 
     None where the file system has no locks. Raises Busy if another process holds it, and LogError
@@ -36,7 +36,7 @@ def _locked(path: Path) -> IO[str] | None:
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            stream = path.open("a+")
+            stream = path.open("a+b", buffering=0)
         except OSError as error:
             raise LogError(f"{path}: cannot be written: {error.strerror}") from error
         try:
@@ -44,20 +44,19 @@ def _locked(path: Path) -> IO[str] | None:
         except BlockingIOError:
             with stream:
                 stream.seek(0)
-                raise Busy(stream.read().strip() or "another process") from None
+                raise Busy(stream.read().decode().strip() or "another process") from None
         except OSError:
             stream.close()
             return None
         if _is_at(stream, path):
             with contextlib.suppress(OSError):  # a full disk: who holds it is a courtesy
                 stream.truncate(0)
-                stream.write(f"process {os.getpid()} on {platform.node()}\n")
-                stream.flush()
+                stream.write(f"process {os.getpid()} on {platform.node()}\n".encode())
             return stream
         stream.close()
 
 
-def _is_at(stream: IO[str], path: Path) -> bool:
+def _is_at(stream: IO[bytes], path: Path) -> bool:
     """Whether a file is still at its path: its last holder may have deleted it, as `turn` does."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
@@ -65,7 +64,7 @@ def _is_at(stream: IO[str], path: Path) -> bool:
         return False
 
 
-def lock(results: Path) -> IO[str] | None:
+def lock(results: Path) -> IO[bytes] | None:
     """Keep other Snakemakes from some results until the lock is closed or the process ends.
 
     None, and a warning, where the file system has no locks. Ends the program with a line if another

@@ -53,9 +53,14 @@ def edited() -> bool:
     """Whether a module changed after a fingerprint was taken; then fingerprints are taken anew."""
     if all(_path(module).read_text(encoding="utf-8") == _text(module) for module in _read):
         return False
-    for function in (_text, _tree, _bare, literals, digest):
-        function.cache_clear()
+    forget()
     return True
+
+
+def forget() -> None:
+    """Read all modules anew from here on."""
+    for function in (_text, _tree, _bare, literals, imports, digest):
+        function.cache_clear()
 
 
 def modules(package: str) -> list[str]:
@@ -101,7 +106,8 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<formula>", "eval")
 
 
-def imports(module: str) -> set[str]:
+@functools.cache
+def imports(module: str) -> frozenset[str]:
     """Modules of this package that a module imports anywhere in its text."""
     found = set()
     for node in ast.walk(_tree(module)):
@@ -109,7 +115,7 @@ def imports(module: str) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {m for m in found if m.split(".")[0] == "circlet" and _path(m).exists()}
+    return frozenset(m for m in found if m.split(".")[0] == "circlet" and _path(m).exists())
 
 
 @functools.cache
