@@ -16,8 +16,8 @@ LAYERS = {
 }
 GROUND = {
     "checks", "config", "errors", "fourier", "interventions", "io", "limits", "locks", "loss",
-    "matmul", "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source", "starts",
-    "tables",
+    "matmul", "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source",
+    "starts", "tables",
 }  # fmt: skip
 
 # Above all layers; nothing imports the command line but what starts it.

@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
             "--configfile", default="config/config.yaml", help="default: %(default)s"
         )
         which.add_argument(
-            "--study", metavar="JSON|FILE.json", help="the config itself, as JSON, or a file with it"
+            "--study", metavar="JSON", help="the config itself, as JSON, or a .json file with it"
         )
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
