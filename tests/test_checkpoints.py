@@ -1,6 +1,8 @@
 """A block that is ended before its time goes on where it was, to the same numbers."""
 
 import errno
+import hashlib
+import io as io_stream
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from conftest import PATIENCE, config
 from test_io import flipped
 
@@ -214,6 +217,102 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
     stop = After(20)
     with pytest.raises(Interrupted, match="nothing was saved"):
         loop.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
+
+
+def planted(block, change):
+    """Put a checkpoint there that was changed in a way that its checksum does not tell."""
+    body = torch.load(io_stream.BytesIO(block.checkpoint.read_bytes()[32:]), weights_only=True)
+    changed = io_stream.BytesIO()
+    torch.save(change(body), changed)
+    write_checkpoint(block, changed.getvalue())
+
+
+def write_checkpoint(block, body):
+    block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
+
+
+def in_part(**changes):
+    """A checkpoint whose last part differs."""
+    return lambda saved: saved | {"parts": [*saved["parts"][:-1], saved["parts"][-1] | changes]}
+
+
+def of_tensors(name, change):
+    """A checkpoint with other tensors under one name of its last part."""
+
+    def changed(tensors):
+        if isinstance(tensors, torch.Tensor):
+            return change(tensors)
+        return {key: changed(value) for key, value in tensors.items()}
+
+    return lambda saved: in_part(**{name: changed(saved["parts"][-1][name])})(saved)
+
+
+ODD = {
+    "a list": lambda saved: [saved],
+    "nothing": lambda saved: {},
+    "no parts": lambda saved: {k: v for k, v in saved.items() if k != "parts"},
+    "parts that are a number": lambda saved: saved | {"parts": 3},
+    "parts of numbers": lambda saved: saved | {"parts": [3]},
+    "interruptions in words": lambda saved: saved | {"interruptions": "many"},
+    "a step beyond the end": in_part(done=41),
+    "a step before the start": in_part(done=-2),
+    "a step in words": in_part(done="20"),
+    "another step": in_part(done=19),
+    "no seconds": in_part(seconds=None),
+    "no values": in_part(values={}),
+    "values of one run": of_tensors("values", lambda t: t[:1]),
+    "values of another type": of_tensors("values", lambda t: t.double()),
+    "values that are lists": of_tensors("values", lambda t: t.tolist()),
+    "no optimiser": in_part(optimizer={}),
+    "moments of another shape": of_tensors("optimizer", lambda t: t.new_zeros(1)),
+    "no logs": in_part(recorded={}),
+    "logs of one run": of_tensors("recorded", lambda t: t[:1]),
+    "logs of another type": of_tensors("recorded", lambda t: t.to(torch.int32)),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
+    """Somebody, or another version, may have put it there: its checksum is right."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+    planted(block, ODD[case])
+    with caplog.at_level("INFO"):
+        loop.run_block(block, "cpu")
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1, said
+    assert said[0].startswith(f"{block.checkpoint}: cannot be used and is left unused (")
+    assert logs(block) == logs(undisturbed)
+    assert io.footer(block.log("runs"))["interruptions"] == 0
+    assert not block.checkpoint.exists()
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"PK\x03\x04", b"\x80\x02}q\x00.", b"cos\nsystem\n."])
+def test_a_checkpoint_that_is_no_pickle_of_ours_is_left_unused(tmp_path, caplog, body):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    write_checkpoint(block, body)
+    seen = []
+    with caplog.at_level("INFO"):
+        loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+    assert "cannot be used and is left unused" in caplog.text
+    assert not block.checkpoint.exists()
+
+
+def test_in_a_checkpoint_of_several_parts_one_that_does_not_fit_is_enough(tmp_path):
+    """Of two runs, one after the other, the first is at its end and the second is odd."""
+    undisturbed = block_of(tmp_path / "a", "embedding_mlp")
+    block = block_of(tmp_path / "b", "embedding_mlp")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 63)
+    planted(block, in_part(done=3))
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen.count(0) == 1  # the first run's first step, again
+    assert seen[-1] == 80
+    assert logs(block) == logs(undisturbed)
 
 
 @pytest.mark.parametrize("number", checkpoint.SIGNALS)

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import config
+from conftest import config, experiment
 
 from circlet import __version__, io, jobs, points, products, progress, source
 from circlet.errors import LogError
@@ -219,6 +219,28 @@ def test_a_log_of_another_kind_is_never_read(block):
     assert progress.state(block) == "done"
 
 
+def test_no_log_is_taken_for_another(tmp_path):
+    """Each in the place of each other, of three experiments, two points and two blocks."""
+    study = Study({"results": str(tmp_path), "experiments": {
+        "a": experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}),
+        "b": experiment(sweep={"weight_decay": [0, 1]}, steps=6),
+        "c": experiment("particles"),
+    }})  # fmt: skip
+    every = [(block, kind) for block in study.blocks for kind in block.point.logs]
+    for block in study.blocks:
+        loop.run_block(block, "cpu")
+    content = {block.log(kind): block.log(kind).read_bytes() for block, kind in every}
+    for block, kind in every:
+        path = block.log(kind)
+        for other in content.keys() - {path}:
+            path.write_bytes(content[other])
+            with pytest.raises(LogError):
+                io.read_log(block, kind)
+            assert progress.state(block) in ("damaged", "outdated")
+        path.write_bytes(content[path])
+        assert len(io.read_log(block, kind))
+
+
 def test_an_early_log_is_known_by_its_columns(block):
     """Such logs do not say of which kind they are, and lack the seed of the order of batches."""
 
@@ -260,17 +282,22 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
     one_line(caught, path)
 
 
-def test_a_table_of_another_name_is_never_read(tmp_path):
+def test_no_table_is_taken_for_another(tmp_path):
     study = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         loop.run_block(block, "cpu")
-    structures = table_of(study, "structures").outputs[0]
-    made = {}
-    for name in ("runs", "structures"):
-        made[name] = table_of(study, name).outputs[0].read_bytes()
-    structures.write_bytes(made["runs"])
-    with pytest.raises(LogError, match="was made from another config, other code"):
-        table_of(study, "structure_summary")
+    made = [product for product in products.ordered(study) if product.kind == "analysis"]
+    for product in made:
+        jobs.make(product)
+    study.keys = {product.name: product.key for product in made}
+    content = {product.name: product.outputs[0].read_bytes() for product in made}
+    for product in made:
+        for other in content.keys() - {product.name}:
+            product.outputs[0].write_bytes(content[other])
+            with pytest.raises(LogError, match="was made from another config, other code"):
+                io.read_table(study, product.name)
+        product.outputs[0].write_bytes(content[product.name])
+        io.read_table(study, product.name)
 
 
 def flipped(content, position, bit=4):
