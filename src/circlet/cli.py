@@ -143,7 +143,9 @@ def _start_logging(path: Path | None) -> None:
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handlers.append(logging.FileHandler(path, mode="w"))
+            path.write_bytes(b"")
+            # Each line goes to the end: an earlier job of the same block may still write, too.
+            handlers.append(logging.FileHandler(path, mode="a"))
         except OSError as error:
             sys.exit(f"error: {path}: cannot be written: {error.strerror}")
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it tells of every film

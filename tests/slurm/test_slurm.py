@@ -233,7 +233,10 @@ def test_node_death(sweep, cluster, two, undisturbed):
 
 
 def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
-    """SIGKILL to Snakemake; begun again at once, while its job still runs, without unlocking."""
+    """SIGKILL to Snakemake; begun again at once, while its job still runs, without unlocking.
+
+    The second job of the block waits for the first one, and has nothing left to do.
+    """
     sweep.study(long=two)
     sweep.start("table_embeddings")
     first = sweep.running()
@@ -243,6 +246,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
     slurm.wait(lambda: len(sweep.jobs()) == 2, "a second job of the same block")
     assert sweep.jobs()[first] == "RUNNING"
     assert sweep.ends() == 0, sweep.said
+    assert sweep.logs_with("done by the other process")
     sweep.idle()
     assert not sweep.project.half_written()
     pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)
