@@ -48,13 +48,16 @@ KNOWN = {
     "circlet.errors": SUPPORTS,
     "circlet.interventions": COMPUTES,
     "circlet.io": COMPUTES,
+    "circlet.limits": SUPPORTS,
     "circlet.plan": COMPUTES,
     "circlet.points": COMPUTES,
     "circlet.products": SUPPORTS,
     "circlet.progress": SUPPORTS,
+    "circlet.schedules": COMPUTES,
     "circlet.schema": COMPUTES,
     "circlet.seeds": COMPUTES,
     "circlet.source": COMPUTES,  # reads what a system declares
+    "circlet.starts": COMPUTES,
     "circlet.tables": COMPUTES,
 }
 

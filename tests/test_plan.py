@@ -17,6 +17,22 @@ def paths(**changes):
     return [str(path) for block in Study(config(**changes)).blocks for path in block.logs]
 
 
+def test_a_part_has_one_order_however_its_study_is_given():
+    """So a table made by hand from a config file is that of Snakemake's job, row by row."""
+    swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
+    kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
+    given = {"results": "r", "experiments": {
+        "c": swept | {"interventions": kept}, "b": swept, "a": experiment("particles"),
+    }}  # fmt: skip
+    study = Study(given)
+    parts = [s.part(["c", "b", "a"]) for s in (study, Study(json.loads(study.json)))]
+    assert study.points[0].experiment == "c"
+    assert parts[0].points[0].experiment == "a"
+    assert [p.key for p in parts[0].points] == [p.key for p in parts[1].points]
+    assert {p.key for p in parts[0].points} == {p.key for p in study.points}
+    assert list(parts[0].parameters) == list(parts[1].parameters)
+
+
 def test_paths_are_readable():
     assert paths(sweep={"weight_decay": [0.5]}, parameters={"p": 59, "d": 128})[0] == (
         "results/logs/e/p59_d128_wd0.5/seeds_00000-00001/runs.parquet"

@@ -96,21 +96,25 @@ class Study:
         return self.folder / "tables" / f"{name}.parquet"
 
     def part(self, experiments: Iterable[str], roles: Iterable[str] = ()) -> "Study":
-        """The study of some of its experiments and roles; what they start from becomes a base."""
+        """The study of some of its experiments and roles; what they start from becomes a base.
+
+        Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
+        made by a job or from the config file.
+        """
         chosen, kept_roles = set(experiments), set(roles)
-        every = self.config["bases"] | self.config["experiments"]
+        every = self._sorted["bases"] | self._sorted["experiments"]
         needed = set(chosen)
         while more := {b for name in needed for b in checks.bases(every[name])} - needed:
             needed |= more
         part = object.__new__(Study)  # no checks: the whole has passed them
         part.results, part.folder = self.results, self.folder
         part.missing, part.whole, part.keys = self.missing, self.whole, self.keys
-        part.reproduce = {k: v for k, v in self.reproduce.items() if k in kept_roles}
+        part.reproduce = {k: v for k, v in self._sorted["reproduce"].items() if k in kept_roles}
         part.config = {
             "results": str(self.results),
             "reproduce": part.reproduce,
-            "experiments": {k: v for k, v in every.items() if k in chosen},
-            "bases": {k: v for k, v in every.items() if k in needed - chosen},
+            "experiments": {k: every[k] for k in sorted(chosen)},
+            "bases": {k: every[k] for k in sorted(needed - chosen)},
         }
         return part
 
@@ -139,6 +143,14 @@ class Study:
     def json(self) -> str:
         """The config as canonical JSON, as commands take it."""
         return json.dumps(self.config, sort_keys=True)
+
+    @cached_property
+    def _sorted(self) -> dict[str, Any]:
+        """The config with its keys sorted, but for those whose order is in names of points."""
+        config = json.loads(self.json)
+        for settings in (*config["experiments"].values(), *config["bases"].values()):
+            checks.canonicalise(settings)
+        return config
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:

@@ -170,7 +170,7 @@ class Block:
         # A state, its gradient, and the two moments of AdamW with what it computes them from.
         values = point.evaluate("WORKING_VALUES") + 8 * point.evaluate("WEIGHTS")
         tensors = point.value_bytes * values * point.cpu_runs(self.count)
-        return 450 + math.ceil((1.2 * tensors + logs) / 1e6)
+        return 470 + math.ceil((1.2 * tensors + logs) / 1e6)
 
 
 @dataclass(frozen=True)
