@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -280,6 +281,29 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
     with pytest.raises(LogError, match="was made from another config, other code") as caught:
         table_of(many, "explorer_runs")
     one_line(caught, path)
+
+
+def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
+    """The job's key was right when it began; then a module or its data changed."""
+    study = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    for block in study.blocks:
+        loop.run_block(block, "cpu")
+    edits = {"runs": "circlet/analysis/runs.py", "scorecard": "circlet/data/published.csv"}
+    for made, name in edits.items():
+        product = next(p for p in products.ordered(study) if p.name == made)
+        assert product.code
+        read = Path.read_text
+
+        def edited(path, *arguments, read=read, name=name, **options):
+            text = read(path, *arguments, **options)
+            return text + "\nx = 1\n" if path.as_posix().endswith(name) else text
+
+        monkeypatch.setattr(Path, "read_text", edited)
+        with pytest.raises(LogError, match="code of circlet was edited after this job had started"):
+            product.check_code()
+        monkeypatch.undo()
+        source.forget()
+        product.check_code()
 
 
 def test_no_table_is_taken_for_another(tmp_path):

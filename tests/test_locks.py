@@ -1,6 +1,8 @@
 """One Snakemake per results folder, one job per block."""
 
 import errno
+import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -8,10 +10,10 @@ import sys
 import pytest
 from conftest import PATIENCE, config
 
-from circlet import io, locks
+from circlet import io, locks, view
 from circlet.errors import Interrupted
 from circlet.plan import Study
-from circlet.training import loop
+from circlet.training import devices, loop
 
 
 def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
@@ -113,7 +115,7 @@ def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan
         first.stdin.write("\n")
         first.stdin.flush()
         said = process.communicate(timeout=PATIENCE)[1]
-    assert said == "e/p17_d2_wd0/00000-00001: done by the other process\n"
+    assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
     assert process.returncode == 0
     assert sorted(p.name for p in block.log("runs").parent.iterdir()) == sorted(
         path.name for path in block.logs
@@ -130,8 +132,18 @@ def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
 
 
 def test_who_waits_for_a_block_can_be_told_to_end(block):
-    with locks.turn(block), pytest.raises(Interrupted, match="waited for another job"):
+    """What it says then names the lock, in case its holder is gone with its machine."""
+    path = block.log("runs").with_name(".lock")
+    with locks.block_lock(block), pytest.raises(Interrupted) as stop:
         loop.run_block(block, "cpu", None, [15])
+    said = f"ended by SIGTERM: {stop.value.saved}\n"
+    assert said.endswith(f"if that is gone, delete {path}\n")
+    block.job_log.parent.mkdir(parents=True)
+    block.job_log.write_text(said)
+    failures = view.failures(Study(json.loads(block.study)), "my.yaml")
+    assert f"if that is gone, delete {path} (log: {block.job_log})" in failures
+    assert "checkpoints" not in failures
+    assert "killed" not in failures
 
 
 def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, monkeypatch):
@@ -164,14 +176,76 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
     folder = block.log("runs").parent
     folder.mkdir(parents=True)
     (folder / ".runs.1a2b3c4d.parquet").write_text("of a job that may still run")
-    with locks.turn(block):
+    with locks.block_lock(block):
         loop.run_block(block, "cpu")
     assert (folder / ".runs.1a2b3c4d.parquet").exists()
+    assert not (folder / ".lock").exists()
     assert io.is_current(block)
+
+
+GPU = """
+import contextlib, sys, torch
+from circlet import cli
+from circlet.training import devices
+
+cpu = torch.device("cpu")
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 1
+torch.cuda.device = lambda index: contextlib.nullcontext()
+devices.torch.device = lambda *_: cpu
+cli.main(["run", "--device", "cuda", "--study", sys.argv[1]])
+"""
+
+
+def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(
+    block, monkeypatch, tmp_path
+):
+    """The first job frees its GPU and its block in one moment; the GPU here is only pretended."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 1)
+    with devices.free_gpu(()):
+        command = [sys.executable, "-c", GPU, block.study]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert process.stderr.readline().startswith("waiting for one of 1 GPUs")
+        loop.run_block(block, "cpu")
+    said = process.communicate(timeout=PATIENCE)[1]
+    assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
+
+
+def test_a_finished_block_that_is_asked_for_runs_again(block):
+    """As README says of `circlet run`; only what others finished meanwhile is left alone."""
+    for _ in range(2):
+        seen = []
+        loop.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
+        assert seen[-1] == 40
+
+
+@pytest.mark.parametrize("fault", ["deleted", "stale"])
+def test_a_lock_that_vanishes_while_it_is_taken_is_taken_again(tmp_path, monkeypatch, fault):
+    """Its last holder deletes it between our opening and locking it, here or on another node."""
+    flock, path, tries = fcntl.flock, tmp_path / ".lock", []
+
+    def late(stream, how):
+        tries.append(stream)
+        if len(tries) == 1:
+            path.unlink()
+            if fault == "stale":
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return flock(stream, how)
+
+    monkeypatch.setattr(locks.fcntl, "flock", late)
+    held = locks._locked(path)
+    assert len(tries) == 2
+    assert os.path.samestat(os.fstat(held.fileno()), path.stat())
+    with pytest.raises(locks.Busy):
+        locks._locked(path)
+    held.close()
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):
     """What the message says to do where the other process is gone with its machine."""
-    with locks.turn(block):
+    with locks.block_lock(block):
         block.log("runs").with_name(".lock").unlink()
         loop.run_block(block, "cpu")

@@ -141,7 +141,7 @@ def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
         cli.main(["partial", "--study", half_done.json])
     assert end.value.code == 1
     said = capsys.readouterr().err
-    assert f"error: {folder}: is in the way: circlet did not make it" in said
+    assert f"error: {folder}: is in the way. It has no .circlet.json" in said
     assert len(said.splitlines()) == 1
     assert mine.read_text() == "another study's"
     assert [p.name for p in folder.iterdir()] == ["logs"]
@@ -150,11 +150,11 @@ def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
 def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     folder = tmp_path / "partial"
     made, mine = folder / "tables/runs.parquet", folder / "tables/mine.parquet"
-    io.take_over(folder, [made])
+    io.claim_folder(folder, [made])
     made.parent.mkdir()
     for path in (made, mine, folder / "notes.txt"):
         path.write_text("x")
-    io.take_over(folder, [folder / "report.html"])
+    io.claim_folder(folder, [folder / "report.html"])
     assert not made.exists()
     assert mine.exists()
     assert (folder / "notes.txt").exists()
@@ -170,13 +170,13 @@ def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
     mark = folder / ".circlet.json"
     named = ["../logs/precious", str(precious), "tables", "..", "link/precious", ""]
     mark.write_text(json.dumps({"files": named}))
-    io.take_over(folder, [])
+    io.claim_folder(folder, [])
     assert precious.exists()
     assert (folder / "tables").exists()
     for text in ("[1]", '{"files": 3}', '{"files": [3]}', "{}", "x"):
         mark.write_text(text)
         with pytest.raises(LogError, match="is damaged; move"):
-            io.take_over(folder, [])
+            io.claim_folder(folder, [])
 
 
 def test_while_a_sweep_runs(project):

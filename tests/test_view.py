@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, config, experiment
 from test_io import flipped
 
-from circlet import analysis, io, products, progress, schema, source, tables, view
+from circlet import analysis, cli, io, jobs, products, progress, schema, source, tables, view
 from circlet.errors import LogError
 from circlet.pages import report
 from circlet.plan import Study
@@ -164,7 +164,7 @@ def test_failures_are_named_with_their_reason_and_log(half_done):
     name = "/".join(second.key)
     assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
     assert "2 of 4 runs are done" in said
-    assert "Mend the cause" in said
+    assert "Fix the cause and rerun the command" in said
     assert said.endswith("python -m circlet partial --configfile my.yaml")
 
 
@@ -185,15 +185,37 @@ def test_a_block_that_had_finished_is_not_called_killed(half_done):
 
 
 def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
-    study, _ = half_done
-    path = next(study.blocks).log("embeddings")
+    study, second = half_done
+    loop.run_block(second, "cpu")
+    tables = {t.name: t for t in products.tables(study) if t.name in ("runs", "structures")}
+    for table in tables.values():
+        jobs.make(table)
+    runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
+    log = next(study.blocks).log("embeddings")
     assert "Only the footers of logs were read; status --verify" in view.status(study)
     assert "Every byte of the finished logs and of the tables was read." in view.status(study, True)
-    path.write_bytes(flipped(path.read_bytes(), 300))  # in the data, far from the footer
+    assert "damaged:" not in view.status(study, True)
+    for path in (log, runs):  # in the data, far from the footer
+        path.write_bytes(flipped(path.read_bytes(), 300))
     assert "damaged:" not in view.status(study)
     said = view.status(study, True)
-    assert f"damaged: {path}: is damaged (" in said
-    assert said.count("damaged: ") == 1
+    assert f"damaged: {log}: is damaged (" in said
+    assert f"damaged: {runs}: is damaged (" in said
+    assert said.count("damaged: ") == 2
+    runs.write_bytes(structures.read_bytes())
+    assert f"damaged: {runs}: was made from another config" in view.status(study, True)
+
+
+def test_the_exit_status_of_verifying_tells_of_damage(half_done, capsys):
+    study, _ = half_done
+    command = ["status", "--verify", "--study", study.json]
+    cli.main(command)
+    log = next(study.blocks).log("embeddings")
+    log.write_bytes(flipped(log.read_bytes(), 300))
+    with pytest.raises(SystemExit) as end:
+        cli.main(command)
+    assert end.value.code == 1
+    assert "damaged: " in capsys.readouterr().out
 
 
 def test_what_was_interrupted_has_not_failed(half_done):
@@ -201,7 +223,7 @@ def test_what_was_interrupted_has_not_failed(half_done):
     for text in ("ended by SIGINT: saved x", "terminated", "interrupted"):
         second.job_log.write_text(text)
         said = view.failures(study, "")
-        assert "1 blocks were interrupted" in said
+        assert "Interrupted, with their checkpoints saved: 1 blocks." in said
         assert "failed" not in said
         assert "Mend" not in said
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, children_seconds, start_seconds
+from conftest import ROOT, children_seconds, config, start_seconds
 
-from circlet import products
+from circlet import io, products
 from circlet.plan import Study
 from circlet.source import SYSTEMS
 
@@ -323,6 +323,28 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 1
     assert len(list(folder.iterdir())) == 2  # of a block and a table
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
+
+
+def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
+    empty_project, monkeypatch
+):
+    """There Snakemake reads the config and the code again, when the job begins."""
+    study = Study(config("results/mine", steps=5))
+    path = empty_project.folder / "config/mine.yaml"
+    edited_since = study.config["experiments"]["e"] | {"steps": 9}
+    path.write_text(yaml.safe_dump(study.config | {"experiments": {"e": edited_since}}))
+    frozen = empty_project.folder / "frozen.json"
+    frozen.write_text(study.json)
+    monkeypatch.setenv("CIRCLET_STUDY", str(frozen))
+    monkeypatch.setenv("CIRCLET_GPUS", "0")
+    monkeypatch.setenv("CIRCLET_KEYS", "analysis/runs=planned")
+    block = next(study.blocks)
+    remote = ("--mode", "remote", "--cores", "1")
+    empty_project.snakemake(block.log("runs"), *remote, config="config/mine.yaml")
+    monkeypatch.chdir(empty_project.folder)
+    assert io.is_current(block)
+    done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
+    assert "was edited after Snakemake had planned it" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -11,6 +11,7 @@ from circlet import config as configuration
 from circlet import limits
 from circlet.errors import ConfigError
 from circlet.interventions import INTERVENTIONS, SPECTRAL, is_list_of_values
+from circlet.schedules import INT32_MAX
 from circlet.seeds import PURPOSES
 from circlet.source import SYSTEMS, declared
 
@@ -126,9 +127,9 @@ def _check_seeds(where: str, settings: dict[str, Any]) -> None:
                 f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
                 "seeds; set `block` to a divisor"
             )
-    if (last := seeds["first"] + seeds["count"] - 1) > limits.MOST:
+    if (last := seeds["first"] + seeds["count"] - 1) > INT32_MAX:
         raise ConfigError(
-            f"{where}.seeds: the last seed would be {last}, at most {limits.MOST} is allowed"
+            f"{where}.seeds: the last seed would be {last}, at most {INT32_MAX} is allowed"
         )
 
 
@@ -187,7 +188,7 @@ def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) ->
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a parameter, with what fits a column of a table."""
     if schema.get("type") == "integer":
-        return {"maximum": limits.MOST} | schema
+        return {"maximum": INT32_MAX} | schema
     return schema | ({"items": _bounded(schema["items"])} if "items" in schema else {})
 
 

@@ -174,8 +174,11 @@ def show_plan(arguments: argparse.Namespace) -> None:
 
 
 def show_status(arguments: argparse.Namespace) -> None:
-    """Print how far the study is."""
-    print(view.status(_study(arguments), arguments.verify))
+    """Print how far the study is; exit status 1 if verifying it finds damage."""
+    said = view.status(_study(arguments), arguments.verify)
+    print(said)
+    if arguments.verify and "\ndamaged: " in said:
+        sys.exit(1)
 
 
 def show_scorecard(arguments: argparse.Namespace) -> None:
@@ -190,11 +193,13 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     checkpoint = jobs.load("circlet.training.checkpoint")
     devices = jobs.load("circlet.training.devices")
     # One GPU for all blocks: its memory stays taken until the process ends.
+    # While this waits for a GPU, another process may finish a block.
+    before = [(block, loop.stamp(block)) for block in study.ordered_blocks]
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
-        for block in study.ordered_blocks:
+        for block, stamp in before:
             if caught:
                 raise Interrupted(caught[0], f"before {'/'.join(block.key)}")
-            loop.run_block(block, device, _Progress(block), caught)
+            loop.run_block(block, device, _Progress(block), caught, stamp)
 
 
 class _Progress:
@@ -301,7 +306,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     study = whole.partial(done)
     *parts, report, explorer = products.ordered(study)
     # Nothing of an earlier call is left among it.
-    io.take_over(study.folder, (p for part in (*parts, report, explorer) for p in part.outputs))
+    io.claim_folder(study.folder, (p for part in (*parts, report, explorer) for p in part.outputs))
     for product in parts:
         try:
             jobs.make(product)

@@ -193,6 +193,9 @@ def _explain(error, prefix: str) -> str:
             named = ", ".join(map(shown, unknown[:MOST_SHOWN]))
             more = f" and {len(unknown) - MOST_SHOWN} more" if len(unknown) > MOST_SHOWN else ""
             text = f"unknown key {named}{more} (known: {known})"
+        case "maxLength" | "maxProperties" | "maxItems":
+            unit = "characters" if isinstance(error.instance, str) else "entries"
+            text = f"has {len(error.instance)} {unit}, at most {error.validator_value} are allowed"
         case _ if "propertyNames" in error.absolute_schema_path:
             text = f"{given} is not a valid name (lower-case letters, digits and underscores)"
         case "pattern":
@@ -203,11 +206,6 @@ def _explain(error, prefix: str) -> str:
             text = f"{given} is a list: what varies goes under `sweep`"
         case "minProperties" | "minItems":
             text = "is empty"
-        case "maxProperties" | "maxItems" | "maxLength":
-            text = f"has {len(error.instance)} entries, at most {error.validator_value} are allowed"
-            text = (
-                text.replace("entries", "characters") if isinstance(error.instance, str) else text
-            )
         case "type" if "e" in str(error.instance) and _looks_like_a_number(error.instance):
             text = f"{message}: YAML reads it as text, write a dot and a sign, as in 1.0e-4"
         case "type" if error.validator_value == "array":
@@ -240,7 +238,7 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
 
     Raises ConfigError with the most relevant violation, as one line that names the key.
     """
-    # All that a reader can make use of; a list of 100 000 wrong values has as many errors.
+    # Enough to find the most relevant one; a list of 100 000 wrong values has as many errors.
     first = itertools.islice(validator(schema).iter_errors(instance), MOST_ERRORS)
     errors = sorted(first, key=_relevance)
     # A misspelt key is also a missing one; the misspelling is what to mend.

@@ -51,7 +51,7 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def take_over(folder: Path, files: Iterable[Path]) -> None:
+def claim_folder(folder: Path, files: Iterable[Path]) -> None:
     """Make a folder ready for some files, which its mark then lists.
 
     What the mark of an earlier call lists is deleted, and nothing else ever is. Raises LogError if
@@ -61,8 +61,8 @@ def take_over(folder: Path, files: Iterable[Path]) -> None:
     try:
         if folder.exists() and not mark.exists() and any(folder.iterdir()):
             raise LogError(
-                f"{folder}: is in the way: circlet did not make it (there is no {_MARK} in it); "
-                "move it, or choose another `results`"
+                f"{folder}: is in the way. It has no {_MARK}, so it is somebody else's, or an "
+                "earlier version made it; move it, or delete it if nothing in it is yours"
             )
         if mark.exists():
             for name in json.loads(mark.read_text(encoding="utf-8"))["files"]:
@@ -187,15 +187,18 @@ def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
     Raises LogError if it is missing or damaged, or was not made from the config, the code and the
     tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
     """
-    path = study.table(name)
-    made, table = _read(path)
-    if made.get("key") != study.keys.get(name, made.get("key")):
-        raise LogError(
-            f"{path}: was made from another config, other code or other tables than now; run "
-            "snakemake (if it finds nothing to do, delete this file first)"
-        )
-    frame = table.to_pandas()
+    frame = _table(study.table(name), study.keys.get(name)).to_pandas()
     return frame[frame["experiment"] == study.reproduce[role]] if role else frame
+
+
+def _table(path: Path, key: str | None) -> pa.Table:
+    made, table = _read(path)
+    if key not in (None, made.get("key")):
+        raise LogError(
+            f"{path}: was made from another config, other code or other tables than now; delete it "
+            "and run snakemake"
+        )
+    return table
 
 
 def is_current(block: Block) -> bool:
@@ -212,9 +215,12 @@ def is_current(block: Block) -> bool:
     return current
 
 
-def verify(path: Path) -> None:
-    """Read every byte of a Parquet file of ours; raises LogError if it is missing or damaged."""
-    _read(path)
+def verify(path: Path, key: str | None = None) -> None:
+    """Read every byte of a log or table; raises LogError if it is missing or damaged.
+
+    So it does if the file is a table with another ``key`` than the one given.
+    """
+    _table(path, key)
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":

@@ -6,33 +6,35 @@ single keys and their reasons are in the schema, and so are those of the whole (
 
 import math
 import os
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circlet import config as configuration
 from circlet.errors import ConfigError
 from circlet.interventions import is_list_of_values
 from circlet.points import FOLDERS
+from circlet.schedules import INT32_MAX
 from circlet.seeds import PURPOSES
 
 if TYPE_CHECKING:
     from circlet.points import Point
 
-MOST = 2**31 - 1  # integers in columns of logs and tables, and values of a column of lists
 LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
 LONGEST_RESULTS = 3000  # bytes of the path of the results, of 4096: the rest is for what is in them
 
 
 def check_results(results: str) -> None:
-    """Whether a study has its folder for itself."""
-    path, given, full = PurePath(results), configuration.shown(results), os.path.realpath(results)
+    """Raise ConfigError if its results cannot be in a folder, or may lie in another study's."""
+    path, given, full = Path(results), configuration.shown(results), os.path.realpath(results)
     if path.name == ".." or full in (os.path.realpath("."), "/"):
         raise ConfigError(f"results: {given} must be a folder of its own, as results/mine")
-    if others := [name for name in FOLDERS if name in path.parts]:
-        raise ConfigError(
-            f"results: {given} would lie inside another study: every study makes the folders "
-            f"{', '.join(FOLDERS)} in its results; choose a path without {others[0]!r}"
-        )
+    for above, name in zip(path.parents, reversed(path.parts), strict=False):
+        # What lies above an absolute path is not the user's choice: there only a study counts.
+        if name in FOLDERS and (not path.is_absolute() or (above / "job_logs").is_dir()):
+            raise ConfigError(
+                f"results: {given} may lie inside another study: every study makes the folders "
+                f"{', '.join(FOLDERS)} in its results; choose a path without {name!r}"
+            )
     if max(len(part) for part in path.parts) > LONGEST_NAME:
         raise ConfigError(f"results: a folder's name is longer than {LONGEST_NAME} bytes")
     if len(os.fsencode(full)) > LONGEST_RESULTS:
@@ -40,7 +42,7 @@ def check_results(results: str) -> None:
 
 
 def check_totals(config: dict[str, Any]) -> None:
-    """Whether there are too many points or blocks. Nothing is listed to find out."""
+    """Raise ConfigError if there are too many points or blocks. Nothing is listed to find out."""
     points = blocks = 0
     for group in ("experiments", "bases"):
         for name, settings in config[group].items():
@@ -68,7 +70,7 @@ def _count(settings: dict[str, Any]) -> int:
 
 
 def check_name(where: str, point: "Point") -> None:
-    """Whether the names of its folders and files are short enough."""
+    """Raise ConfigError if a name of its folders and files is too long."""
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
     longest = len("_".join([*point.key, point.last_block]))
     if longest > LONGEST_NAME:
@@ -79,9 +81,11 @@ def check_name(where: str, point: "Point") -> None:
 
 
 def check_logs(where: str, point: "Point") -> None:
-    """Whether its logs are of steps that there are, and fit into a file each."""
-    if point.steps > MOST:
-        raise ConfigError(f"{where}.epochs: are {point.steps} steps, at most {MOST} are allowed")
+    """Raise ConfigError if a log is of a step after the last, or too large for one file."""
+    if point.steps > INT32_MAX:
+        raise ConfigError(
+            f"{where}.epochs: are {point.steps} steps, at most {INT32_MAX} are allowed"
+        )
     block = point.settings["block"]
     for kind in point.logs[1:]:
         schedule = point.schedule(kind)
@@ -91,8 +95,9 @@ def check_logs(where: str, point: "Point") -> None:
                 f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
             )
         values = int(block * schedule.size * point.values(kind))
-        if values > MOST:
+        if values > INT32_MAX:
             raise ConfigError(
                 f"{where}.log.{kind}: a block of {point.name} would have {values} values in one "
-                f"column, at most {MOST} fit into a file: set a smaller `block`, or log fewer steps"
+                f"column, at most {INT32_MAX} fit into a file: set a smaller `block`, or log fewer "
+                "steps"
             )

@@ -4,6 +4,7 @@ The system drops a lock when its process ends, however it ends.
 """
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
@@ -20,6 +21,8 @@ from circlet.points import Block
 
 log = logging.getLogger("circlet")
 
+WAITED = "it had not begun: it waited for another job of its block"
+
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.[a-z]+")  # names that `io.atomic` gives
 
 
@@ -33,7 +36,7 @@ def _locked(path: Path) -> IO[bytes] | None:
     None where the file system has no locks. Raises Busy if another process holds it, and LogError
     if the file cannot be written.
     """
-    while True:
+    for _ in range(100):  # each time its last holder deletes the file in this very moment
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             stream = path.open("a+b", buffering=0)
@@ -45,22 +48,28 @@ def _locked(path: Path) -> IO[bytes] | None:
             with stream:
                 stream.seek(0)
                 raise Busy(stream.read().decode().strip() or "another process") from None
-        except OSError:
+        except OSError as error:
             stream.close()
+            if error.errno == errno.ESTALE:  # deleted on another node
+                continue
+            with contextlib.suppress(OSError):
+                path.unlink()
             return None
         if _is_at(stream, path):
-            with contextlib.suppress(OSError):  # a full disk: who holds it is a courtesy
+            # On a full disk it holds without saying who holds it.
+            with contextlib.suppress(OSError):
                 stream.truncate(0)
                 stream.write(f"process {os.getpid()} on {platform.node()}\n".encode())
             return stream
         stream.close()
+    raise Busy("processes that come and go")
 
 
 def _is_at(stream: IO[bytes], path: Path) -> bool:
-    """Whether a file is still at its path: its last holder may have deleted it, as `turn` does."""
+    """Whether a file is still at its path: the last holder of a block's lock deletes it."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
+    except OSError:
         return False
 
 
@@ -87,38 +96,39 @@ def lock(results: Path) -> IO[bytes] | None:
 
 
 @contextlib.contextmanager
-def turn(block: Block, caught: Sequence[int] = ()) -> Iterator[bool]:
-    """Wait until no other process runs a block; yields whether another one did.
+def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
+    """Wait until no other process runs a block, and keep others from running it.
 
     The job of a Snakemake that was killed may still run when the next Snakemake starts the block
     again. What a killed job left half-written is removed. Where the file system has no locks,
     nothing is waited for or removed. Raises Interrupted if a signal is in ``caught`` meanwhile.
     """
-    path, waited = block.log("runs").with_name(".lock"), False
+    path, waiting = block.log("runs").with_name(".lock"), False
     while True:
         try:
             held = _locked(path)
             break
         except Busy as who:
-            if not waited:
+            if not waiting:
                 log.info(
                     "%s: already runs (%s); waiting for it. If it is gone, delete %s",
                     "/".join(block.key), who, path,
                 )  # fmt: skip
-            waited = True
+            waiting = True
             if caught:
-                said = "it waited for another job of its block, and had not begun"
+                said = f"{WAITED} (of {who}); if that is gone, delete {path}"
                 raise Interrupted(caught[0], said) from None
             time.sleep(0.5)
     if held is None:
-        yield waited
+        yield
         return
     with held:
         try:
-            for file in path.parent.iterdir():
-                if _TEMPORARY.fullmatch(file.name):
-                    file.unlink(missing_ok=True)
-            yield waited
+            with contextlib.suppress(OSError):
+                for file in path.parent.iterdir():
+                    if _TEMPORARY.fullmatch(file.name):
+                        file.unlink()
+            yield
         finally:
             with contextlib.suppress(OSError):
                 path.unlink()

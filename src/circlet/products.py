@@ -17,6 +17,7 @@ name, from the inputs in these literals:
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -52,9 +53,8 @@ class Product:
         """What the footer of its file says of its config, its code and its tables."""
         own = self.study.config["experiments"]
         missing = sum(len(names) for (e, _), names in self.study.missing.items() if e in own)
-        partial = {"missing_blocks": missing} if missing else {}
-        made = {"study": self.study.config, "code": self.code} | partial
-        return made | {"key": self.key}
+        made = {"study": self.study.config, "code": self.code, "key": self.key}
+        return made | ({"missing_blocks": missing} if missing else {})
 
     @cached_property
     def key(self) -> str:
@@ -215,7 +215,7 @@ def explorer(study: Study) -> Product:
     return _page("explorer", study, EXPLORED)
 
 
-def _page(name: str, study: Study, reads: tuple[str, ...], shown: list[Path] = ()) -> Product:
+def _page(name: str, study: Study, reads: tuple[str, ...], shown: Sequence[Path] = ()) -> Product:
     """A page, made from some tables, as far as the study yields them, and some figures."""
     tables = tuple(table for table in _tables(study).values() if table.name in reads)
     inputs = [table.outputs[0] for table in tables] + [*shown]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from circlet import io, products
+from circlet import io, locks, products
 from circlet.errors import LogError
 from circlet.plan import Study
 from circlet.points import Block
@@ -36,9 +36,10 @@ def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
     """
     files = [path for block, what in found if what == "done" for path in block.logs]
     files += [path for table in products.tables(study) for path in table.outputs if path.exists()]
+    keys = {table.outputs[0]: table.key for table in products.tables(study)}
     for path in files:
         try:
-            io.verify(path)
+            io.verify(path, keys.get(path))
         except LogError as error:
             yield str(error)
 
@@ -87,14 +88,19 @@ def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
 def was_interrupted(block: Block) -> bool:
     """Whether a started block that does not run any more was told to end, as by ctrl-C."""
     last = _last_line(block.job_log) or ""
-    return last.startswith(("ended by", "interrupted", "terminated"))
+    return last.startswith(("ended by", "interrupted", "terminated")) and not has_waited(block)
+
+
+def has_waited(block: Block) -> bool:
+    """Whether a block was told to end while it waited for another job of the same block."""
+    return locks.WAITED in (_last_line(block.job_log) or "")
 
 
 def _failure(name: str, job_log: Path) -> str:
     last = _last_line(job_log) or ""
     if re.search(r": \d+ runs, \d+ steps each, ", last):  # what a block says at its end
         last = "has finished before, and its logs are gone; see what Snakemake says above"
-    elif not last.startswith("error:"):
+    elif not last.startswith("error:") and locks.WAITED not in last:
         said = f" after “{last}”" if last else ""
         last = f"ended without an error of its own{said}: killed, out of memory or of time?"
     return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_STEPS = 2**31 - 1  # steps are int32 columns
+INT32_MAX = 2**31 - 1  # of integers in columns, and of the values of a column of lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Schedule:
         listed = np.union1d(np.asarray(named, dtype=np.int64), even)
         return cls(tuple(strides), listed)
 
-    def count(self, every: int = 1, last: int = MOST_STEPS) -> int:
+    def count(self, every: int = 1, last: int = INT32_MAX) -> int:
         """How many of its steps there are, or only of the multiples of ``every`` up to ``last``."""
         found = 0
         # Each step once: those of one stride, less those of two, and so on.
@@ -107,7 +107,7 @@ class Schedules:
 @functools.lru_cache(maxsize=64)
 def _even(per_decade: int) -> np.ndarray:
     """All steps that are spaced evenly in the logarithm, sorted."""
-    decades = math.ceil(math.log10(MOST_STEPS))
+    decades = math.ceil(math.log10(INT32_MAX))
     steps = (round(10 ** (i / per_decade)) for i in range(decades * per_decade + 1))
     return np.unique(np.fromiter(steps, dtype=np.int64))
 

@@ -37,21 +37,21 @@ def _path(module: str) -> Path:
 
 
 @functools.cache
-def _text(module: str) -> str:
-    return _path(module).read_text(encoding="utf-8")
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @functools.cache
 def _tree(module: str) -> ast.Module:
-    return ast.parse(_text(module))
+    return ast.parse(_text(_path(module)))
 
 
-_read: set[str] = set()  # modules whose text decided a fingerprint
+_read: set[Path] = set()  # files that decided a fingerprint
 
 
 def edited() -> bool:
-    """Whether a module changed after a fingerprint was taken; then fingerprints are taken anew."""
-    if all(_path(module).read_text(encoding="utf-8") == _text(module) for module in _read):
+    """Whether a file changed after a fingerprint was taken; then fingerprints are taken anew."""
+    if all(path.read_text(encoding="utf-8") == _text(path) for path in _read):
         return False
     forget()
     return True
@@ -121,7 +121,7 @@ def imports(module: str) -> frozenset[str]:
 @functools.cache
 def _bare(module: str) -> str:
     """Source of a module without comments, docstrings and layout."""
-    tree = ast.parse(_text(module))
+    tree = ast.parse(_text(_path(module)))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
             node
@@ -143,8 +143,8 @@ def digest(*modules: str) -> str:
         seen.add(name)
         todo |= {m for m in imports(name) if m.split(".")[1:2] and m.split(".")[1] in _COUNTED}
         todo -= seen
-    _read.update(seen)
     parts = [f"{name} {_bare(name)}" for name in sorted(seen)]
-    data = {file for name in seen for file in literals(name).get("DATA", ())}
-    parts += [(PACKAGE / file).read_text(encoding="utf-8") for file in sorted(data)]
+    data = {PACKAGE / file for name in seen for file in literals(name).get("DATA", ())}
+    parts += [_text(path) for path in sorted(data)]
+    _read.update(data, map(_path, seen))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

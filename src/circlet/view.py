@@ -133,12 +133,12 @@ def failures(study: Study, configfile: str, most: int = 20) -> str:
     if len(failed) > most:
         lines.append(f"  ... and {len(failed) - most} more")
     if interrupted:
-        lines.append(f"{interrupted} blocks were interrupted, with their checkpoints saved.")
-    then = "Mend the cause, then give" if failed else "Give"
+        lines.append(f"Interrupted, with their checkpoints saved: {interrupted} blocks.")
+    then = "Fix the cause and rerun" if failed else "Rerun"
     return "\n".join(
         [
             *lines,
-            f"{then} the same command again: it goes on from here.",
+            f"{then} the command: it resumes from here.",
             "Tables and report of what is done: python -m circlet partial --configfile "
             f"{configfile}",
         ]

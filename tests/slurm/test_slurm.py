@@ -246,7 +246,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
     slurm.wait(lambda: len(sweep.jobs()) == 2, "a second job of the same block")
     assert sweep.jobs()[first] == "RUNNING"
     assert sweep.ends() == 0, sweep.said
-    assert sweep.logs_with("done by the other process")
+    assert sweep.logs_with("done by another process meanwhile")
     sweep.idle()
     assert not sweep.project.half_written()
     pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)

@@ -1,8 +1,11 @@
 # The plan of the study: what the rules below make, and from what. All logic is in the package.
 import hashlib
+import json
 import math
 import os
 import sys
+import time
+from pathlib import Path
 
 from circlet import config as configuration
 from circlet import io, locks, products, view
@@ -22,19 +25,24 @@ def checked(path):
         sys.exit(f"error: {path}: {error}")
 
 
+for path in workflow.configfiles:
+    checked(path)
 if not workflow.configfiles:
-    # Before Snakemake reads it. What `--configfile` names it has read already.
-    checked("config/config.yaml")
+    checked("config/config.yaml")  # before Snakemake reads it
 
     configfile: "config/config.yaml"
 
 
-for path in workflow.configfiles:
-    checked(path)
+CONFIGFILE = workflow.configfiles[-1]
+# In a job of a cluster a Snakemake reads the config and the code again, possibly after an edit. It
+# must make what the Snakemake that submitted it has planned, which passes on its plan.
+OUTER = not (workflow.remote_exec or workflow.subprocess_exec)
 try:
-    study = Study(config)
+    study = Study(
+        config if OUTER else json.loads(Path(os.environ["CIRCLET_STUDY"]).read_text())
+    )
 except CircletError as error:
-    sys.exit(f"error: {path}: {error}")
+    sys.exit(f"error: {CONFIGFILE}: {error}")
 
 # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
 os.environ.update(
@@ -48,10 +56,15 @@ onstart:
     # with its process, so that the same command goes on.
     global lock
     lock = locks.lock(study.results)
+    for path in JOB_CONFIGS.glob("*.json"):
+        if time.time() - path.stat().st_mtime > 30 * 86_400:
+            path.unlink()
+    if not workflow.local_exec:
+        written(study.json)
 
 
 onerror:
-    print(view.failures(study, str(path)), file=sys.stderr)
+    print(view.failures(study, str(CONFIGFILE)), file=sys.stderr)
 
 
 def provided(name):
@@ -60,12 +73,28 @@ def provided(name):
     return given and given.value
 
 
+JOB_CONFIGS = study.results / "job_configs"
+
+
+def job_config(text):
+    """Path of a file with a study, named by what is in it."""
+    return JOB_CONFIGS / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+
+
+def written(text):
+    """The same, when it is there."""
+    path = job_config(text)
+    if not path.exists():
+        with io.atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return path
+
+
 PRODUCTS = products.ordered(study)
 
-# The Snakemakes in a cluster's jobs are not told by the profile and by the files as they are then,
-# but by this one, as they are now.
-if not (workflow.remote_exec or workflow.subprocess_exec):
+if OUTER:
     os.environ["CIRCLET_GPUS"] = str(provided("gpu") or 0)
+    os.environ["CIRCLET_STUDY"] = str(job_config(study.json))
     os.environ["CIRCLET_KEYS"] = " ".join(
         f"{p.kind}/{p.name}={p.key}" for p in PRODUCTS
     )
@@ -76,6 +105,7 @@ KEYS = dict(pair.split("=") for pair in os.environ["CIRCLET_KEYS"].split())
 envvars:
     "CIRCLET_GPUS",
     "CIRCLET_KEYS",
+    "CIRCLET_STUDY",
 
 
 def key(product):
@@ -87,19 +117,14 @@ def table_keys(product):
 
 
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
-LONGEST = 100_000
+MAX_ARGUMENT = 100_000
 
 
 def argument(text):
     """A study for the command line: itself, or if it is too long the name of a file with it."""
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_ARGUMENT:
         return text
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = study.results / "job_configs" / f"{name}.json"
-    if not (workflow.dryrun or path.exists()):
-        with io.atomic(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-    return str(path)
+    return str(job_config(text) if workflow.dryrun else written(text))
 
 
 def more(amount, attempt):

@@ -47,7 +47,8 @@ def _in_project() -> bool:
 
 def check_packages() -> None:
     """Raise CircletError if a package is missing that the pipeline needs and training does not."""
-    needed = ["plotly", "snakemake"] if _in_project() else ["plotly"]
+    needed = ["jinja2", "matplotlib", "pandas", "plotly", "scipy", "seaborn", "sklearn"]
+    needed += ["snakemake"] if _in_project() else []
     if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise CircletError(
             f"bench: the pipeline needs {' and '.join(missing)}, not installed here; install "

@@ -28,6 +28,12 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint; at most so many between two
 
 
+def lacks_memory(error: Exception) -> bool:
+    """Whether an error says that there is too little memory, which torch says in words only."""
+    words = ("can't allocate memory", "out of memory")
+    return isinstance(error, MemoryError) or any(text in str(error) for text in words)
+
+
 class Checkpoint:
     """The checkpoint of one block: when it is due, and how it is kept.
 
@@ -71,6 +77,8 @@ class Checkpoint:
                 return []
             interruptions, parts = int(saved["interruptions"]) + 1, list(saved["parts"])
         except Exception as error:  # whatever may stand in a file that somebody has changed
+            if lacks_memory(error):
+                raise
             self.refuse(error)
             return []
         self.interruptions = interruptions

@@ -21,7 +21,7 @@ from circlet.points import Block, Point
 from circlet.seeds import Seeds
 from circlet.training import graphs
 from circlet.training.adamw import AdamW
-from circlet.training.checkpoint import Checkpoint
+from circlet.training.checkpoint import Checkpoint, lacks_memory
 from circlet.training.recorder import Recorder
 from circlet.training.stack import Stack, copy_exactly, stacked
 
@@ -224,6 +224,8 @@ def run(
             try:
                 part.restore(saved[len(done)])
             except Exception as error:  # whatever may stand in a file that somebody has changed
+                if lacks_memory(error):
+                    raise
                 checkpoint.refuse(error)
                 saved = []
                 done.clear()
@@ -239,24 +241,39 @@ def together(point: Point, count: int, device: torch.device) -> int:
     return count if device.type == "cuda" else point.cpu_runs(count)
 
 
+Stamp = tuple[int, int]
+
+
 def run_block(
     block: Block,
     device: torch.device | str,
     progress: Progress | None = None,
     caught: Sequence[int] = (),
+    before: Stamp | None = None,
 ) -> None:
     """Run a block and write its logs, from its checkpoint if there is one.
 
     While another process runs the same block it waits; if that one has finished the block, nothing
     is left to do. The log of outcomes is written last, so that a block with it is complete. Raises
     CircletError on too little memory or a full disk, and Interrupted, with a checkpoint saved, when
-    a signal is in ``caught``.
+    a signal is in ``caught``. ``before`` is the block's ``stamp`` when this process began, if it
+    has waited for something else since.
     """
-    with locks.turn(block, caught) as waited:
-        if waited and _is_done(block):
-            log.info("%s: done by the other process", "/".join(block.key))
+    before = before or stamp(block)
+    with locks.block_lock(block, caught):
+        if stamp(block) != before and _is_done(block):
+            log.info("%s: done by another process meanwhile", "/".join(block.key))
         else:
             _run_block(block, torch.device(device), progress, caught)
+
+
+def stamp(block: Block) -> Stamp:
+    """What differs once somebody has finished a block: inode and time of its last log, or zeros."""
+    try:
+        found = block.log("runs").stat()
+        return found.st_ino, found.st_mtime_ns
+    except OSError:
+        return 0, 0
 
 
 def _code(point: Point) -> str:
@@ -293,9 +310,7 @@ def _run_block(
     try:
         tables = run(point, list(block.seeds), device, progress, bases, checkpoint)
     except (MemoryError, RuntimeError) as error:
-        # torch says so in words only.
-        full = any(text in str(error) for text in ("can't allocate memory", "out of memory"))
-        if isinstance(error, MemoryError) or full:
+        if lacks_memory(error):
             raise CircletError(
                 f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
                 "set a smaller `block`"
