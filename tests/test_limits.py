@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, config, experiment
 
 from circlet import config as configuration
-from circlet import limits, points, products, systems
+from circlet import limits, points, products, schedules, systems
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.plan import Study
@@ -323,4 +323,4 @@ def test_every_limit_is_described_in_schema_and_readme():
 
 
 def test_steps_of_a_schedule_fit_their_column():
-    assert np.iinfo(np.int32).max == limits.MOST
+    assert np.iinfo(np.int32).max == schedules.INT32_MAX

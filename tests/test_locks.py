@@ -186,7 +186,7 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
 GPU = """
 import contextlib, sys, torch
 from circlet import cli
-from circlet.training import devices
+from circlet.training import devices, loop
 
 cpu = torch.device("cpu")
 torch.cuda.is_available = lambda: True

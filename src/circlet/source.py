@@ -61,6 +61,7 @@ def forget() -> None:
     """Read all modules anew from here on."""
     for function in (_text, _tree, _bare, literals, imports, digest):
         function.cache_clear()
+    _read.clear()
 
 
 def modules(package: str) -> list[str]:
