@@ -43,7 +43,7 @@ SUPPORTS = "is missing in fingerprints; used for exceptions, names and messages,
 KNOWN = {
     "circlet": SUPPORTS,
     "circlet.analysis": COMPUTES,  # `make`, which brings every table to its declared columns
-    "circlet.checks": COMPUTES,  # `canonicalise` and `find_base`
+    "circlet.checks": COMPUTES,  # `canonicalise`
     "circlet.config": COMPUTES,  # fills in defaults
     "circlet.errors": SUPPORTS,
     "circlet.interventions": COMPUTES,
