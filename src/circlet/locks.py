@@ -130,5 +130,6 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
                         file.unlink()
             yield
         finally:
-            with contextlib.suppress(OSError):
-                path.unlink()
+            if _is_at(held, path):  # somebody may have deleted it, and taken another
+                with contextlib.suppress(OSError):
+                    path.unlink()
