@@ -257,6 +257,12 @@ ODD = {
     "a step beyond the end": in_part(done=41),
     "a step before the start": in_part(done=-2),
     "a step in words": in_part(done="20"),
+    "half a step": in_part(done=20.5),
+    "fewer than no interruptions": lambda saved: saved | {"interruptions": -5},
+    "very many interruptions": lambda saved: saved | {"interruptions": 10**30},
+    "values that are sparse": of_tensors("values", lambda t: t.to_sparse()),
+    "logs that are sparse": of_tensors("recorded", lambda t: t.to_sparse()),
+    "logs without values": of_tensors("recorded", lambda t: t.to("meta")),
     "another step": in_part(done=19),
     "no seconds": in_part(seconds=None),
     "no values": in_part(values={}),
@@ -286,6 +292,25 @@ def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
     assert logs(block) == logs(undisturbed)
     assert io.footer(block.log("runs"))["interruptions"] == 0
     assert not block.checkpoint.exists()
+
+
+def test_logs_in_a_checkpoint_are_known_by_their_names(tmp_path):
+    """Not by their order, in which somebody may have written them."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+
+    def reordered(saved):
+        kinds = saved["parts"][-1]["recorded"].items()
+        return in_part(recorded={
+            kind: {step: dict(reversed(arrays.items())) for step, arrays in steps.items()}
+            for kind, steps in kinds
+        })(saved)  # fmt: skip
+
+    planted(block, reordered)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert io.footer(block.log("runs"))["interruptions"] == 1
 
 
 @pytest.mark.parametrize("body", [b"", b"x", b"PK\x03\x04", b"\x80\x02}q\x00.", b"cos\nsystem\n."])

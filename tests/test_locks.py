@@ -11,7 +11,7 @@ import pytest
 from conftest import PATIENCE, config
 
 from circlet import io, locks, view
-from circlet.errors import Interrupted
+from circlet.errors import Interrupted, LogError
 from circlet.plan import Study
 from circlet.training import devices, loop
 
@@ -242,6 +242,23 @@ def test_a_lock_that_vanishes_while_it_is_taken_is_taken_again(tmp_path, monkeyp
     with pytest.raises(locks.Busy):
         locks._locked(path)
     held.close()
+
+
+@pytest.mark.parametrize("where", ["results", "block"])
+def test_a_link_in_the_place_of_a_lock_is_not_followed(block, tmp_path, where):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path = (block.point.results if where == "results" else block.log("runs").parent) / ".lock"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(victim)
+    with pytest.raises(LogError, match="cannot be written: Too many levels of symbolic links"):
+        locks._locked(path)
+    assert victim.read_text() == "precious"
+
+
+def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
+    (block.log("runs").parent / ".a.1a2b3c4d.d").mkdir(parents=True)
+    loop.run_block(block, "cpu")
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):

@@ -149,15 +149,28 @@ def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
 
 def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     folder = tmp_path / "partial"
-    made, mine = folder / "tables/runs.parquet", folder / "tables/mine.parquet"
-    io.claim_folder(folder, [made])
-    made.parent.mkdir()
-    for path in (made, mine, folder / "notes.txt"):
+    old, new, lost = (folder / name for name in ("tables/old", "tables/new", "tables/lost"))
+
+    def made(*files, planned=()):
+        with io.own_folder(folder, [*files, *planned]) as kept:
+            for path in files:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text("x")
+                kept.append(path)
+
+    made(old)
+    mine = [folder / "tables/mine.parquet", folder / "notes.txt"]
+    for path in mine:
         path.write_text("x")
-    io.claim_folder(folder, [folder / "report.html"])
-    assert not made.exists()
-    assert mine.exists()
-    assert (folder / "notes.txt").exists()
+    with pytest.raises(RuntimeError), io.own_folder(folder, [new, lost]) as kept:
+        kept.append(new)
+        lost.write_text("x")
+        raise RuntimeError  # as when a disk is full: what was there stays
+    assert old.exists()
+    made(new)
+    assert not old.exists()
+    assert not lost.exists()
+    assert all(path.exists() for path in (new, *mine))
 
 
 def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
@@ -170,13 +183,27 @@ def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
     mark = folder / ".circlet.json"
     named = ["../logs/precious", str(precious), "tables", "..", "link/precious", ""]
     mark.write_text(json.dumps({"files": named}))
-    io.claim_folder(folder, [])
+    with io.own_folder(folder, []):
+        pass
     assert precious.exists()
     assert (folder / "tables").exists()
-    for text in ("[1]", '{"files": 3}', '{"files": [3]}', "{}", "x"):
+    for text in ("[1]", '{"files": 3}', '{"files": [[3]]}', "{}", "x"):
         mark.write_text(text)
-        with pytest.raises(LogError, match="is damaged; move"):
-            io.claim_folder(folder, [])
+        with pytest.raises(LogError, match="is damaged; move"), io.own_folder(folder, []):
+            pass
+
+
+def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, capsys):
+    cli.main(["partial", "--study", half_done.json])
+    folder = half_done.results / "partial"
+    before = {path: path.read_bytes() for path in folder.glob("*.html")}
+    assert len(before) == 2
+    first = next(half_done.blocks).log("runs")
+    first.write_bytes(flipped(first.read_bytes(), 50))
+    with pytest.raises(SystemExit):
+        cli.main(["partial", "--study", half_done.json])
+    assert f"error: {first}: is damaged" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.glob("*.html")} == before
 
 
 def test_while_a_sweep_runs(project):

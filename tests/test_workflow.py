@@ -52,6 +52,15 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert finished.would_run() == {}
 
 
+def test_a_deleted_log_is_made_again_by_the_same_command(project):
+    """With what was made from it; also where finished runs started from it."""
+    lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
+    (project.folder / lost.log("embeddings")).unlink()
+    jobs = project.would_run()
+    assert jobs["embedding_mlp"] == 2  # and the starts from its strongest circle
+    assert "table_runs" in jobs
+
+
 def test_more_seeds_add_blocks(project):
     edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=30))
     jobs = project.would_run()

@@ -12,7 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from circlet import io, jobs, products, progress, view
-from circlet.errors import CircletError, ConfigError, Interrupted, LogError, not_installed
+from circlet.errors import (
+    CircletError,
+    ConfigError,
+    Interrupted,
+    LogError,
+    WriteError,
+    not_installed,
+)
 from circlet.plan import Study
 from circlet.points import Block
 
@@ -158,6 +165,8 @@ def _study(arguments: argparse.Namespace) -> Study:
     text = arguments.study
     if text.endswith(".json"):
         try:
+            if not Path(text).is_file():
+                raise ConfigError(f"--study: {text}: there is no such file")
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise ConfigError(f"--study: {text}: cannot be read: {error}") from None
@@ -238,7 +247,10 @@ def _make(arguments: argparse.Namespace, find: Callable[[Study], products.Produc
     """Make a product, if it still is the one that was planned."""
     study = _study(arguments)
     if arguments.tables is not None:
-        study.keys = dict(pair.split("=", 1) for pair in arguments.tables.split())
+        pairs = [pair.split("=") for pair in arguments.tables.split()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
+        study.keys = dict(pairs)
     product = find(study)
     if arguments.key not in (None, product.key):
         raise LogError(
@@ -305,19 +317,22 @@ def make_partial(arguments: argparse.Namespace) -> None:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
     *parts, report, explorer = products.ordered(study)
-    # Nothing of an earlier call is left among it.
-    io.claim_folder(study.folder, (p for part in (*parts, report, explorer) for p in part.outputs))
-    for product in parts:
-        try:
-            jobs.make(product)
-        except LogError as error:
-            study.left_out.append(product.name)
-            log.info("%s is left out: %s", product.name, error)
-    jobs.make(report)
-    jobs.make(explorer)
+    outputs = [path for product in (*parts, report, explorer) for path in product.outputs]
+    with io.own_folder(study.folder, outputs) as made:
+        for product in (*parts, report, explorer):
+            try:
+                jobs.make(product)
+            except LogError as error:
+                # Nothing can be said without the table of runs, and nothing done on a full disk.
+                if product.name in ("runs", "report", "explorer") or isinstance(error, WriteError):
+                    raise
+                study.left_out.append(product.name)
+                log.info("%s is left out: %s", product.name, error)
+            else:
+                made += product.outputs
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
-    made = len(parts) - len(study.left_out)
-    print(f"partial: {runs} of {planned} runs, {made} of {len(parts)} tables and figures")
+    number = len(parts) - len(study.left_out)
+    print(f"partial: {runs} of {planned} runs, {number} of {len(parts)} tables and figures")
     if failed := sum(state == "failed" for _, state in states):
         print(f"failed:  {failed} blocks, see `python -m circlet status`")
     print(f"report:  {report.outputs[0]}\nexplorer: {explorer.outputs[0]}")

@@ -26,6 +26,10 @@ class LogError(CircletError):
     """A log or table is missing, damaged, or was made from another config."""
 
 
+class WriteError(LogError):
+    """A file cannot be written: the disk is full, say."""
+
+
 def not_installed(error: ModuleNotFoundError) -> str | None:
     """The line that says which package to install; None if what is missing is circlet's own."""
     package = (error.name or "circlet").partition(".")[0]

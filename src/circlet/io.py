@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from circlet import __version__, schema, source
-from circlet.errors import LogError
+from circlet.errors import LogError, WriteError
 from circlet.plan import Study
 from circlet.points import Block
 
@@ -45,37 +45,47 @@ def atomic(path: Path) -> Iterator[Path]:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise LogError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
-def claim_folder(folder: Path, files: Iterable[Path]) -> None:
-    """Make a folder ready for some files, which its mark then lists.
+@contextlib.contextmanager
+def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
+    """Make files in a folder that circlet has to itself; yields a list for those that were made.
 
-    What the mark of an earlier call lists is deleted, and nothing else ever is. Raises LogError if
-    there is something in the folder and no mark: it is somebody else's.
+    A mark in it lists them. When all went well, what the mark of an earlier call lists and was not
+    made this time is deleted, and nothing else ever is. Raises LogError if there is something in
+    the folder and no mark.
     """
-    mark = folder / _MARK
+    mark, made = folder / _MARK, []
     try:
         if folder.exists() and not mark.exists() and any(folder.iterdir()):
             raise LogError(
                 f"{folder}: is in the way. It has no {_MARK}, so it is somebody else's, or an "
                 "earlier version made it; move it, or delete it if nothing in it is yours"
             )
-        if mark.exists():
-            for name in json.loads(mark.read_text(encoding="utf-8"))["files"]:
-                file = folder / name
-                if folder.resolve() in file.resolve().parents and not file.is_dir():
-                    file.unlink(missing_ok=True)
-        names = sorted(str(file.relative_to(folder)) for file in files)
-        with atomic(mark) as temporary:
-            temporary.write_text(json.dumps({"files": names}, indent=0), encoding="utf-8")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        earlier = json.loads(mark.read_text(encoding="utf-8"))["files"] if mark.exists() else []
+        known = {str(file.relative_to(folder)) for file in planned}.union(earlier)
+    except (ValueError, KeyError, TypeError) as error:
         raise LogError(f"{mark}: is damaged; move {folder}, and try again") from error
     except OSError as error:
-        raise LogError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise LogError(f"{folder}: cannot be read: {error.strerror}") from error
+    _write_mark(mark, known)
+    yield made
+    names = {str(file.relative_to(folder)) for file in made}
+    for name in known - names:
+        file = folder / name
+        if folder.resolve() in file.resolve().parents and not file.is_dir():
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+    _write_mark(mark, names)
+
+
+def _write_mark(mark: Path, names: set[str]) -> None:
+    with atomic(mark) as temporary:
+        temporary.write_text(json.dumps({"files": sorted(names)}, indent=0), encoding="utf-8")
 
 
 def _git(*command: str) -> str:

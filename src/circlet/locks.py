@@ -39,7 +39,9 @@ def _locked(path: Path) -> IO[bytes] | None:
     for _ in range(100):  # each time its last holder deletes the file in this very moment
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            stream = path.open("a+b", buffering=0)
+            # Not through a link: what it points to would be emptied.
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            stream = os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
         except OSError as error:
             raise LogError(f"{path}: cannot be written: {error.strerror}") from error
         try:
@@ -124,9 +126,9 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
         return
     with held:
         try:
-            with contextlib.suppress(OSError):
-                for file in path.parent.iterdir():
-                    if _TEMPORARY.fullmatch(file.name):
+            for file in path.parent.iterdir():
+                if _TEMPORARY.fullmatch(file.name):
+                    with contextlib.suppress(OSError):
                         file.unlink()
             yield
         finally:

@@ -170,7 +170,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 
 def test_out_of_memory(sweep):
     """A block that needs more than it asked for is killed; the next try asks for twice as much."""
-    sweep.project.edit("src/circlet/points.py", "return 450 +", "return -250 +")
+    sweep.project.edit("src/circlet/points.py", "return 470 +", "return -250 +")
     sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}})
     sweep.start("table_runs")
     first = sweep.running()

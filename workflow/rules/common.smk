@@ -84,7 +84,7 @@ def job_config(text):
 def written(text):
     """The same, when it is there."""
     path = job_config(text)
-    if not path.exists():
+    if not (path.exists() and path.read_text(encoding="utf-8") == text):
         with io.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return path

@@ -75,7 +75,9 @@ class Checkpoint:
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
-            interruptions, parts = int(saved["interruptions"]) + 1, list(saved["parts"])
+            interruptions, parts = saved["interruptions"] + 1, list(saved["parts"])
+            if type(interruptions) is not int or not 0 < interruptions < 2**31:
+                raise ValueError("interruptions")
         except Exception as error:  # whatever may stand in a file that somebody has changed
             if lacks_memory(error):
                 raise

@@ -176,7 +176,7 @@ class Part:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state, of the same runs; raises ValueError if it is not one of theirs."""
         done = state["done"]
-        if not -1 <= done <= self.point.steps:
+        if type(done) is not int or not -1 <= done <= self.point.steps:
             raise ValueError(f"step {done}")
         copy_exactly(state["values"], self.stack.tensors)
         if self.optimizer and done < self.point.steps:  # at its end it needs none

@@ -10,6 +10,7 @@ from torch import Tensor
 from circlet import fourier, schema
 from circlet.points import Point
 from circlet.seeds import Seeds
+from circlet.training.stack import check_alike
 
 HELD = 2**28  # bytes of logs that may wait on a GPU
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
@@ -88,16 +89,21 @@ class Recorder:
             "embeddings": {"embedding": shapes["embedding"]},
             "parameters": shapes,
         }
+        restored = {}
         for kind in self.kept:
             due = [step for step in self.point.steps_logged(kind) if step <= done]
             if list(kept[kind]) != due:
                 raise ValueError(f"{kind} of other steps")
             for arrays in kept[kind].values():
-                found = {name: tuple(array.shape) for name, array in arrays.items()}
-                types = {array.dtype for array in arrays.values()}
-                if found != wanted[kind] or types != {torch.float32}:
-                    raise ValueError(f"{kind} of other shapes or types")
-        self.kept = {kind: kept[kind] for kind in self.kept}
+                if arrays.keys() != wanted[kind].keys():
+                    raise ValueError(f"{kind} of other names")
+                for name, array in arrays.items():
+                    check_alike(array, wanted[kind][name], torch.float32)
+            restored[kind] = {
+                step: {name: arrays[name] for name in wanted[kind]}  # rows go by this order
+                for step, arrays in kept[kind].items()
+            }
+        self.kept = restored
 
     def tables(
         self,

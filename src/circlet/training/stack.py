@@ -64,6 +64,12 @@ def stacked(
 def copy_exactly(saved: dict[float, Tensor], into: dict[float, Tensor]) -> None:
     """Copy tensors by name; raises ValueError if two are not alike, where PyTorch would convert."""
     for name, tensor in into.items():
-        if saved[name].shape != tensor.shape or saved[name].dtype != tensor.dtype:
-            raise ValueError(f"a tensor has the shape {tuple(saved[name].shape)}")
+        check_alike(saved[name], tensor.shape, tensor.dtype)
         tensor.copy_(saved[name])
+
+
+def check_alike(tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    """Raise ValueError unless a tensor is a plain one on the CPU, of this shape and type."""
+    plain = tensor.layout == torch.strided and tensor.device.type == "cpu"
+    if not plain or tensor.shape != shape or tensor.dtype != dtype:
+        raise ValueError(f"a tensor of {tensor.dtype} has the shape {tuple(tensor.shape)}")
