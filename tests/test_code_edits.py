@@ -49,6 +49,7 @@ KNOWN = {
     "circlet.interventions": COMPUTES,
     "circlet.io": COMPUTES,
     "circlet.limits": SUPPORTS,
+    "circlet.locks": SUPPORTS,
     "circlet.plan": COMPUTES,
     "circlet.points": COMPUTES,
     "circlet.products": SUPPORTS,
