@@ -27,7 +27,7 @@ def empty_explorer(tmp_path_factory):
     study = Study(config(tmp_path_factory.mktemp("empty")))
     study.left_out = explorer.TABLES
     path = study.results / "explorer.html"
-    explorer.make(Product("explorer", "circlet.pages.explorer", study, [], [path]))
+    explorer.make(Product("explorer", "circlet.pages.explorer", study, (), [], [path]))
     return path
 
 
