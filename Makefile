@@ -58,7 +58,7 @@ test-slurm: $(VENV)/with-slurm
 # On a machine with a GPU: that it computes what the CPU does, and how fast.
 # The pipeline is left out: a GPU does not change it.
 gpu: $(VENV)/installed
-	$(BIN)/python -m pytest tests/test_gpu.py
+	$(BIN)/python -m pytest tests/training/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --training-only --configfile config/paper.yaml
 
 # In a real browser, Debian's Chromium, after the formatter of JavaScript (Node's npm). Screenshots

@@ -45,7 +45,7 @@ def config(results="results", **changes):
 def plain_run(point, seed, steps):
     """Train losses by step, and the network at the end, of the plain loop: the oracle."""
     dtype = getattr(torch, point.settings["dtype"])
-    run = plain.one(point.system, point.parameters, point.seeds(seed), dtype)
+    run = plain.one(point.system.name, point.parameters, point.seeds(seed), dtype)
     losses = []
     for number in range(1, steps + 1):
         losses.append(run.loss())
@@ -152,15 +152,16 @@ def start_seconds():
 # All that the jobs of a study do, in one process: Snakemake would start 120 of them.
 MAKE = """
 import sys
-from circlet import jobs, products
-from circlet.plan import Study
+from circlet import build
+from circlet.study import targets
+from circlet.study.plan import Study
 from circlet.training import loop
 
 study = Study.read(sys.argv[1])
 for block in study.ordered_blocks:
     loop.run_block(block, "cpu")
-for product in products.ordered(study):
-    jobs.make(product)
+for target in targets.ordered(study):
+    build.make(target)
 """
 
 

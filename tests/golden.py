@@ -7,7 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
-from circlet.source import SYSTEMS
+from circlet.study.declarations import SYSTEMS
 
 
 def rounded(value):

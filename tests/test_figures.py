@@ -7,16 +7,15 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from test_structures import circle, grid
 
-from circlet import io
-from circlet.figures import (
+from circlet.collections.musat.figures import (
     embedding_gallery,
     imperfections_accuracy,
-    panels,
     projection_gallery,
     published_tables,
-    style,
 )
-from circlet.plan import Study
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
 
 
 def test_a_classifier_is_drawn_the_right_way_up():
@@ -69,14 +68,14 @@ def test_galleries_show_the_papers_seeds():
 
 def drawn(monkeypatch, module, tables, **changes):
     """A figure of a study whose tables hold these frames."""
-    study = Study(
+    study = Study.of(
         {
             "results": "r",
             "experiments": {"e": experiment(**changes)},
             "reproduce": dict.fromkeys(module.ROLES, "e"),
         }
     )
-    monkeypatch.setattr(io, "read_table", lambda _, name, role="": tables[name].copy())
+    monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
 
 

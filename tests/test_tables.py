@@ -11,16 +11,15 @@ import torch
 from conftest import config, experiment
 from test_structures import circle
 
-from circlet import analysis, figures, io, products, schema, tables
-from circlet.analysis import (
-    classifier_maps,
-    gather,
-    structure_summary,
-)
+from circlet import analysis, figures, tables
+from circlet.analysis import log_frames
+from circlet.collections.musat.equations import constant_attention
+from circlet.collections.musat.tables import classifier_maps, structure_summary
 from circlet.errors import LogError
 from circlet.pages import report
-from circlet.plan import Study
-from circlet.systems import constant_attention
+from circlet.storage import parquet, schema
+from circlet.study import targets
+from circlet.study.plan import Study
 from circlet.training import loop
 
 
@@ -28,7 +27,7 @@ from circlet.training import loop
 def study(tmp_path):
     """A study of 4 runs at 2 weight decays, trained for five steps."""
     settings = experiment(sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
-    study = Study(
+    study = Study.of(
         {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
     )
     for block in study.blocks:
@@ -38,8 +37,8 @@ def study(tmp_path):
 
 def make(study, *names):
     for name in names:
-        analysis.make(next(p for p in products.tables(study) if p.name == name))
-    return io.read_table(study, names[-1])
+        analysis.make(next(p for p in targets.tables(study) if p.name == name))
+    return parquet.read_table(study, names[-1])
 
 
 def rewrite(block, kind, change):
@@ -47,7 +46,7 @@ def rewrite(block, kind, change):
     table = pq.read_table(block.log(kind))
     frame = change(table.to_pandas())
     planted = schema.conform(frame, list(schema.LOGS[kind]), kind)
-    io.write(planted, block.log(kind), io.footer(block.log(kind)))
+    parquet.write(planted, block.log(kind), parquet.footer(block.log(kind)))
 
 
 def test_table1_of_planted_runs(study):
@@ -90,7 +89,7 @@ def test_structures_keep_their_keys(study):
 
 def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
-    study = Study({"results": str(tmp_path), "experiments": both})
+    study = Study.of({"results": str(tmp_path), "experiments": both})
     for block in study.blocks:
         loop.run_block(block, "cpu")
     frame = make(study, "runs")
@@ -107,27 +106,27 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
         change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
     else:
         roles, change = ("table2",), {"parameters": {"step_size": 1e300}, "steps": 20}
-    study = Study(
+    study = Study.of(
         config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
     for block in study.blocks:
         loop.run_block(block, "cpu")
     made = set()
-    waiting = products.tables(study)
+    waiting = targets.tables(study)
     while waiting:
-        for product in [
+        for target in [
             p for p in waiting if {i.stem for i in p.inputs if "tables" in i.parts} <= made
         ]:
-            analysis.make(product)
-            made.add(product.name)
-            waiting.remove(product)
-    for product in products.figures(study):
-        figures.make(product)
-    report.make(products.report(study))
-    assert set(io.read_table(study, "runs")["status"]) == {"diverged"}
-    summary = io.read_table(study, "structure_summary").iloc[0]
+            analysis.make(target)
+            made.add(target.name)
+            waiting.remove(target)
+    for target in targets.figures(study):
+        figures.make(target)
+    report.make(targets.report(study))
+    assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
+    summary = parquet.read_table(study, "structure_summary").iloc[0]
     assert (summary["n_runs"], summary["n_planned"]) == (0, 2)
-    assert set(io.read_table(study, "scorecard")["verdict"]) == {"not_run"}
+    assert set(parquet.read_table(study, "scorecard")["verdict"]) == {"not_run"}
     assert "diverged" in (tmp_path / "report.html").read_text()
 
 
@@ -144,7 +143,7 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
 
 def test_small_samples_are_the_first_seeds():
     settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    point = Study({"results": "results", "experiments": {"e": settings}}).points[0]
+    point = Study.of({"results": "results", "experiments": {"e": settings}}).points[0]
     samples = list(structure_summary.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
@@ -155,8 +154,8 @@ def test_small_samples_are_the_first_seeds():
 
 def test_products_of_one_experiment_depend_on_it_alone():
     both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
-    study = Study({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
-    maps = next(p for p in products.tables(study) if p.name == "classifier_maps")
+    study = Study.of({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
+    maps = next(p for p in targets.tables(study) if p.name == "classifier_maps")
     assert list(maps.study.config["experiments"]) == ["a"]
     assert not [path for path in maps.inputs if "/b/" in str(path) or "/c/" in str(path)]
 
@@ -176,16 +175,16 @@ def test_values_of_another_type_are_refused():
 def test_every_column_has_a_meaning():
     for fields in (*schema.LOGS.values(), *tables.TABLES.values()):
         assert all(field.metadata[b"meaning"] for field in fields)
-    made = set(products._declared("analysis"))
+    made = set(targets._declared("analysis"))
     assert made == set(tables.TABLES)
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
     """At the pair sums the classifier gives the logged losses; the map is its class."""
     make(study, "structures", "exemplars", "embeddings", "classifier_maps", "pair_sums")
-    maps, sums = (io.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
+    maps, sums = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
     runs = make(study, "runs").set_index("run_id")
-    parameters = gather.final(study, "parameters")
+    parameters = log_frames.final(study, "parameters")
     assert len(set(maps["run_id"])) >= 4
     assert set(maps.loc[maps["in_gallery"], "weight_decay"]) == {0.5}
     assert not maps.loc[maps["weight_decay"] == 0, "in_gallery"].any()
@@ -220,7 +219,7 @@ def test_the_gallery_is_the_first_runs_at_the_nearest_decay():
 def test_weight_magnitudes_are_those_of_the_network(study):
     frame = make(study, "weight_magnitudes").set_index(["run_id", "layer"])
     for block in study.blocks:
-        log = io.read_log(block, "parameters", [block.point.steps])
+        log = parquet.read_log(block, "parameters", [block.point.steps])
         for row in log[log["name"] != "embedding"].itertuples(index=False):
             layer, kind = row.name.split(".")
             found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]
@@ -228,9 +227,9 @@ def test_weight_magnitudes_are_those_of_the_network(study):
 
 
 def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
-    study = Study(study.config | {"reproduce": {"weight_magnitudes": "e"}})
+    study = Study.of(study.config | {"reproduce": {"weight_magnitudes": "e"}})
     means = make(study, "weight_magnitudes", "weight_magnitude_means")
-    runs = io.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
+    runs = parquet.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
     for row in means.itertuples():
         here = runs.get_group((row.weight_decay, row.layer))
         assert row.mean_abs_weight == pytest.approx(here["mean_abs_weight"].mean())
@@ -241,7 +240,7 @@ def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
 def test_each_run_has_its_own_accuracy(study):
     structures = make(study, "structures").set_index("run_id")
     for block in study.blocks:
-        for row in io.read_log(block, "runs").itertuples():
+        for row in parquet.read_log(block, "runs").itertuples():
             found = structures.loc[block.point.run_id(row.seed), "validation_accuracy"]
             assert found == pytest.approx(row.test_accuracy)
 
@@ -282,14 +281,16 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
 
 
 def test_runs_of_another_experiment_have_no_part_in_a_role(tmp_path):
-    s = Study(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    io.write(pa.table({"experiment": ["e", "other"], "value": [1, 2]}), s.table("structures"), {})
-    assert io.read_table(s, "structures", "table1")["value"].tolist() == [1]
-    assert io.read_table(s, "structures")["value"].tolist() == [1, 2]
+    s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    parquet.write(
+        pa.table({"experiment": ["e", "other"], "value": [1, 2]}), s.table("structures"), {}
+    )
+    assert parquet.read_table(s, "structures", "table1")["value"].tolist() == [1]
+    assert parquet.read_table(s, "structures")["value"].tolist() == [1, 2]
 
 
 def test_the_commit_of_a_run_is_that_of_its_log(study):
     block = next(study.blocks)
     path = block.log("runs")
-    io.write(pq.read_table(path), path, io.footer(path) | {"commit": "abc"})
+    parquet.write(pq.read_table(path), path, parquet.footer(path) | {"commit": "abc"})
     assert make(study, "runs")["commit"].tolist().count("abc") == 2

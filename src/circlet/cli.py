@@ -9,9 +9,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from circlet import io, jobs, products, progress, view
+from circlet import build, terminal
 from circlet.errors import (
     CircletError,
     ConfigError,
@@ -20,15 +21,32 @@ from circlet.errors import (
     WriteError,
     not_installed,
 )
-from circlet.plan import Study
-from circlet.points import Block
+from circlet.lazy_import import load
+from circlet.storage import files, progress
+from circlet.study import config_file, registry, targets
+from circlet.study.plan import Study
+from circlet.study.points import Block
 
 log = logging.getLogger("circlet")
 
+CONFIG = "config/config.yaml"
 GRACE = 600.0  # seconds to wait for SLURM to end a job that it has told to end
 
 
-def _parser() -> argparse.ArgumentParser:
+def _further(argv: list[str]) -> dict[str, str]:
+    """Modules of the commands that collections offer; of a user's, if one of them is asked for."""
+    collections = registry.SHIPPED
+    if argv and "." in argv[0]:
+        parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+        parser.add_argument("--configfile", default=CONFIG)
+        parser.add_argument("--collections", nargs="+")
+        given, _ = parser.parse_known_args(argv[1:])
+        named = given.collections or config_file.read(given.configfile).get("collections", [])
+        collections = registry.find(named)
+    return {n: m for c in collections for n, m in c.modules("commands").items()}
+
+
+def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m circlet", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -36,16 +54,20 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(function=function)
         which = sub.add_mutually_exclusive_group()
-        which.add_argument(
-            "--configfile", default="config/config.yaml", help="default: %(default)s"
-        )
+        which.add_argument("--configfile", default=CONFIG, help="default: %(default)s")
         which.add_argument(
             "--study", metavar="JSON", help="the config itself, as JSON, or a .json file with it"
+        )
+        sub.add_argument(
+            "--collections",
+            nargs="+",
+            metavar="FOLDER",
+            help="with --study: folders of collections that it uses besides circlet's",
         )
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
 
-    def product(name: str, text: str, function) -> argparse.ArgumentParser:
+    def target(name: str, text: str, function) -> argparse.ArgumentParser:
         sub = command(name, text, function)
         sub.add_argument("--key", help="refuse to make anything but what was planned with this key")
         sub.add_argument(
@@ -71,10 +93,10 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="auto: a GPU if there is one",
     )
-    product("table", "make one table", make_table).add_argument("name")
-    product("figure", "draw one figure, as SVG and PNG", make_figure).add_argument("name")
-    product("report", "write the report page", make_report)
-    product("explorer", "write the explorer page", make_explorer)
+    target("table", "make one table", make_table).add_argument("name")
+    target("figure", "draw one figure, as SVG and PNG", make_figure).add_argument("name")
+    target("report", "write the report page", make_report)
+    target("explorer", "write the explorer page", make_explorer)
     sub = command(
         "bench",
         "measure training and pipeline on this machine, in under two minutes: every system at its "
@@ -93,27 +115,23 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="leave out the pipeline, and so the need for snakemake and plotly",
     )
-    sub = command("sandbox", "draw every layer of one run's network, or film it", draw_sandbox)
-    sub.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")
-    sub.add_argument("--step", type=int, help="a logged step; default: the last")
-    sub.add_argument("--film", action="store_true", help="the whole training, as .gif or .mp4")
-    sub.add_argument("--frames", type=int, default=200, help="of a film; default: %(default)s")
-    sub.add_argument(
-        "--output",
-        type=Path,
-        help=".png, .svg or .pdf; of a film .gif, or .mp4, which needs ffmpeg. Default: in the "
-        "results, folder sandbox",
-    )
+    for name, module in further.items():
+        own = load(module)
+        sub = command(
+            name, own.HELP, lambda arguments, own=own: own.run(_study(arguments), arguments)
+        )
+        own.add_arguments(sub)
     return parser
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run a subcommand; what a user can mend is one line and exit status 1."""
-    arguments = _parser().parse_args(argv)
-    _start_logging(arguments.log)
-    # As ctrl-C: through every `finally`, so that no half-written file is left.
-    signal.signal(signal.SIGTERM, _terminate)
+    given = sys.argv[1:] if argv is None else argv
     try:
+        arguments = _parser(_further(given)).parse_args(given)
+        _start_logging(arguments.log)
+        # As ctrl-C: through every `finally`, so that no half-written file is left.
+        signal.signal(signal.SIGTERM, _terminate)
         arguments.function(arguments)
     except CircletError as error:
         log.error("error: %s", error)
@@ -174,17 +192,19 @@ def _study(arguments: argparse.Namespace) -> Study:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
         raise ConfigError(f"--study: not JSON: {error}") from None
-    return Study(config)
+    if arguments.collections and isinstance(config, dict):
+        config["collections"] = arguments.collections
+    return Study.of(config)
 
 
 def show_plan(arguments: argparse.Namespace) -> None:
     """Print what the study will do."""
-    print(view.plan(_study(arguments)))
+    print(terminal.plan(_study(arguments)))
 
 
 def show_status(arguments: argparse.Namespace) -> None:
     """Print how far the study is; exit status 1 if verifying it finds damage."""
-    said = view.status(_study(arguments), arguments.verify)
+    said = terminal.status(_study(arguments), arguments.verify)
     print(said)
     if arguments.verify and "\ndamaged: " in said:
         sys.exit(1)
@@ -192,15 +212,15 @@ def show_status(arguments: argparse.Namespace) -> None:
 
 def show_scorecard(arguments: argparse.Namespace) -> None:
     """Print the scorecard and where the report is."""
-    print(view.scorecard(_study(arguments)))
+    print(terminal.scorecard(_study(arguments)))
 
 
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = _study(arguments)
-    loop = jobs.load("circlet.training.loop")
-    checkpoint = jobs.load("circlet.training.checkpoint")
-    devices = jobs.load("circlet.training.devices")
+    loop = load("circlet.training.loop")
+    checkpoint = load("circlet.training.checkpoint")
+    devices = load("circlet.training.devices")
     # One GPU for all blocks: its memory stays taken until the process ends.
     # While this waits for a GPU, another process may finish a block.
     before = [(block, loop.stamp(block)) for block in study.ordered_blocks]
@@ -236,28 +256,28 @@ class _Progress:
             log.info("%s: %.0f %% done, about %.0f s left", self.name, share, left)
 
 
-def _named(kind: str, name: str, study: Study) -> products.Product:
-    known = {product.name: product for product in getattr(products, kind)(study)}
+def _named(kind: str, name: str, study: Study) -> targets.Target:
+    known = {target.name: target for target in getattr(targets, kind)(study)}
     if name not in known:
         raise ConfigError(f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})")
     return known[name]
 
 
-def _make(arguments: argparse.Namespace, find: Callable[[Study], products.Product]) -> None:
-    """Make a product, if it still is the one that was planned."""
+def _make(arguments: argparse.Namespace, find: Callable[[Study], targets.Target]) -> None:
+    """Make a target, if it still is the one that was planned."""
     study = _study(arguments)
     if arguments.tables is not None:
         pairs = [pair.split("=") for pair in arguments.tables.split()]
         if any(len(pair) != 2 for pair in pairs):
             raise ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
-        study.keys = dict(pairs)
-    product = find(study)
-    if arguments.key not in (None, product.key):
+        study = replace(study, keys=dict(pairs))
+    target = find(study)
+    if arguments.key not in (None, target.key):
         raise LogError(
-            f"{product.name}: its config or the code of circlet was edited after Snakemake had "
+            f"{target.name}: its config or the code of circlet was edited after Snakemake had "
             "planned it; run snakemake again"
         )
-    jobs.make(product)
+    build.make(target)
 
 
 def make_table(arguments: argparse.Namespace) -> None:
@@ -272,37 +292,21 @@ def make_figure(arguments: argparse.Namespace) -> None:
 
 def make_report(arguments: argparse.Namespace) -> None:
     """Write the report page from tables and figures."""
-    _make(arguments, products.report)
+    _make(arguments, targets.report)
 
 
 def make_explorer(arguments: argparse.Namespace) -> None:
     """Write the explorer page."""
-    _make(arguments, products.explorer)
+    _make(arguments, targets.explorer)
 
 
 def bench(arguments: argparse.Namespace) -> None:
     """Print how fast this machine trains, and how long it would take for the study."""
-    study, benchmark = _study(arguments), jobs.load("circlet.bench")
-    devices = jobs.load("circlet.training.devices")
+    study, benchmark = _study(arguments), load("circlet.bench")
+    devices = load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
         measured = benchmark.run(study, device, arguments.training_only)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
-
-
-def draw_sandbox(arguments: argparse.Namespace) -> None:
-    """Draw the panels of one run at one step, or film its training."""
-    study, sandbox = _study(arguments), jobs.load("circlet.sandbox")
-    if arguments.film and arguments.step is not None:
-        raise ConfigError("--step is of a picture, --film is of all steps: give one of them")
-    if not arguments.film:
-        print(sandbox.picture(study, arguments.run, arguments.step, arguments.output))
-        return
-    started = time.monotonic()
-    path, frames = sandbox.film(study, arguments.run, arguments.frames, arguments.output)
-    spent = time.monotonic() - started
-    print(f"{path}: {frames} frames, drawn in {spent:.0f} s ({spent / frames:.2f} s each)")
-    if frames < arguments.frames:
-        print("The run logs its network at no more steps (log.parameters: {every_epochs: 1}).")
 
 
 def make_partial(arguments: argparse.Namespace) -> None:
@@ -316,20 +320,21 @@ def make_partial(arguments: argparse.Namespace) -> None:
     if not done:
         raise LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
-    *parts, report, explorer = products.ordered(study)
-    outputs = [path for product in (*parts, report, explorer) for path in product.outputs]
-    with io.own_folder(study.folder, outputs) as made:
-        for product in (*parts, report, explorer):
+    *parts, report, explorer = targets.ordered(study)
+    outputs = [path for target in (*parts, report, explorer) for path in target.outputs]
+    with files.own_folder(study.folder, outputs) as made:
+        for target in (*parts, report, explorer):
             try:
-                jobs.make(product)
+                # A part knows its own experiments alone, a page all that was left out before it.
+                build.make(target if target in parts else replace(target, study=study))
             except LogError as error:
                 # Nothing can be said without the table of runs, and nothing done on a full disk.
-                if product.name in ("runs", "report", "explorer") or isinstance(error, WriteError):
+                if target.name in ("runs", "report", "explorer") or isinstance(error, WriteError):
                     raise
-                study.left_out.append(product.name)
-                log.info("%s is left out: %s", product.name, error)
+                study = study.without(target.name)
+                log.info("%s is left out: %s", target.name, error)
             else:
-                made += product.outputs
+                made += target.outputs
     runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
     number = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {number} of {len(parts)} tables and figures")

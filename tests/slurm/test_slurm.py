@@ -17,8 +17,8 @@ import pytest
 from conftest import project_copy, start_seconds
 from sweep import Sweep
 
-from circlet import io
-from circlet.plan import Study
+from circlet.storage import parquet
+from circlet.study.plan import Study
 from circlet.training import loop
 
 pytestmark = pytest.mark.slurm
@@ -67,7 +67,7 @@ def sweep(cluster, tmp_path):
 
 def made_here(folder, experiment):
     """A block, trained in this process; and the seconds that took."""
-    block = next(Study({"results": str(folder), "experiments": {"long": experiment}}).blocks)
+    block = next(Study.of({"results": str(folder), "experiments": {"long": experiment}}).blocks)
     started = time.process_time()
     loop.run_block(block, "cpu")
     return block, time.process_time() - started
@@ -85,7 +85,7 @@ def two(tmp_path_factory):
 def undisturbed(tmp_path_factory, two):
     """Final embeddings of a block of two long runs, made here."""
     block, _ = made_here(tmp_path_factory.mktemp("undisturbed"), two)
-    return io.read_log(block, "embeddings")
+    return parquet.read_log(block, "embeddings")
 
 
 def embeddings(sweep, experiment="long"):
@@ -97,7 +97,7 @@ def embeddings(sweep, experiment="long"):
 
 def interruptions(sweep, experiment="long"):
     paths = sweep.find(f"results/logs/{experiment}/*/*/runs.parquet")
-    return [io.footer(path)["interruptions"] for path in paths]
+    return [parquet.footer(path)["interruptions"] for path in paths]
 
 
 def checkpoints(sweep):
@@ -116,7 +116,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     sweep.study(short=SHORT, one=SHORT | {"seeds": {"count": 1}, "parameters": {"p": 7}})
     sweep.start()
     asked = slurm.wait(lambda: slurm.output("squeue", "-h", "-o", "%m %l %b %Z"), "a submitted job")
-    block = next(Study(sweep.config).blocks)
+    block = next(Study.of(sweep.config).blocks)
     memory, minutes, gpus, _ = next(
         line.split() for line in asked.splitlines() if str(sweep.project.folder) in line
     )
@@ -129,11 +129,11 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
 
-    here = Study(sweep.config | {"results": str(tmp_path / "here")})
+    here = Study.of(sweep.config | {"results": str(tmp_path / "here")})
     for block in here.blocks:
         loop.run_block(block, "cpu")
     ours = pd.concat(
-        [io.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
+        [parquet.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
         ignore_index=True,
     )
     pd.testing.assert_frame_equal(embeddings(sweep, "short"), ours)
@@ -170,7 +170,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 
 def test_out_of_memory(sweep):
     """A block that needs more than it asked for is killed; the next try asks for twice as much."""
-    sweep.project.edit("src/circlet/points.py", "return 470 +", "return -250 +")
+    sweep.project.edit("src/circlet/study/points.py", "return 470 +", "return -250 +")
     sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}})
     sweep.start("table_runs")
     first = sweep.running()
@@ -185,7 +185,9 @@ def test_out_of_memory(sweep):
 
 def test_a_failing_block_among_good_ones(sweep):
     """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
-    sweep.project.edit("src/circlet/systems/constant_attention.py", "    masks = [", BROKEN)
+    sweep.project.edit(
+        "src/circlet/collections/musat/equations/constant_attention.py", "    masks = [", BROKEN
+    )
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_structure_summary", "--retries", "1").ends() != 0
     assert sweep.said.count("Trying to restart job") == 1
@@ -258,7 +260,9 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
 @pytest.mark.xfail(strict=True, reason="issue 447 of the plugin: tasks look for the first's output")
 def test_job_arrays(sweep):
     """Should it pass one day: turn `slurm-array-jobs` on in profiles/slurm."""
-    sweep.project.edit("src/circlet/systems/constant_attention.py", "    masks = [", BROKEN)
+    sweep.project.edit(
+        "src/circlet/collections/musat/equations/constant_attention.py", "    masks = [", BROKEN
+    )
     sweep.study(mine=ONE_FAILS)
     arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")
     sweep.start("table_runs", *arguments).ends()

@@ -3,34 +3,41 @@ import hashlib
 import json
 import math
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
 
-from circlet import config as configuration
-from circlet import io, locks, products, view
+from circlet import terminal
 from circlet.errors import CircletError, ConfigError
-from circlet.plan import Study
-from circlet.points import JOB_LOG, LOG, kinds
+from circlet.storage import files, locks
+from circlet.study import config_file, cost, targets
+from circlet.study.plan import Study
+from circlet.study.points import JOB_LOG, LOG
 
 
 def checked(path):
     """Read a config file more strictly than Snakemake does, which takes a key given twice."""
     try:
-        if "__use_yte__" in configuration.read(path):
+        content = config_file.read(path)
+        if "__use_yte__" in content:
             raise ConfigError(
                 "__use_yte__: must not be there: it lets a config execute code"
             )
+        return content
     except CircletError as error:
         sys.exit(f"error: {path}: {error}")
 
 
-for path in workflow.configfiles:
-    checked(path)
 if not workflow.configfiles:
     checked("config/config.yaml")  # before Snakemake reads it
 
     configfile: "config/config.yaml"
+
+
+for path in workflow.configfiles:
+    # Snakemake leaves folders as they are given: relative to the file.
+    config |= {k: v for k, v in checked(path).items() if k == "collections"}
 
 
 CONFIGFILE = workflow.configfiles[-1]
@@ -38,11 +45,14 @@ CONFIGFILE = workflow.configfiles[-1]
 # must make what the Snakemake that submitted it has planned, which passes on its plan.
 OUTER = not (workflow.remote_exec or workflow.subprocess_exec)
 try:
-    study = Study(
+    study = Study.of(
         config if OUTER else json.loads(Path(os.environ["CIRCLET_STUDY"]).read_text())
     )
 except CircletError as error:
     sys.exit(f"error: {CONFIGFILE}: {error}")
+
+# The study as it is now, for jobs that begin later.
+FROZEN = json.dumps(study.config | {"collections": study.folders}, sort_keys=True)
 
 # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
 os.environ.update(
@@ -60,11 +70,11 @@ onstart:
         if time.time() - path.stat().st_mtime > 30 * 86_400:
             path.unlink()
     if not workflow.local_exec:
-        written(study.json)
+        written(FROZEN)
 
 
 onerror:
-    print(view.failures(study, str(CONFIGFILE)), file=sys.stderr)
+    print(terminal.failures(study, str(CONFIGFILE)), file=sys.stderr)
 
 
 def provided(name):
@@ -85,19 +95,17 @@ def written(text):
     """The same, when it is there."""
     path = job_config(text)
     if not (path.exists() and path.read_text(encoding="utf-8") == text):
-        with io.atomic(path) as temporary:
+        with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return path
 
 
-PRODUCTS = products.ordered(study)
+TARGETS = targets.ordered(study)
 
 if OUTER:
     os.environ["CIRCLET_GPUS"] = str(provided("gpu") or 0)
-    os.environ["CIRCLET_STUDY"] = str(job_config(study.json))
-    os.environ["CIRCLET_KEYS"] = " ".join(
-        f"{p.kind}/{p.name}={p.key}" for p in PRODUCTS
-    )
+    os.environ["CIRCLET_STUDY"] = str(job_config(FROZEN))
+    os.environ["CIRCLET_KEYS"] = " ".join(f"{p.kind}/{p.name}={p.key}" for p in TARGETS)
 
 KEYS = dict(pair.split("=") for pair in os.environ["CIRCLET_KEYS"].split())
 
@@ -108,12 +116,12 @@ envvars:
     "CIRCLET_STUDY",
 
 
-def key(product):
-    return KEYS.get(f"{product.kind}/{product.name}", "none")
+def key(target):
+    return KEYS.get(f"{target.kind}/{target.name}", "none")
 
 
-def table_keys(product):
-    return " ".join(f"{table.name}={key(table)}" for table in product.tables)
+def table_keys(target):
+    return " ".join(f"{table.name}={key(table)}" for table in target.tables)
 
 
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
@@ -141,6 +149,9 @@ def runtime(minutes, attempt):
     return min(more(minutes, attempt), provided("max_runtime") or math.inf)
 
 
+# The folders of collections are no parameter of any rule: moving one changes no job.
+COLLECTIONS = f"--collections {shlex.join(study.folders)}" if study.folders else ""
+
 BLOCKS = {block.key: block for block in study.blocks}
 
 
@@ -149,4 +160,4 @@ def block_of(wildcards):
 
 
 def gpus(wildcards):
-    return min(block_of(wildcards).gpus, int(os.environ["CIRCLET_GPUS"]))
+    return min(cost.gpus(block_of(wildcards)), int(os.environ["CIRCLET_GPUS"]))

@@ -1,6 +1,5 @@
-# Figures: one rule per module of circlet.figures that the study has the tables for; then
-# the report page.
-FIGURES = [product for product in PRODUCTS if product.kind == "figures"]
+# Figures: one rule per figure that the study has the tables for; then the pages.
+FIGURES = [target for target in TARGETS if target.kind == "figures"]
 
 for figure in FIGURES:
 
@@ -12,7 +11,7 @@ for figure in FIGURES:
         output:
             report(
                 figure.outputs[0],
-                caption=f"../report/{figure.name}.rst",
+                caption="../report/figure.rst",
                 category="figures",
                 labels={"figure": figure.name.replace("_", " ")},
             ),
@@ -24,12 +23,13 @@ for figure in FIGURES:
             CONDA
         params:
             name=figure.name,
+            caption=targets.caption(figure.name, study),
             study=lambda wildcards, figure=figure: argument(figure.study.json),
             key=key(figure),
             tables=table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} --log {log:q}"
+            "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
 
 
 rule figures:
@@ -37,7 +37,7 @@ rule figures:
         [figure.outputs for figure in FIGURES],
 
 
-*_, REPORT, EXPLORER = PRODUCTS
+*_, REPORT, EXPLORER = TARGETS
 
 
 rule report:
@@ -59,10 +59,9 @@ rule report:
         study=lambda wildcards: argument(REPORT.study.json),
         key=key(REPORT),
         tables=table_keys(REPORT),
-        captions=[products.caption(figure.name) for figure in FIGURES],
     shell:
         "python -m circlet report --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} --log {log:q}"
+        "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
 
 
 rule explorer:
@@ -81,4 +80,4 @@ rule explorer:
         tables=table_keys(EXPLORER),
     shell:
         "python -m circlet explorer --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} --log {log:q}"
+        "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"

@@ -9,7 +9,7 @@ for system in study.systems:
         output:
             expand(
                 f"{study.results}/{LOG}",
-                kind=kinds(system),
+                kind=study.known[system].kinds,
                 allow_missing=True,
             ),
         log:
@@ -21,10 +21,10 @@ for system in study.systems:
             CONDA
         resources:
             mem_mb=lambda wildcards, attempt: memory(
-                block_of(wildcards).memory_mb(gpus(wildcards) > 0), attempt
+                cost.memory_mb(block_of(wildcards), gpus(wildcards) > 0), attempt
             ),
             runtime=lambda wildcards, attempt: runtime(
-                block_of(wildcards).minutes, attempt
+                cost.minutes(block_of(wildcards)), attempt
             ),
             gpu=gpus,
             device=lambda wildcards: "cuda" if gpus(wildcards) else "cpu",
@@ -32,7 +32,7 @@ for system in study.systems:
             study=lambda wildcards: argument(block_of(wildcards).study),
             version=lambda wildcards: block_of(wildcards).point.version,
         shell:
-            "python -m circlet run --study {params.study:q} --device {resources.device} --log {log:q}"
+            "python -m circlet run --study {params.study:q} {COLLECTIONS} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

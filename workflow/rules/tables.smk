@@ -1,5 +1,5 @@
-# Tables: one rule per module of circlet.analysis that the study has the inputs for.
-TABLES = [product for product in PRODUCTS if product.kind == "analysis"]
+# Tables: one rule per table that the study has the inputs for.
+TABLES = [target for target in TARGETS if target.kind == "tables"]
 
 for table in TABLES:
 
@@ -26,7 +26,7 @@ for table in TABLES:
             tables=table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} --log {log:q}"
+            "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
 
 
 rule tables:

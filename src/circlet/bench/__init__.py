@@ -5,10 +5,10 @@ from typing import Any
 
 import torch
 
-from circlet.bench import machine, pipeline, training
+from circlet.bench import machine, pipeline, plain, training
 from circlet.bench.text import beaten_floors, text
-from circlet.plan import Study
-from circlet.source import SYSTEMS
+from circlet.study import cost
+from circlet.study.plan import Study
 from circlet.training import loop
 
 __all__ = ["run", "text"]
@@ -35,8 +35,8 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
     loop.settle()
     log.info("what the machine can do (close what else runs on it) ...")
     about = machine.describe(device)
-    rows = []
-    for row in training.measure(list(SYSTEMS), device, about, REPEATS, SECONDS):
+    rows, systems = [], sorted(plain.systems())
+    for row in training.measure(systems, device, about, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     if device.type == "cpu":
@@ -44,7 +44,7 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
         for row in rows:
             row["shares"] = training.shares(row["system"], SECONDS)
         log.info("all %d cores at once, half a minute ...", about["cores"])
-        busy = training.all_cores(list(SYSTEMS), about["cores"], 4 * SECONDS)
+        busy = training.all_cores(systems, about["cores"], 4 * SECONDS)
         for row in rows:
             own = busy[row["system"]]
             row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
@@ -69,13 +69,13 @@ def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     found = []
     for row in rows:
-        points = [point for point in study.points if point.system == row["system"]]
+        points = [point for point in study.points if point.system.name == row["system"]]
         if not points:
             continue
-        expected = sum(n.cpu_seconds for point in points for n in point.blocks)
-        case = training.block(row["system"], training.CASES[row["system"]].runs)
+        expected = sum(cost.cpu_seconds(n) for point in points for n in point.blocks)
+        case = training.block(row["system"], plain.of(row["system"]).CASE.runs)
         ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]
-        scale = ms["median"] * case.point.steps * case.count / 1000 / case.cpu_seconds
+        scale = ms["median"] * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
         found.append(
             {
                 "system": row["system"],

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from circlet import io
-from circlet.matmul import matmul
+from circlet.storage import provenance
+from circlet.systems.matmul import matmul
 
 SIZE = {"cpu": 1024, "cuda": 8192}  # of the square matrices multiplied
 COPIED = 2**28  # bytes, far more than caches hold
@@ -57,7 +57,7 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
     """Properties, versions, and measured rates of one thread or of the GPU, float32.
 
     Rates are the best of repeated calls in ``seconds`` (see ``rate``): of products of large
-    matrices, in FLOP/s, by PyTorch's default and by ``circlet.matmul``; of a copy of 256 MB, bytes
+    matrices, in FLOP/s, by PyTorch's default and by ``circlet.systems.matmul``; of a copy of 256 MB, bytes
     read and written per second.
     """
     size = SIZE[device.type]
@@ -72,7 +72,7 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": cores(),
         "python": platform.python_version(),
-        "versions": io.provenance()["versions"],
+        "versions": provenance.made_by()["versions"],
         "torch_flops": rate(flops, lambda: a @ a, device, seconds),
         "flops": rate(flops, lambda: matmul(a, a), device, seconds),
         "copied": rate(2 * COPIED, lambda: target.copy_(source), device, seconds),

@@ -11,15 +11,18 @@ from typing import Any
 
 import torch
 
-from circlet import io, jobs, products
+from circlet import build
 from circlet.bench.training import CPU, spread
 from circlet.errors import CircletError
-from circlet.plan import Study
+from circlet.lazy_import import load
+from circlet.storage import parquet, provenance
+from circlet.study import targets
+from circlet.study.plan import Study
 from circlet.training import loop
 
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
 PROFILE = "profiles/local"
-KINDS = {"analysis": "tables", "figures": "figures", "pages": "report and explorer"}
+KINDS = {"tables": "tables", "figures": "figures", "pages": "report and explorer"}
 
 
 def _config(results: Path, runs: int) -> dict[str, Any]:
@@ -81,10 +84,10 @@ def measure() -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
         config = _config(results, RUNS)
-        study = Study(config)
+        study = Study.of(config)
         blocks = list(study.blocks)
         n = len(blocks)
-        made = products.ordered(study)
+        made = targets.ordered(study)
 
         def row(what: str, times: int, seconds: list[float], scale: int = 1) -> dict[str, Any]:
             return {
@@ -93,14 +96,14 @@ def measure() -> Iterator[dict[str, Any]]:
                 "seconds": spread([scale * value for value in seconds]),
             }
 
-        yield row("plan", 1, _timed(lambda: list(Study(config).ordered_blocks)))
+        yield row("plan", 1, _timed(lambda: list(Study.of(config).ordered_blocks)))
         if _in_project():
             path = Path(folder) / "config.yaml"
             path.write_text(study.json)
             command = ("snakemake", "--profile", PROFILE, "--dry-run", "--quiet", "all")
             dry = _timed(lambda: _command(*command, "--configfile", str(path)))
             yield row("dry run", 1, dry)
-        tiny = Study(_config(Path(folder) / "tiny", 1)).json
+        tiny = Study.of(_config(Path(folder) / "tiny", 1)).json
         # With as little work as a job can have.
         one = _timed(lambda: _command("circlet", "run", "--device", "cpu", "--study", tiny))
         yield row("start of jobs of blocks", n, one, n)
@@ -115,17 +118,17 @@ def measure() -> Iterator[dict[str, Any]]:
             part.advance(lambda _: None)
             tables = part.tables()
             yield row("logs as tables", n, _timed(part.tables), n)
-        footer, path = io.provenance() | {"spec": point.spec}, Path(folder) / "log.parquet"
-        writing = _timed(lambda: [io.write(tables[kind], path, footer) for kind in point.logs])
+        footer, path = provenance.made_by() | {"spec": point.spec}, Path(folder) / "log.parquet"
+        writing = _timed(lambda: [parquet.write(tables[kind], path, footer) for kind in point.logs])
         yield row("logs to Parquet", n * len(point.logs), writing, n)
         for block in blocks:
             loop.run_block(block, CPU)
-        reading = _timed(lambda: [io.read_log(b, kind) for b in blocks for kind in point.logs])
+        reading = _timed(lambda: [parquet.read_log(b, kind) for b in blocks for kind in point.logs])
         yield row("logs from Parquet", n * len(point.logs), reading)
         for kind, name in KINDS.items():
-            own = [product for product in made if product.module.split(".")[1] == kind]
-            jobs.load(own[0].module)  # a part of the start of its job
+            own = [target for target in made if target.kind == kind]
+            load(own[0].module)  # a part of the start of its job
             started = time.perf_counter()
-            for product in own:
-                jobs.make(product)
+            for target in own:
+                build.make(target)
             yield row(name, len(own), [time.perf_counter() - started])

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from circlet.view import aligned, duration
+from circlet.terminal import aligned, duration
 
 
 def _figure(value: float) -> str:

@@ -14,35 +14,17 @@ from typing import Any
 import torch
 
 from circlet.bench import plain
-from circlet.plan import Study
-from circlet.points import Block
+from circlet.study import cost
+from circlet.study.plan import Study
+from circlet.study.points import Block
 from circlet.training import loop
 
 CPU = torch.device("cpu")
 
 
-@dataclass(frozen=True)
-class Case:
-    """What is measured of a system: its defaults, but for ``parameters``."""
-
-    parameters: dict[str, Any]
-    runs: int  # of a block on a CPU, as in config/config.yaml
-    gpu_runs: int  # of a block on a GPU
-    steps: int  # of a whole run, as in the paper
-    dtype: str = "float32"
-
-
-CASES = {
-    "constant_attention": Case({"weight_decay": 0.6}, 100, 4096, 2000),
-    "embedding_mlp": Case({}, 1, 128, 30_000),
-    "particles": Case({}, 50, 1024, 100, "float64"),
-    "sparse_transformer": Case({}, 50, 1024, 64_000),
-}
-
-
 def block(system: str, runs: int) -> Block:
     """A block of a system that logs what a config gets without asking; longer than a bench runs."""
-    case = CASES[system]
+    case = plain.of(system).CASE
     settings = {
         "system": system,
         "parameters": case.parameters,
@@ -51,7 +33,7 @@ def block(system: str, runs: int) -> Block:
         "block": runs,
         "seeds": {"count": runs},
     }
-    study = Study({"results": "results", "experiments": {"bench": settings}})
+    study = Study.of({"results": "results", "experiments": {"bench": settings}})
     return next(study.blocks)
 
 
@@ -115,7 +97,9 @@ def circlet(system: str, runs: int, device: torch.device) -> Way:
 def one(system: str) -> Way:
     """One run in the plain loop on the CPU, that goes on with every call."""
     point = block(system, 1).point
-    run = plain.one(system, point.parameters, point.seeds(0), getattr(torch, CASES[system].dtype))
+    run = plain.one(
+        system, point.parameters, point.seeds(0), getattr(torch, plain.of(system).CASE.dtype)
+    )
     number = 0
 
     def advance(until: float) -> float:
@@ -138,15 +122,17 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
     """Milliseconds per run and step under which the machine cannot come, or hardly.
 
     ``products``: floating-point operations of the products of matrices, at the measured rate of
-    large ones (PyTorch's default or ``circlet.matmul``, whichever is faster). ``memory``: values
+    large ones (PyTorch's default or ``circlet.systems.matmul``, whichever is faster). ``memory``: values
     and both moments of AdamW read and written once, at the measured rate of a copy, which is needed
     where no cache keeps them from step to step.
     """
     point = block(system, 1).point
-    values = point.evaluate("WEIGHTS") * (6 if "learning_rate" in point.parameters else 2)
+    values = cost.weights(point) * (6 if "learning_rate" in point.parameters else 2)
     return {
-        "products": 1000 * point.product_flops / max(machine["flops"], machine["torch_flops"]),
-        "memory": 1000 * values * point.value_bytes / machine["copied"],
+        "products": 1000
+        * cost.product_flops(point)
+        / max(machine["flops"], machine["torch_flops"]),
+        "memory": 1000 * values * cost.value_bytes(point) / machine["copied"],
     }
 
 
@@ -161,7 +147,7 @@ def measure(
     """
     cuda = device.type == "cuda"
     for system in systems:
-        case = CASES[system]
+        case = plain.of(system).CASE
         runs = case.gpu_runs if cuda else case.runs
         ways = {"plain": one(system), "circlet": circlet(system, runs, device)}
         if cuda:
@@ -229,7 +215,7 @@ def shares(system: str, seconds: float) -> dict[str, float]:
     ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators) and ``python``
     (what no operator runs in), which the profiler slows down.
     """
-    runs = CASES[system].runs
+    runs = plain.of(system).CASE.runs
     logging = circlet(system, runs, CPU)
     logging(seconds)
     point = block(system, runs).point
@@ -274,7 +260,7 @@ def _join(barrier: Any) -> None:
 def _worker(system: str, seconds: float) -> tuple[list[Time], float]:
     """Three windows of a process among others, and its peak memory in MB."""
     loop.settle()
-    way = circlet(system, CASES[system].runs, CPU)
+    way = circlet(system, plain.of(system).CASE.runs, CPU)
     way(seconds / 3)
     _barrier.wait(120)
     return [way(seconds / 3) for _ in range(3)], _peak_mb()

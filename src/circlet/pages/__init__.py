@@ -5,7 +5,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-DATA = ("pages/theme.css",)
+DATA = ("theme.css",)
 
 
 def template(name: str) -> jinja2.Template:

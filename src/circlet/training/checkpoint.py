@@ -17,8 +17,8 @@ from typing import Any
 
 import torch
 
-from circlet import io
 from circlet.errors import Interrupted, LogError
+from circlet.storage import files
 
 log = logging.getLogger("circlet")
 
@@ -106,7 +106,7 @@ class Checkpoint:
         body = stream.BytesIO()
         torch.save(saved, body)
         try:
-            with io.atomic(self.path) as temporary, temporary.open("wb") as file:
+            with files.atomic(self.path) as temporary, temporary.open("wb") as file:
                 # From the buffer itself: it may be as large as all logs.
                 file.write(hashlib.sha256(body.getbuffer()).digest())
                 file.write(body.getbuffer())

@@ -15,11 +15,13 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from circlet import interventions, io, locks, source, systems
 from circlet.errors import CircletError, LogError
-from circlet.points import Block, Point
-from circlet.seeds import Seeds
-from circlet.training import graphs
+from circlet.lazy_import import load
+from circlet.storage import locks, parquet, provenance
+from circlet.study import fingerprint, interventions
+from circlet.study.points import Block, Point
+from circlet.study.seeds import Seeds
+from circlet.training import cuda_graphs
 from circlet.training.adamw import AdamW
 from circlet.training.checkpoint import Checkpoint, lacks_memory
 from circlet.training.recorder import Recorder
@@ -35,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 def stepping(
     system: ModuleType, parameters: dict[str, Any], stack: Stack, problem: Any
-) -> tuple[graphs.Step, Callable[[int], Any], AdamW | None]:
+) -> tuple[cuda_graphs.Step, Callable[[int], Any], AdamW | None]:
     """How all runs go on: a step in place, given a batch; the batch of a step; the optimiser.
 
     A trained system follows AdamW. A simulated one has its own step, and no optimiser.
@@ -60,7 +62,7 @@ def stepping(
 
 def rates(point: Point) -> dict[str, float]:
     """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
-    system = systems.load(point.system)
+    system = load(point.system.equations)
     found = system.rates(point.parameters) if hasattr(system, "rates") else {}
     return found | ({"embedding": 0} if point.intervenes("freeze") else {})
 
@@ -72,7 +74,7 @@ Base = dict[str, np.ndarray]
 def initial(point: Point, seed: int, base: Base) -> dict[str, np.ndarray]:
     """The arrays of a run at step 0, after its interventions, float64, the embedding first."""
     streams = point.seeds(seed)
-    arrays = systems.load(point.system).initial(point.parameters, streams)
+    arrays = load(point.system.equations).initial(point.parameters, streams)
     arrays = {"embedding": arrays.pop("embedding"), **arrays}
     draws = streams.stream("intervention")
     for intervention in point.interventions:
@@ -88,11 +90,11 @@ def base_ends(block: Block) -> dict[int, Base]:
         ends: list[Base] = [{} for _ in base.seeds]
         last = [base.point.steps]
         if "parameters" in block.point.reads:
-            for name, arrays in io.read_weights(base, last).items():
+            for name, arrays in parquet.read_weights(base, last).items():
                 for end, array in zip(ends, arrays[0], strict=True):
                     end[name] = array
         if "signals" in block.point.reads:
-            final = io.read_log(base, "signals", last).sort_values("frequency")
+            final = parquet.read_log(base, "signals", last).sort_values("frequency")
             for end, seed in zip(ends, base.seeds, strict=True):
                 end["signals"] = final.loc[final["seed"] == seed, "signal"].to_numpy()
         found |= dict(zip(base.seeds, ends, strict=True))
@@ -109,7 +111,7 @@ class Part:
         device: torch.device,
         bases: dict[int, Base],
     ):
-        self.system = systems.load(point.system)
+        self.system = load(point.system.equations)
         self.point, self.device = point, device
         dtype = getattr(torch, point.settings["dtype"])
         self.streams: list[Seeds] = [point.seeds(seed) for seed in seeds]
@@ -121,7 +123,7 @@ class Part:
             self.system, point.parameters, self.stack, self.problem
         )
         if device.type == "cuda":
-            self.step = graphs.Graphed(self.step, self.problem)
+            self.step = cuda_graphs.Graphed(self.step, self.problem)
         self.recorder = Recorder(point, seeds)
         # Without a base whatever is not finite has diverged.
         self.startable = self._finite() | (point.base is None)
@@ -238,7 +240,7 @@ def run(
 
 def together(point: Point, count: int, device: torch.device) -> int:
     """How many of the runs of a block advance together."""
-    return count if device.type == "cuda" else point.cpu_runs(count)
+    return count if device.type == "cuda" else point.cpu_batch(count)
 
 
 Stamp = tuple[int, int]
@@ -278,16 +280,16 @@ def stamp(block: Block) -> Stamp:
 
 def _code(point: Point) -> str:
     """Fingerprint of the code that decides the numbers of a point's runs."""
-    return source.digest(__name__, f"circlet.systems.{point.system}")
+    return fingerprint.digest(__name__, point.system.equations)
 
 
 def _is_done(block: Block) -> bool:
     """Whether its logs are there, whole, and made with these settings by this code."""
     try:
         for path in block.logs:
-            io.verify(path)
-        made = io.footer(block.log("runs"))
-        return io.is_current(block) and made["code"] == _code(block.point)
+            parquet.verify(path)
+        made = parquet.footer(block.log("runs"))
+        return parquet.is_current(block) and made["code"] == _code(block.point)
     except LogError:
         return False
 
@@ -299,7 +301,7 @@ def _run_block(
     point = block.point
     started = time.perf_counter()
     bases = base_ends(block)
-    made_by = io.provenance() | {
+    made_by = provenance.made_by() | {
         "spec": point.spec,
         "parameters": point.parameters,
         "seeds": block.ends,
@@ -321,7 +323,7 @@ def _run_block(
         "interruptions": checkpoint.interruptions,
     }
     for kind in reversed(point.logs):
-        io.write(tables[kind], block.log(kind), footer | {"kind": kind})
+        parquet.write(tables[kind], block.log(kind), footer | {"kind": kind})
     checkpoint.remove()
 
 

@@ -7,9 +7,10 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from circlet import fourier, schema
-from circlet.points import Point
-from circlet.seeds import Seeds
+from circlet.storage import schema
+from circlet.study.points import Point
+from circlet.study.seeds import Seeds
+from circlet.training import fourier
 from circlet.training.stack import check_alike
 
 HELD = 2**28  # bytes of logs that may wait on a GPU

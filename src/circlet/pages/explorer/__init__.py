@@ -16,49 +16,47 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from circlet import io, pages, source
-from circlet.plan import Study
-from circlet.points import Point
-from circlet.products import Product
-from circlet.source import evaluate
+from circlet import pages
+from circlet.storage import files, parquet
+from circlet.study import registry
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.targets import Target
 
-FOLDER = "pages/explorer"
 DATA = (
-    "pages/explorer/page.html",
-    "pages/explorer/style.css",
-    "pages/explorer/main.js",
-    "pages/explorer/address.js",
-    "pages/explorer/catalogue.js",
-    "pages/explorer/charts.js",
-    "pages/explorer/controls.js",
-    "pages/explorer/draw.js",
-    "pages/explorer/explore.js",
-    "pages/explorer/files.js",
-    "pages/explorer/geometry.js",
-    "pages/explorer/live.js",
-    "pages/explorer/live_network.js",
-    "pages/explorer/live_particles.js",
-    "pages/explorer/network.js",
-    "pages/explorer/panels.js",
-    "pages/explorer/particles.js",
-    "pages/explorer/pictures.js",
-    "pages/explorer/runs.js",
-    "pages/explorer/scene.js",
-    "pages/explorer/transformer.js",
+    "page.html",
+    "style.css",
+    "main.js",
+    "address.js",
+    "catalogue.js",
+    "charts.js",
+    "controls.js",
+    "draw.js",
+    "explore.js",
+    "files.js",
+    "geometry.js",
+    "live.js",
+    "live_network.js",
+    "live_particles.js",
+    "network.js",
+    "panels.js",
+    "particles.js",
+    "pictures.js",
+    "runs.js",
+    "scene.js",
+    "transformer.js",
 )
 MODULES = tuple(Path(file).stem for file in DATA if file.endswith(".js"))
 PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")  # that begin as in a study
 NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
 
-TABLES = ("explorer_runs", "explorer_states")
+OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "ode_coefficients")
 MOST = 32767  # of a 16-bit integer
 NAN = -32768
-MEASURES = ("test_loss", "test_accuracy", "norm_ratio", "imperfections")
-STEPS = ("structure_step", "fit_step")
 
 
 def _text(name: str) -> str:
-    return (source.PACKAGE / FOLDER / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _module(name: str) -> str:
@@ -115,25 +113,29 @@ def _number(value: Any) -> float | None:
     return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
 
 
-def _run(row: dict[str, Any], epoch: int) -> dict[str, Any]:
-    """What the list says of a run."""
+def _run(row: dict[str, Any], measures: list[str], epoch: int) -> dict[str, Any]:
+    """What the list says of a run; steps become epochs where it trains on batches."""
     found: dict[str, Any] = {name: row[name] for name in ("run_id", "seed", "outcome", "shown")}
-    found |= {name: _number(row[name]) for name in MEASURES}
-    for name in STEPS:
-        known = not pd.isna(row[name])
-        found[name.replace("step", "epoch")] = float(row[name]) / epoch if known else None
-    if row["survivors"] is not None:
-        found["survivors"] = [int(k) for k in row["survivors"]]
+    for name in measures:
+        value = row[name]
+        if isinstance(value, list | np.ndarray):
+            found[name] = [int(k) for k in value]
+        elif name.endswith("_step"):
+            found[name.replace("_step", "_epoch")] = None if pd.isna(value) else value / epoch
+        else:
+            found[name] = _number(value)
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     """A point and its runs."""
     listed = rows[rows["shown"] != "nothing"]
-    runs = [_run(row, point.steps_per_epoch) for row in listed.to_dict("records")]
+    last = listed.columns.get_loc("outcome")  # after the keys and the seed
+    measures = [name for name in listed.columns[last + 1 :] if name != "shown"]
+    runs = [_run(row, measures, point.steps_per_epoch) for row in listed.to_dict("records")]
     return {
         "experiment": point.experiment,
-        "system": point.system,
+        "system": point.system.name,
         "name": point.name,
         "parameters": point.parameters,
         "steps": point.steps,
@@ -145,16 +147,16 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _coefficients(product: Product, shown: set[str]) -> dict[str, dict[str, list]]:
+def _coefficients(target: Target, shown: set[str]) -> dict[str, dict[str, list]]:
     """Matrices of the linear laws of some runs, by run and method.
 
     Rows are targets, columns sources, of which 0 is the constant.
     """
-    path = product.study.table("ode_coefficients")
-    if path not in product.inputs or "ode_coefficients" in product.study.left_out:
+    path = target.study.table("ode_coefficients")
+    if path not in target.inputs or "ode_coefficients" in target.study.left_out:
         return {}
     found: dict[str, dict[str, list]] = {}
-    table = io.read_table(product.study, "ode_coefficients")
+    table = parquet.read_table(target.study, "ode_coefficients")
     table = table[table["run_id"].isin(shown)]
     for (run_id, method), rows in table.groupby(["run_id", "method"], sort=False):
         matrix = rows.pivot(index="target", columns="source", values="coefficient")
@@ -164,8 +166,8 @@ def _coefficients(product: Product, shown: set[str]) -> dict[str, dict[str, list
 
 
 def _defaults(system: str, names: tuple[str, ...]) -> dict[str, Any]:
-    schemas = source.declared(system)["PARAMETERS"]
-    return {name: schemas[name]["default"] for name in names}
+    defaults = registry.Systems(registry.SHIPPED)[system].defaults
+    return {name: defaults[name] for name in names}
 
 
 def _points(
@@ -206,13 +208,13 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     )
 
 
-def make(product: Product) -> None:
+def make(target: Target) -> None:
     """Write the explorer of a study."""
-    study = product.study
-    absent = [name for name in TABLES if name in study.left_out]
+    study = target.study
+    absent = [name for name in OPTIONAL_TABLES[:2] if name in study.left_out]
     points, chunks, states = [], [], None
     if not absent:
-        runs, states = (io.read_table(study, name) for name in TABLES)
+        runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES[:2])
         points, chunks = _points(study, runs, states)
     trained = {r["run_id"] for point in points for r in point["runs"] if r["shown"] == "training"}
     network, particles = (
@@ -221,7 +223,7 @@ def make(product: Product) -> None:
     )
     catalogue = {
         "points": points,
-        "coefficients": _coefficients(product, trained),
+        "coefficients": _coefficients(target, trained),
         "particles": particles,
         "network": network,
     }
@@ -232,7 +234,7 @@ def make(product: Product) -> None:
         rule=_rule(points, states),
         network=network,
         particles=particles,
-        weights=int(evaluate("constant_attention", "WEIGHTS", network)),
+        weights=int(registry.Systems(registry.SHIPPED)["constant_attention"].weights(**network)),
         style=Markup(_text("style.css")),
         imports=Markup(
             json.dumps({"imports": {f"circlet/{m}": _module(m) for m in MODULES if m != "main"}})
@@ -242,5 +244,5 @@ def make(product: Product) -> None:
         plotly=_packed(get_plotlyjs()),
         chunks=chunks,
     )
-    with io.atomic(product.outputs[0]) as temporary:
+    with files.atomic(target.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

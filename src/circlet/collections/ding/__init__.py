@@ -1,0 +1,1 @@
+"""Survival of the fittest representation (Ding et al. 2024)."""

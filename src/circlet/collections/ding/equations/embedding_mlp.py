@@ -1,0 +1,183 @@
+"""Embedding and two-layer network on ordered pairs (Ding et al., section 2 and appendix E).
+
+    [E_a, E_b] -> linear -> act -> linear -> act -> linear -> logits of c,   target (a + b) mod p
+
+over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
+E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: left and right half of its
+weights give a table each, and a pair is the sum of two of their rows.
+
+Arrays of a block are (runs, pairs, features) in the first layer, where a pair gathers two rows, and
+(runs, features, pairs) from the second on, where matrix products and softmax are faster that way.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.study.seeds import Seeds
+from circlet.systems import loss
+from circlet.systems.matmul import matmul
+
+
+def pairs(p: int) -> np.ndarray:
+    """All ordered pairs (a, b), shape (p^2, 2), in lexicographic order."""
+    return np.stack(np.divmod(np.arange(p * p), p), axis=1)
+
+
+def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
+    """Which pairs of one run are trained on, shape (p^2,), bool."""
+    n = parameters["p"] ** 2
+    chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
+    mask = np.zeros(n, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
+def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
+    """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (outputs, 1)."""
+    p, d, hidden = parameters["p"], parameters["d"], parameters["hidden"]
+    embedding = parameters["embedding_std"] * seeds.stream("embedding").normal(size=(p, d))
+    arrays = {"embedding": embedding}
+    network = seeds.stream("network")
+    layers = {"hidden1": (hidden, 2 * d), "hidden2": (hidden, hidden), "output": (p, hidden)}
+    for layer, (outputs, inputs) in layers.items():
+        for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs, 1))):
+            if parameters["initialisation"] == "torch":
+                values = network.uniform(-1, 1, shape) / np.sqrt(inputs)
+            else:
+                values = network.normal(size=shape)
+            arrays[f"{layer}.{name}"] = values
+    return arrays
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Some pairs of all runs of a block, as rows of the tables of all runs."""
+
+    rows: Tensor  # (runs * pairs, 2): of every pair, row a of a left and row b of a right table
+    target: Tensor  # (runs, 1, pairs), the class (a + b) mod p
+    # The other way round: the pairs in which a row occurs, row after row, and where each begins.
+    occurrences: Tensor  # (2 * runs * pairs,)
+    begins: Tensor  # (2 * runs * p,)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Train and test pairs of all runs of a block, the activation and the form of the gradient."""
+
+    train: Pairs
+    test: Pairs
+    activation: str
+    residual: str
+
+
+def select(p: int, masks: list[np.ndarray], device: torch.device) -> Pairs:
+    """The pairs of each run that its mask (p^2,) marks, as many in every run."""
+    chosen = torch.as_tensor(np.stack([pairs(p)[mask] for mask in masks]))  # (runs, pairs, 2)
+    runs = torch.arange(len(masks))[:, None, None]
+    rows = (chosen + p * (runs + torch.tensor([0, len(masks)]))).flatten(0, 1)
+    counts = rows.flatten().bincount(minlength=2 * len(masks) * p)
+    return Pairs(
+        rows=rows.to(device),
+        target=(chosen.sum(2)[:, None] % p).to(device),
+        occurrences=(rows.flatten().argsort(stable=True) // 2).to(device),
+        begins=(counts.cumsum(0) - counts).to(device),
+    )
+
+
+def problem(
+    parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
+) -> Problem:
+    """Train and test pairs of the runs with these seeds."""
+    p = parameters["p"]
+    masks = [train_mask(parameters, s) for s in seeds]
+    return Problem(
+        train=select(p, masks, device),
+        test=select(p, [~mask for mask in masks], device),
+        activation=parameters["activation"],
+        residual=parameters["residual"],
+    )
+
+
+def _tables(weights: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """First layer of every number as left and as right operand, each (runs, p, hidden)."""
+    embedding, weight = weights["embedding"], weights["hidden1.weight"].mT
+    d = embedding.shape[-1]
+    left = torch.baddbmm(weights["hidden1.bias"].mT, embedding, weight[:, :d])
+    return left, embedding @ weight[:, d:]
+
+
+def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Tensor:
+    """The first layer of every pair before its activation, (runs, pairs, hidden)."""
+    left, right = _tables(weights)
+    # Both tables one below the other: embedding_bag gathers and adds in one pass.
+    tables = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
+    summed = torch.nn.functional.embedding_bag(chosen.rows, tables, mode="sum")
+    return summed.view(len(left), -1, left.shape[2])
+
+
+def _linear(weights: dict[str, Tensor], layer: str, x: Tensor) -> Tensor:
+    return matmul(weights[f"{layer}.weight"], x).add_(weights[f"{layer}.bias"])
+
+
+def _activate(z: Tensor, activation: str) -> Tensor:
+    return getattr(torch.nn.functional, activation)(z)
+
+
+def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
+    """Gradient before the activation, given that after it, in one pass."""
+    if activation == "silu":
+        return torch.ops.aten.silu_backward(gradient, z)
+    return torch.ops.aten.threshold_backward(gradient, z, 0)
+
+
+def logits(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
+    """Logits of every pair, (runs, p, pairs)."""
+    h = _activate(_hidden1(weights, chosen), activation)
+    h = _activate(_linear(weights, "hidden2", h.mT), activation)
+    return _linear(weights, "output", h)
+
+
+def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
+    """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
+    chosen, act = problem.train, problem.activation
+    z1 = _hidden1(weights, chosen)
+    h1 = _activate(z1, act)
+    z2 = _linear(weights, "hidden2", h1.mT)
+    h2 = _activate(z2, act)
+    o = _linear(weights, "output", h2)
+
+    by_logits = loss.residual if problem.residual == "exact" else loss.cancelling_residual
+    back = by_logits(o, chosen.target, 1).div_(chosen.target.shape[2])
+    out["output.weight"].copy_(matmul(back, h2.mT))
+    out["output.bias"].copy_(back.sum(2, keepdim=True))
+    back = _back(matmul(weights["output.weight"].mT, back), z2, act)
+    out["hidden2.weight"].copy_(matmul(back, h1))
+    out["hidden2.bias"].copy_(back.sum(2, keepdim=True))
+    back = _back(matmul(back.mT, weights["hidden2.weight"]), z1, act)
+
+    embedding, weight = weights["embedding"], weights["hidden1.weight"]
+    runs, p, d = embedding.shape
+    # Sums over the pairs of each number, as left and as right operand: in a fixed order on every
+    # device, unlike index_add_.
+    summed = torch.nn.functional.embedding_bag(
+        chosen.occurrences, back.flatten(0, 1), chosen.begins, mode="sum"
+    )
+    left, right = summed.view(2, runs, p, -1)
+    out["hidden1.weight"][..., :d].copy_(left.mT @ embedding)
+    out["hidden1.weight"][..., d:].copy_(right.mT @ embedding)
+    out["hidden1.bias"].copy_(left.sum(1)[..., None])
+    out["embedding"].copy_(left @ weight[..., :d] + right @ weight[..., d:])
+
+
+def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs, shape (runs,)."""
+    measured = {}
+    for part in ("train", "test"):
+        chosen: Pairs = getattr(problem, part)
+        values = loss.curves(logits(weights, chosen, problem.activation), chosen.target, 1)
+        measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
+    return measured

@@ -1,0 +1,40 @@
+"""Loss of a trained network with one, two or three circles left (Ding et al., figure 8)."""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("trajectory",)
+TABLES = ("circle_ablations",)
+CAPTION = (
+    "Ding et al., figure 8. Loss on all pairs of a trained network when all but one, two or three "
+    "of its surviving circles are removed from the embedding, at steps of training; a line per "
+    "choice."
+)
+
+_NAMES = {1: "one circle", 2: "two circles", 3: "three circles"}
+
+
+def draw(study: Study) -> Figure:
+    """A panel per number of circles: every choice a line, the whole embedding dashed."""
+    losses = parquet.read_table(study, "circle_ablations", "trajectory")
+    if losses.empty:
+        return panels.nothing("no finished run with its parameters logged")
+    losses = losses[losses["run_id"] == losses["run_id"].iloc[0]]
+    figure = Figure(figsize=(9.2, 3.1))
+    whole = losses[losses["n_kept"] == 0].sort_values("step")
+    for axes, (n, name) in zip(figure.subplots(1, 3, sharey=True), _NAMES.items(), strict=True):
+        here = losses[losses["n_kept"] == n]
+        for _, line in here.groupby(here["kept"].map(tuple)):
+            line = line.sort_values("step")
+            axes.plot(line["step"], line["loss"], color=style.BLUE, alpha=0.6, lw=0.9)
+        axes.plot(whole["step"], whole["loss"], color=style.ORANGE, ls="--", lw=1)
+        n_choices = here["kept"].map(tuple).nunique()
+        axes.set_title(f"{name} left, {n_choices} choices", fontsize=8)
+        axes.set(xlabel="step", ylabel="loss on all pairs (nat)", yscale="log")
+        axes.label_outer()
+    axes.plot([], [], color=style.ORANGE, ls="--", label="all frequencies")
+    axes.legend(fontsize=7)
+    return figure

@@ -1,0 +1,43 @@
+"""Number of circles against weight decay (Ding et al., figure 10)."""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("decay_circles",)
+TABLES = ("circle_summary",)
+CAPTION = (
+    "Ding et al., figure 10. Mean number of circles that survive against weight decay, by both "
+    "rules; dotted, all frequencies there are. The rule of twice the mean signal counts none "
+    "where all frequencies live on alike. A signal above 10 is meant for runs of 30 000 steps: on "
+    "shorter ones it counts circles that are only slow to die."
+)
+
+_SMALL = 0.01
+
+
+def draw(study: Study) -> Figure:
+    """Three panels: all weight decays, those below 0.01 and those from 0.01 on."""
+    summary = parquet.read_table(study, "circle_summary", "decay_circles").sort_values(
+        "weight_decay"
+    )
+    parts = {
+        "all": summary,
+        f"below {_SMALL}": summary[summary["weight_decay"] < _SMALL],
+        f"from {_SMALL} on": summary[summary["weight_decay"] >= _SMALL],
+    }
+    figure = Figure(figsize=(9.2, 3.1))
+    for axes, (name, part) in zip(figure.subplots(1, 3), parts.items(), strict=True):
+        if part.empty:
+            panels.missing(axes, f"no weight decay {name}")
+            continue
+        panels.band(axes, part, "weight_decay", "circles_absolute", style.GREY, "above 10")
+        panels.band(axes, part, "weight_decay", "circles", style.BLUE, "above twice the mean")
+        axes.axhline(part["n_frequencies"].iloc[0], color=style.GREY, lw=0.8, ls=":")
+        axes.locator_params(axis="x", nbins=5)
+        axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
+        axes.set_title(f"{name}, {part['n_runs'].min()} runs per value", fontsize=8)
+    figure.axes[0].legend(fontsize=7, title="counted if its signal is", title_fontsize=7)
+    return figure

@@ -1,0 +1,44 @@
+"""Circularity of the initial embedding, and whether it matters (Ding et al., figure 11)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("dimensions",)
+TABLES = ("circle_summary", "survival")
+CAPTION = (
+    "Ding et al., figure 11. Left: circularity of the initial embedding against its dimension. "
+    "Right: of frequencies that die and survive."
+)
+
+
+def draw(study: Study) -> Figure:
+    """Left: mean and largest circularity against d; right: of dead and surviving circles."""
+    summary = parquet.read_table(study, "circle_summary", "dimensions").sort_values("d")
+    survival = parquet.read_table(study, "survival", "dimensions")
+    if survival.empty:
+        return panels.nothing("no finished run to draw")
+    figure = Figure(figsize=(7.6, 3.1))
+    left, right = figure.subplots(1, 2)
+    for column, colour, label in (
+        ("max_circularity", style.ORANGE, "largest of all frequencies"),
+        ("mean_circularity", style.BLUE, "mean"),
+    ):
+        panels.band(left, summary, "d", column, colour, label=label)
+    left.set(xlabel="embedding dimension d", ylabel="circularity at step 0", ylim=(0, 1))
+    left.set_title(f"{summary['n_runs'].min()} embeddings per d", fontsize=8)
+    left.legend(fontsize=7)
+    largest = survival["d"].max()
+    here = survival[survival["d"] == largest]
+    edges = np.linspace(here["circularity"].min(), here["circularity"].max(), 26)
+    for alive, colour, label in ((False, style.BLUE, "dead"), (True, style.ORANGE, "survived")):
+        values = here.loc[here["survived"] == alive, "circularity"]
+        if len(values):
+            right.hist(values, edges, density=True, color=colour, alpha=0.5, label=label)
+    right.set(xlabel=f"circularity at step 0, d = {largest}", ylabel="density of frequencies")
+    right.set_title(f"{here['run_id'].nunique()} runs", fontsize=8)
+    right.legend(fontsize=7)
+    return figure

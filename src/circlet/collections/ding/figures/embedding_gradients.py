@@ -1,0 +1,33 @@
+"""Norm of the loss gradient by the embedding, in the Fourier basis (Ding et al., figure 13)."""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("trajectory",)
+TABLES = ("trajectories",)
+CAPTION = (
+    "Ding et al., figure 13. Norm of the gradient of the loss by the embedding at every "
+    "frequency, survivors in colour."
+)
+
+
+def draw(study: Study) -> Figure:
+    """All steps, and steps 100 to 1000 by themselves."""
+    rows = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["gradient"])
+    if rows.empty:
+        return panels.nothing("no finished run with its gradients logged")
+    rows = rows[rows["run_id"] == rows["run_id"].iloc[0]]
+    figure = Figure(figsize=(8, 3.1))
+    left, right = figure.subplots(1, 2)
+    panels.by_survival(left, rows, "gradient")
+    left.set(xlabel="step", ylabel="gradient norm at k", xscale="symlog")
+    zoomed = rows[(rows["step"] >= 100) & (rows["step"] <= 1000)]
+    if zoomed.empty:
+        panels.missing(right, "the run ends before step 100")
+    else:
+        panels.by_survival(right, zoomed, "gradient")
+        right.set(xlabel="step, 100 to 1000", ylabel="gradient norm at k")
+    return figure

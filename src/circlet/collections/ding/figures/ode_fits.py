@@ -1,0 +1,63 @@
+"""Linear differential equations of the signals (Ding et al., figure 9)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
+TABLES = ("ode_summary",)
+OPTIONAL_TABLES = ("ode_trajectories", "ode_coefficients")
+CAPTION = (
+    "Ding et al., figure 9. How well linear differential equations describe the signals of the "
+    "first 1000 steps: R² of one-step changes against dimension, a dead and a surviving circle "
+    "with the rollouts of the fits, and the coefficients of a Lasso."
+)
+
+_LABELS = {"least_squares": "least squares", "lasso": "Lasso"}
+_METHODS = {"least_squares": style.BLUE, "lasso": style.ORANGE}
+
+
+def draw(study: Study) -> Figure:
+    """R^2 against dimension; a dead and a surviving circle; coefficients of the Lasso."""
+    figure = Figure(figsize=(9, 6.2))
+    axes = figure.subplots(2, 2)
+    role = "ode_dimensions" if "ode_dimensions" in study.reproduce else "trajectory"
+    fits = parquet.read_table(study, "ode_summary", role).sort_values("d")
+    if not fits["n_runs"].sum():
+        return panels.nothing("no run with enough steps to fit")
+    for method, colour in _METHODS.items():
+        panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour,
+                    label=_LABELS[method])  # fmt: skip
+    axes[0, 0].set(xlabel="embedding dimension d", ylabel="$R^2$ of one-step changes")
+    axes[0, 0].set_title(f"{fits['n_runs'].min()} runs per d, bands: 95 % intervals", fontsize=8)
+    axes[0, 0].legend(fontsize=7)
+    if "trajectory" not in study.reproduce:
+        for empty in (axes[0, 1], axes[1, 0], axes[1, 1]):
+            panels.missing(empty, "the study has no trajectory")
+        return figure
+    lines = parquet.read_table(study, "ode_trajectories", "trajectory")
+    coefficients = parquet.read_table(study, "ode_coefficients", "trajectory")
+    run_id = lines["run_id"].iloc[0] if len(lines) else ""
+    lines = lines[lines["run_id"] == run_id]
+    for panel, alive in ((axes[0, 1], False), (axes[1, 0], True)):
+        kind = "survives" if alive else "dies"
+        here = lines[lines["survived"] == alive]
+        if here.empty:
+            panels.missing(panel, f"no circle {kind}, or too few steps to fit")
+            continue
+        k = here.loc[here[here["step"] == 0]["signal"].idxmax(), "frequency"]
+        panels.ode_lines(panel, here[here["frequency"] == k])
+        panel.set_title(f"k = {k}, {kind}", fontsize=8)
+        panel.set(xlabel="step", ylabel="signal")
+        panel.legend(fontsize=7)
+    shown = coefficients[(coefficients["run_id"] == run_id) & (coefficients["method"] == "lasso")]
+    if shown.empty:
+        panels.missing(axes[1, 1], "too few steps to fit")
+    else:
+        panels.coefficient_map(figure, axes[1, 1], shown)
+        share = np.mean(shown.loc[shown["source"] > 0, "coefficient"] != 0)
+        axes[1, 1].set_title(f"coefficients of the Lasso, {share:.0%} not zero", fontsize=8)
+    return figure

@@ -1,0 +1,57 @@
+"""What the high R^2 of the linear equations does not say: rollouts, other runs, the Lasso path."""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("trajectory",)
+TABLES = ("ode_path", "ode_fits")
+CAPTION = (
+    "Beyond the paper: what a high R² of one-step changes leaves open. Left: error of the rollout "
+    "from step 0, of every fit of every dimension. Middle: R² and sparsity of the Lasso for many "
+    "strengths. Right: its rollout error, and its R² on runs that it was not fitted to."
+)
+
+_HUES = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
+
+
+def draw(study: Study) -> Figure:
+    """Rollout error of every fit; then R^2, sparsity and rollout error along the Lasso path."""
+    fits = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
+    path = parquet.read_table(study, "ode_path", "trajectory")
+    if fits.empty:
+        return panels.nothing("no run with enough steps to fit")
+    figure = Figure(figsize=(9.4, 3.3))
+    left, middle, right = figure.subplots(1, 3)
+    worst = 1e3  # of the mean signal: beyond, a rollout is lost and where it ends means nothing
+    for method, colour in _HUES.items():
+        here = fits[fits["method"] == method]
+        relative = (here["rollout_error"] / here["mean_signal"]).clip(upper=worst)
+        left.scatter(here["r2"], relative, s=14, color=colour, alpha=0.6, lw=0,
+                     label=method.replace("_", " "))  # fmt: skip
+    left.axhline(worst, color=style.GREY, lw=0.8, ls=":")
+    left.text(left.get_xlim()[0], worst * 0.7, " lost", va="top", fontsize=7, color=style.GREY)
+    left.set(xlabel="$R^2$ of one-step changes", ylabel="rollout error / mean signal", yscale="log")
+    left.set_title(f"{fits['run_id'].nunique()} runs, a dot per fit", fontsize=8)
+    left.legend(fontsize=7)
+    for _, run in path.groupby("run_id"):
+        run = run.sort_values("alpha")
+        middle.plot(run["alpha"], run["r2"], color=style.ORANGE, lw=1)
+        middle.plot(run["alpha"], run["nonzero"], color=style.BLUE, lw=1)
+        right.plot(run["alpha"], (run["rollout_error"] / run["mean_signal"]).clip(upper=worst),
+                   color=style.ORANGE, lw=1)  # fmt: skip
+        right.plot(run["alpha"], (1 - run["r2_heldout"]).clip(upper=1e6), color=style.GREY, lw=1)
+    for axes in (middle, right):
+        axes.axvline(0.01, color=style.GREY, lw=0.8, ls=":")
+        axes.set(xscale="log", xlabel="strength of the Lasso $\\alpha$ (dotted: the paper's)")
+    middle.plot([], [], color=style.ORANGE, label="$R^2$")
+    middle.plot([], [], color=style.BLUE, label="share of coefficients not zero")
+    right.plot([], [], color=style.ORANGE, label="rollout error / mean signal")
+    right.plot([], [], color=style.GREY, label="$1 - R^2$ on other runs")
+    right.set(yscale="log")
+    middle.legend(fontsize=7)
+    right.legend(fontsize=7)
+    middle.set_title(f"{path['run_id'].nunique()} runs of the trajectory", fontsize=8)
+    return figure

@@ -1,0 +1,42 @@
+"""Principal components beside Fourier planes of a trained embedding (Ding et al., figure 3)."""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("trajectory",)
+TABLES = ("projections",)
+CAPTION = (
+    "Ding et al., figure 3. The trained embedding in pairs of its first ten principal components "
+    "(top) and in the Fourier planes of its strongest frequencies (bottom). Lines join numbers "
+    "that differ by Δ: on a circle of frequency k neighbours differ by 1/k mod p."
+)
+
+_PER_ROW = 5
+
+
+def draw(study: Study) -> Figure:
+    """Top: pairs of principal components; bottom: the frequencies with the largest signals."""
+    views = parquet.read_table(study, "projections", "trajectory")
+    if views.empty:
+        return panels.nothing("no finished run to draw")
+    views = views[(views["step"] == views["step"].max()) & (views["rank"] < _PER_ROW)]
+    figure = Figure(figsize=(1.75 * _PER_ROW, 4.1))
+    grid = figure.subplots(2, _PER_ROW, squeeze=False)
+    for row, view in zip(grid, ("pca", "fourier"), strict=True):
+        here = views[views["view"] == view]
+        for rank, axes in enumerate(row):
+            plane = here[here["rank"] == rank]
+            if plane.empty:
+                axes.axis("off")
+                continue
+            # A step that joins neighbours: on a circle the lines follow it round.
+            delta = plane["delta"].iloc[0]
+            step = None if view == "pca" or delta != delta else int(delta)
+            step = panels.circle_plane(axes, plane, step=step)
+            index = plane["index"].iloc[0]
+            name = f"components {index + 1}, {index + 2}" if view == "pca" else f"k = {index}"
+            axes.set_title(f"{name}, $\\Delta$ = {step}", fontsize=8)
+    return figure

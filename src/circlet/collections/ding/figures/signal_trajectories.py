@@ -1,0 +1,50 @@
+"""Signals over training, and planes of a dead and a surviving circle (Ding et al., figure 2)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("trajectory",)
+TABLES = ("trajectories", "projections")
+CAPTION = (
+    "Ding et al., figure 2. Left: the signal of every frequency over training; survivors in "
+    "colour, the dead in grey. Right: the embedding in the plane of its strongest dead and of its "
+    "strongest surviving frequency, at the start, half way and at the end."
+)
+
+
+def draw(study: Study) -> Figure:
+    """Left: every frequency's signal; right: projections at the start, half way and at the end."""
+    signals = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["signal"])
+    views = parquet.read_table(study, "projections", "trajectory").query("view == 'fourier'")
+    if signals.empty:
+        return panels.nothing("no finished run to draw")
+    run_id = signals["run_id"].iloc[0]
+    figure = Figure(figsize=(8.6, 3.6))
+    left, right = figure.subfigures(1, 2, width_ratios=[1, 1.15])
+    axes = left.subplots()
+    panels.by_survival(axes, signals[signals["run_id"] == run_id], "signal")
+    axes.set(xlabel="step", ylabel="signal $\\Vert F_k \\Vert$", yscale="log")
+    axes.set_title(f"all frequencies of one run ({run_id.rsplit('/', 1)[1]})", fontsize=8)
+
+    steps = np.sort(views["step"].unique())
+    half = steps[np.abs(steps - steps[-1] / 2).argmin()]
+    shown = list(dict.fromkeys([steps[0], half, steps[-1]]))
+    grid = right.subplots(2, len(shown), squeeze=False)
+    circles = views[views["step"] == steps[0]].drop_duplicates("index")
+    for row, alive in zip(grid, (False, True), strict=True):
+        chosen = circles[circles["survived"].astype(bool) == alive].sort_values("rank")
+        for axes, step in zip(row, shown, strict=True):
+            if chosen.empty:
+                panels.missing(axes, "no circle survives" if alive else "no circle dies")
+                continue
+            k = chosen["index"].iloc[0]
+            here = views[(views["index"] == k) & (views["step"] == step)]
+            panels.circle_plane(axes, here, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
+            kind = "survives" if alive else "dies"
+            axes.set_title(f"k = {k} {kind}, step {step}", fontsize=7,
+                           color=style.ORANGE if alive else style.GREY)  # fmt: skip
+    return figure

@@ -1,0 +1,68 @@
+"""Survival against the initial gradient (Ding et al., figure 7)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("initial_gradients",)
+TABLES = ("survival", "gradient_rates", "survival_classifiers")
+CAPTION = (
+    "Ding et al., figure 7. Left: relative gradients at step 4 of dead and surviving frequencies. "
+    "Middle: survival rate against the gradient at steps 1 to 4. Right: signal and gradient "
+    "together. Most frequencies die, so the accuracy of the linear SVM is given beside that of "
+    'always answering "dead", and beside a score that no constant answer can reach.'
+)
+
+
+def draw(study: Study) -> Figure:
+    """Histogram at step 4; survival rate by bin for steps 1 to 4; signal against gradient."""
+    survival = parquet.read_table(study, "survival", "initial_gradients")
+    survival = survival.dropna(subset=["initial_gradient"])
+    rates = parquet.read_table(study, "gradient_rates")
+    if survival.empty or rates.empty:
+        return panels.nothing("no finished run with signals at steps 0 to 4")
+    rule = rates["rule"].iloc[0]
+    alive = survival["survived_absolute" if rule == "B" else "survived"].to_numpy(bool)
+    gradient = survival["initial_gradient"].to_numpy()
+    figure = Figure(figsize=(9.6, 3.2))
+    left, middle, right = figure.subplots(1, 3)
+    edges = np.linspace(gradient.min(), gradient.max(), 31)
+    left.hist([gradient[~alive], gradient[alive]], edges, stacked=True,
+              color=[style.BLUE, style.ORANGE], label=["dead", "survived"])  # fmt: skip
+    left.legend(fontsize=7)
+    for axes in (left, middle):
+        axes.locator_params(axis="x", nbins=5)
+    left.set(xlabel="relative gradient at step 4", ylabel="frequencies of all runs")
+    n_runs, n_embeddings = survival["run_id"].nunique(), survival["embedding_seed"].nunique()
+    left.set_title(f"{n_runs} runs, {n_embeddings} embeddings, rule {rule}", fontsize=8)
+
+    for shade, (step, line) in zip((0.3, 0.5, 0.75, 1), rates.groupby("step"), strict=False):
+        line = line[line["rate_n"] >= 10]
+        center = (line["bin_low"] + line["bin_high"]) / 2
+        middle.plot(center, line["rate"], color=style.BLUE, alpha=shade,
+                    marker="o", markersize=2.5, label=f"step {step}")  # fmt: skip
+    middle.legend(fontsize=7)
+    middle.set(xlabel="relative gradient", ylabel="survival rate", ylim=(-0.04, 1.04))
+    middle.set_title("bins with at least 10 frequencies", fontsize=8)
+
+    for kind, colour, name in ((~alive, style.BLUE, "dead"), (alive, style.ORANGE, "survived")):
+        right.scatter(survival["initial_signal"][kind], gradient[kind], s=5, color=colour,
+                      alpha=0.5, lw=0, label=name, rasterized=True)  # fmt: skip
+    right.set(xlabel="initial signal", ylabel="relative gradient at step 4")
+    scores = parquet.read_table(study, "survival_classifiers", "initial_gradients")
+    scores = scores[scores["features"] == "both"]
+    if len(scores):
+        score = scores.iloc[0]
+        auc = score["auc"]
+        held_out = "one embedding, none to hold out"
+        if auc == auc:
+            held_out = f"AUC on held-out embeddings {auc:.2f}"
+        right.set_title(
+            f"linear SVM {score['accuracy']:.1f} %, always 'dead' {score['majority']:.1f} %\n"
+            f"{held_out}",
+            fontsize=8,
+        )
+    return figure

@@ -1,0 +1,88 @@
+"""Survival against the initial signal, found, scaled and constructed (Ding et al., figure 6)."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("initial_signals", "perturbation", "construction")
+TABLES = ()
+OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "ding_claims")
+CAPTION = (
+    "Ding et al., figure 6. Left: how often a frequency survives against its initial signal, a "
+    "dot per embedding and frequency. Middle: one frequency scaled at initialisation. Right: "
+    "embeddings constructed of two frequencies."
+)
+
+
+def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
+    """Left: a dot per embedding and frequency, with the line and r of their correlation."""
+    axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
+    title = f"{rates['embedding_seed'].nunique()} embeddings, {rates['n_runs'].min()} runs each"
+    if np.ptp(rates["initial_signal"]) and np.ptp(rates["rate"]):
+        slope, offset = np.polyfit(rates["initial_signal"], rates["rate"], 1)
+        ends = np.array([rates["initial_signal"].min(), rates["initial_signal"].max()])
+        axes.plot(ends, offset + slope * ends, color=style.ORANGE)
+        claims = parquet.read_table(study, "ding_claims").set_index("claim")
+        if "signal_correlation" in claims.index:
+            r = claims.loc["signal_correlation"]
+            title += f"\nr = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
+    axes.set(xlabel="initial signal", ylabel="survival rate", ylim=(-0.04, 1.04))
+    axes.set_title(title, fontsize=8)
+
+
+def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
+    """Middle: a line per embedding, over the factors."""
+    for seed, line in rates.groupby("embedding_seed"):
+        line = line.sort_values("deviation")
+        axes.errorbar(
+            line["deviation"], line["rate"],
+            yerr=np.abs(line[["rate_low", "rate_high"]].T.to_numpy() - line["rate"].to_numpy()),
+            marker="o", markersize=3, linewidth=1, elinewidth=0.5, label=f"embedding {seed}",
+        )  # fmt: skip
+    axes.axvline(0, color=style.GREY, linewidth=0.8, linestyle=":")
+    if rates["embedding_seed"].nunique() <= 4:
+        axes.legend(fontsize=7, loc="upper left")
+    k = ", ".join(map(str, sorted(rates["frequency"].unique())))
+    axes.set_title(f"signal of k = {k} scaled\n{rates['n_runs'].min()} runs per dot", fontsize=8)
+    axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
+
+
+def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
+    """Right: first, second and any other frequency, over the ratio of the two."""
+    colours = {"first": style.ORANGE, "second": style.BLUE, "revived": style.GREY}
+    for name, colour in colours.items():
+        label = "any other" if name == "revived" else name
+        ends = rates[[f"{name}_low", f"{name}_high"]].T.to_numpy()
+        # Side by side, as the three often have the same rate.
+        x = rates["ratio"] + 0.012 * (list(colours).index(name) - 1)
+        spread = np.abs(ends - rates[name].to_numpy())
+        axes.errorbar(x, rates[name], yerr=spread, color=colour, marker="o", markersize=3,
+                      linewidth=1, elinewidth=0.6, label=label)  # fmt: skip
+    axes.legend(fontsize=7, loc="center right")
+    axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio",
+                   fontsize=8)  # fmt: skip
+    axes.set(xlabel="ratio r of the signals", ylabel="survival rate", ylim=(-0.04, 1.04))
+
+
+def draw(study: Study) -> Figure:
+    """A panel for each part that the study has."""
+    parts = {
+        "initial_signals": ("survival_rates", found),
+        "perturbation": ("perturbed_rates", scaled),
+        "construction": ("constructed_rates", constructed),
+    }
+    shown = [role for role in parts if role in study.reproduce]
+    figure = Figure(figsize=(3.1 * len(shown), 3.2))
+    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        table, part = parts[role]
+        rates = parquet.read_table(study, table)
+        if rates.empty:
+            panels.missing(axes, "no finished run")
+        else:
+            part(axes, rates, study)
+    return figure

@@ -1,0 +1,183 @@
+"""Ordinary differential equations of the signals, fitted to one run (Ding et al., section 4.2).
+
+With x the signals of all frequencies, the change in a step is modelled as dx/dt = A x + b
+(equation 3), by least squares or by Lasso, or with the terms x_i x_j of Lotka and Volterra
+(equation 2) by least squares. scikit-learn does the fitting.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import expm
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LinearRegression
+from sklearn.preprocessing import PolynomialFeatures
+
+from circlet.analysis import log_frames
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
+ALPHA = 0.01  # of the paper's Lasso
+METHODS = ("least_squares", "lasso", "quadratic")
+# scikit-learn's default of 1000 iterations ends far from the minimum, as the signals of a run are
+# nearly parallel: at alpha = 0.01 the minimum takes some ten thousand, at 0.001 more than these.
+ITERATIONS = 100_000
+
+
+def dense(signals: pd.DataFrame) -> np.ndarray:
+    """Signals of one run at steps 0, 1, 2, ... as far as each is logged, at most to 1000.
+
+    Parameters
+    ----------
+    signals
+        Rows of the log ``signals`` of one run.
+
+    Returns
+    -------
+    np.ndarray
+        Shape (steps + 1, frequencies).
+    """
+    wide = signals.pivot(index="step", columns="frequency", values="signal").sort_index()
+    steps = wide.index.to_numpy()
+    unbroken = int((steps == np.arange(len(steps))).cumprod().sum())
+    return wide.to_numpy(np.float64)[: min(unbroken, STEPS + 1)]
+
+
+def enough(x: np.ndarray) -> bool:
+    """Whether signals (steps + 1, frequencies) have more steps than a linear fit has unknowns."""
+    return len(x) - 1 > x.shape[1] + 1
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted law of the change per step."""
+
+    coefficients: np.ndarray  # (frequencies, terms): linear terms first
+    intercept: np.ndarray  # (frequencies,)
+    converged: bool = True
+
+    @property
+    def linear(self) -> bool:
+        """Whether it has linear terms only."""
+        return self.coefficients.shape[0] == self.coefficients.shape[1]
+
+    def change(self, x: np.ndarray) -> np.ndarray:
+        """Change per step at signals (steps, frequencies), of the same shape."""
+        return terms(x, self.linear) @ self.coefficients.T + self.intercept
+
+    @property
+    def nonzero(self) -> float:
+        """Share of the coefficients that are not zero."""
+        return float((self.coefficients != 0).mean())
+
+    @property
+    def stability(self) -> float:
+        """Largest real part of the eigenvalues of A, per step; NaN if the law is not linear."""
+        return float(self._eigenvalues().real.max())
+
+    @property
+    def growth(self) -> float:
+        """Largest |1 + eigenvalue|: above 1, a rollout grows without bound; NaN if not linear."""
+        return float(np.abs(1 + self._eigenvalues()).max())
+
+    def _eigenvalues(self) -> np.ndarray:
+        return np.linalg.eigvals(self.coefficients) if self.linear else np.array([np.nan])
+
+
+def terms(x: np.ndarray, linear: bool) -> np.ndarray:
+    """What a law is linear in: the signals (steps, n), and for a quadratic one their products."""
+    return x if linear else PolynomialFeatures(2, include_bias=False).fit_transform(x)
+
+
+def fit(x: np.ndarray, method: str, alpha: float = ALPHA) -> Fit:
+    """Fit the changes of signals (steps + 1, frequencies).
+
+    ``least_squares`` and ``lasso`` are linear with an intercept, ``quadratic`` is equation 2,
+    which has none.
+    """
+    model = {
+        "least_squares": lambda: LinearRegression(),
+        "lasso": lambda: Lasso(alpha=alpha, max_iter=ITERATIONS, tol=1e-6, precompute=True),
+        "quadratic": lambda: LinearRegression(fit_intercept=False),
+    }[method]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(terms(x[:-1], method != "quadratic"), np.diff(x, axis=0))
+    intercept = np.broadcast_to(model.intercept_, x.shape[1])
+    stopped = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return Fit(model.coef_, intercept, converged=not stopped)
+
+
+def r2(law: Fit, x: np.ndarray) -> float:
+    """R^2 of the changes of signals (steps + 1, frequencies), averaged over frequencies.
+
+    As scikit-learn's ``score`` has it. A frequency that does not change has no R^2.
+    """
+    truth = np.diff(x, axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = ((truth - law.change(x[:-1])) ** 2).sum(0)
+    total = ((truth - truth.mean(0)) ** 2).sum(0)
+    return float((1 - left[total > 0] / total[total > 0]).mean())
+
+
+def rollout(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
+    """X <- x + change(x) from signals (frequencies,): (steps + 1, frequencies), NaN once lost."""
+    x = np.full((steps + 1, len(start)), np.nan)
+    x[0] = start
+    with np.errstate(over="ignore", invalid="ignore"):
+        for s in range(steps):
+            x[s + 1] = x[s] + law.change(x[s : s + 1])[0]
+            if not np.isfinite(x[s + 1]).all():
+                x[s + 1] = np.nan
+                break
+    return x
+
+
+def analytic(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
+    """x(t) = e^(At) x0 + (e^(At) - I) A^-1 b at t = 0..steps (equation 4), (steps + 1, n).
+
+    By the exponential of [[A, b], [0, 0]], which is the same but needs no inverse: the paper adds
+    1e-8 to the diagonal of its sparse A, whose inverse then has terms of 1e16 and more.
+    """
+    n = len(start)
+    generator = np.zeros((n + 1, n + 1))
+    generator[:n, :n], generator[:n, n] = law.coefficients, law.intercept
+    step = expm(generator)
+    x = np.ones((steps + 1, n + 1))
+    x[0, :n] = start
+    with np.errstate(over="ignore", invalid="ignore"):
+        for s in range(steps):
+            x[s + 1] = step @ x[s]
+    return x[:, :n]
+
+
+def error(found: np.ndarray, x: np.ndarray) -> float:
+    """Root mean square error of a rollout; infinite if it was lost on the way."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = np.sqrt(((found - x)[1:] ** 2).mean())
+    return float(value) if np.isfinite(value) else np.inf
+
+
+def signals(point: Point, study: Study) -> dict[str, np.ndarray]:
+    """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
+    found = {}
+    for block in point.blocks:
+        log = log_frames.finished(block, "signals", study, range(STEPS + 1))
+        found |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
+    return found
+
+
+def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
+    """What both tables of fits say of a law fitted to x (steps + 1, frequencies)."""
+    heldout = [r2(law, other) for other in others]
+    return {
+        "r2": r2(law, x),
+        "r2_heldout": float(np.median(heldout)) if heldout else np.nan,
+        "rollout_error": error(rollout(law, x[0], len(x) - 1), x),
+        "mean_signal": float(x.mean()),
+        "nonzero": law.nonzero,
+        "converged": law.converged,
+    }

@@ -1,0 +1,42 @@
+"""The embedding and its two-layer network in plain PyTorch."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from circlet.bench.plain import Arrays, Case, Training, adamw, set_parameters
+from circlet.collections.ding.equations import embedding_mlp as equations
+from circlet.study.seeds import Seeds
+
+CASE = Case({}, runs=1, gpu_runs=128, steps=30_000)
+
+
+class EmbeddingMLP(nn.Module):
+    """Ding et al., section 2 and appendix E, operands concatenated."""
+
+    def __init__(self, arrays: Arrays, dtype: torch.dtype, activation: str = "silu"):
+        super().__init__()
+        p, d = arrays["embedding"].shape
+        hidden = len(arrays["hidden1.weight"])
+        self.activation = getattr(nn.functional, activation)
+        self.embedding = nn.Embedding(p, d)
+        self.hidden1 = nn.Linear(2 * d, hidden)
+        self.hidden2 = nn.Linear(hidden, hidden)
+        self.output = nn.Linear(hidden, p)
+        set_parameters(self, arrays, dtype)
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        """Logits of pairs of numbers, (examples,) each."""
+        x = torch.cat([self.embedding(a), self.embedding(b)], dim=1)
+        h = self.activation(self.hidden1(x))
+        return self.output(self.activation(self.hidden2(h)))
+
+
+def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
+    """One run."""
+    p = parameters["p"]
+    every = torch.cartesian_prod(torch.arange(p), torch.arange(p))
+    a, b = every[torch.as_tensor(equations.train_mask(parameters, seeds))].T
+    network = EmbeddingMLP(equations.initial(parameters, seeds), dtype, parameters["activation"])
+    return Training(network, adamw(parameters, network.parameters()), (a, b), (a + b) % p)

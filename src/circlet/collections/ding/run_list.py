@@ -1,0 +1,21 @@
+"""What the explorer says of networks with many circles: how many survive by rule A."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.storage import parquet
+from circlet.storage.schema import column
+from circlet.study.plan import Study
+
+TABLES = ("survival",)
+COLUMNS = [column("survivors", pa.list_(pa.int16()), "frequencies that survive by rule A")]
+
+
+def runs(study: Study) -> pd.DataFrame:
+    """A row per finished run: ``run_id``, ``outcome`` in a word, and its columns."""
+    rows = parquet.read_table(study, "survival")
+    alive = rows[rows["survived"].astype(bool)].groupby("run_id")["frequency"].agg(list)
+    found = pd.DataFrame({"run_id": rows["run_id"].unique()})
+    found["survivors"] = [alive.get(run_id, []) for run_id in found["run_id"]]
+    words = [f"{len(ks)} survivor{'' if len(ks) == 1 else 's'}" for ks in found["survivors"]]
+    return found.assign(outcome=words)

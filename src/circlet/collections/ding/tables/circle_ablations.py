@@ -1,0 +1,76 @@
+"""Table ``circle_ablations``: loss of a trained network with only some circles left (figure 8).
+
+At every logged step the embedding is reduced to one, two or three of the circles that survive, and
+the network of that step is evaluated on all p^2 pairs. Every choice among the strongest circles
+is made, as the paper shows; its two always have the frequency 2 in them, ours need not.
+"""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+
+from circlet.analysis import log_frames
+from circlet.collections.ding.equations import embedding_mlp
+from circlet.storage import parquet
+from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.study import interventions
+from circlet.study.plan import Study
+from circlet.systems import loss
+
+ROLES = ("trajectory",)
+LOGS = ("runs", "parameters")
+TABLES = ("survival",)
+COLUMNS = [
+    *SEEDS,
+    STEP,
+    column("n_kept", pa.int16(), "circles that are kept; 0: nothing is removed"),
+    column("kept", pa.list_(pa.int16()), "their frequencies"),
+    column("loss", pa.float64(), "mean cross-entropy on all p^2 pairs", "nat"),
+]
+
+_STRONGEST = 5  # final circles that are chosen from
+
+
+def choices(circles: list[int]) -> list[list[int]]:
+    """The sets of circles that are kept; none means that nothing is removed."""
+    return [[], *(list(c) for n in (1, 2, 3) for c in itertools.combinations(circles, n))]
+
+
+def weights(parts: pd.DataFrame) -> dict[str, torch.Tensor]:
+    """The network of one run and step, as stacks of a single run, float64."""
+    return {
+        row["name"]: torch.as_tensor(np.asarray(row["values"], dtype=np.float64)).view(
+            1, *row["shape"]
+        )
+        for _, row in parts.iterrows()
+    }
+
+
+@torch.no_grad()
+def table(study: Study) -> pd.DataFrame:
+    """A row per run, logged step and choice."""
+    columns = names(COLUMNS)
+    survival = parquet.read_table(study, "survival", "trajectory")
+    frames = []
+    for block in study.blocks:
+        p, activation = (block.point.parameters[k] for k in ("p", "activation"))
+        every = embedding_mlp.select(p, [np.ones(p * p, dtype=bool)], torch.device("cpu"))
+        logged = log_frames.finished(block, "parameters", study)
+        for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
+            circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
+            strongest = circles.nlargest(_STRONGEST, "final_signal")["frequency"].tolist()
+            network = weights(parts)
+            whole = network["embedding"][0].numpy()
+            for kept in choices(strongest):
+                reduced = interventions.keep(whole, kept) if kept else whole
+                network["embedding"] = torch.as_tensor(reduced)[None]
+                logits = embedding_mlp.logits(network, every, activation)
+                value, _ = loss.curves(logits, every.target, 1)
+                frames.append(
+                    {"run_id": run_id, "step": step, "n_kept": len(kept), "kept": kept,
+                     "loss": value.item()}
+                )  # fmt: skip
+    return log_frames.keyed([pd.DataFrame(frames)] if frames else [], study, columns)

@@ -1,0 +1,39 @@
+"""Table ``circle_counts``: how many circles a run ends with, and how circular it began."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.storage import parquet
+from circlet.storage.schema import SEEDS, column, names
+from circlet.study.plan import Study
+
+SYSTEMS = ("embedding_mlp",)
+TABLES = ("survival", "runs")
+COLUMNS = [
+    *SEEDS,
+    column("n_circles", pa.int32(), "frequencies that survive by rule A"),
+    column("n_circles_absolute", pa.int32(), "frequencies that survive by rule B"),
+    column("n_frequencies", pa.int32(), "frequencies there are, (p-1)//2"),
+    column("mean_circularity", pa.float64(), "over frequencies, at step 0", "0..1"),
+    column("max_circularity", pa.float64(), "over frequencies, at step 0", "0..1"),
+    column("test_loss", pa.float64(), "at the last step", "nat"),
+    column("test_accuracy", pa.float64(), "at the last step", "0..1"),
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run."""
+    by_run = parquet.read_table(study, "survival").groupby("run_id", sort=False)
+    counts = pd.DataFrame(
+        {
+            "n_circles": by_run["survived"].sum(),
+            "n_circles_absolute": by_run["survived_absolute"].sum(),
+            "n_frequencies": by_run.size(),
+            "mean_circularity": by_run["circularity"].mean(),
+            "max_circularity": by_run["circularity"].max(),
+        }
+    )
+    runs = parquet.read_table(study, "runs").set_index("run_id")[["test_loss", "test_accuracy"]]
+    columns = names(COLUMNS)
+    return log_frames.keyed([counts.join(runs).reset_index()], study, columns)

@@ -1,0 +1,51 @@
+"""Table ``circle_summary``: circles at every point, over its runs.
+
+What Ding et al. draw against p, d and weight decay (figures 5, 10, 11 left and 14).
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames, stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column, estimate
+from circlet.study.plan import Study
+
+SYSTEMS = ("embedding_mlp",)
+TABLES = ("circle_counts",)
+COLUMNS = [
+    *estimate("circles", "mean number of circles (rule A)"),
+    *estimate("circles_absolute", "mean number of circles by rule B"),
+    *estimate("mean_circularity", "mean over runs of mean_circularity"),
+    *estimate("max_circularity", "mean over runs of max_circularity"),
+    *estimate("test_accuracy", "mean over runs", "0..1"),
+    column("n_frequencies", pa.int32(), "frequencies there are, (p-1)//2"),
+    *COUNTS,
+]
+
+_MEANS = {
+    "circles": "n_circles",
+    "circles_absolute": "n_circles_absolute",
+    "mean_circularity": "mean_circularity",
+    "max_circularity": "max_circularity",
+    "test_accuracy": "test_accuracy",
+}
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per point; means with Student's t interval."""
+    counts = parquet.read_table(study, "circle_counts")
+    rows = []
+    for point, row, runs in log_frames.by_point(counts, study):
+        for name, source in _MEANS.items():
+            row |= stats.mean(runs[source].to_numpy(float, na_value=np.nan)).columns(name)
+        rows.append(
+            row
+            | {
+                "n_frequencies": (point.parameters["p"] - 1) // 2,
+                "n_runs": len(runs),
+                "n_planned": point.count,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,51 @@
+"""Table ``constructed_rates``: survival in embeddings made of two frequencies (figure 6 right).
+
+Which two were drawn is seen at step 0: they have the largest signals. At a ratio of 1 neither is
+the first, so the two are taken by frequency.
+"""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("construction",)
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    column("ratio", pa.float64(), "initial signal of the second frequency by the first's"),
+    *estimate("first", "share of runs in which the first survives", "0..1"),
+    *estimate("second", "share of runs in which the second survives", "0..1"),
+    *estimate("revived", "share of runs in which any other comes to life", "0..1"),
+    *COUNTS,
+]
+
+
+def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
+    """A row per run: ratio, seed, and whether the first, the second and any other survive."""
+    rows = []
+    for _, run in survival.groupby("run_id"):
+        # Rounded, as at equal sizes the order of float32 signals means nothing.
+        ranked = run.assign(size=-run["initial_signal"].round(2)).sort_values(["size", "frequency"])
+        alive = ranked["survived"].to_numpy(bool)
+        ratio, seed = run["construct_ratio"].iloc[0], run["seed"].iloc[0]
+        rows.append((ratio, seed, *alive[:2], alive[2:].any()))
+    return pd.DataFrame(rows, columns=["ratio", "seed", "first", "second", "revived"])
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per ratio."""
+    experiment = study.reproduce["construction"]
+    count = study.points[0].count
+    rows = []
+    for ratio, runs in outcomes(parquet.read_table(study, "survival", "construction")).groupby(
+        "ratio"
+    ):
+        row = {"experiment": experiment, "ratio": ratio}
+        for name in ("first", "second", "revived"):
+            row |= stats.share(int(runs[name].sum()), len(runs)).columns(name)
+        rows.append(row | {"n_runs": len(runs), "n_planned": count})
+    return pd.DataFrame(rows)

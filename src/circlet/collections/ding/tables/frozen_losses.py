@@ -1,0 +1,41 @@
+"""Table ``frozen_losses``: test loss of frozen embeddings against their dimension (figure 4)."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("frozen",)
+TABLES = ("losses",)
+COLUMNS = [
+    EXPERIMENT,
+    column("d", pa.int32(), "embedding dimension"),
+    column("p", pa.int32(), "modulus"),
+    STEP,
+    *estimate("test_loss", "mean over runs", "nat"),
+    *COUNTS,
+]
+
+_STEPS = (500, 1000, 5000, 10_000)  # of the figure; those that a study has
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per dimension and step."""
+    losses = parquet.read_table(study, "losses", "frozen")
+    counts = {point.parameters["d"]: point.count for point in study.points}
+    rows = [
+        {
+            "experiment": study.reproduce["frozen"],
+            "d": d,
+            "p": runs["p"].iloc[0],
+            "step": step,
+            **stats.mean(runs["test_loss"].to_numpy(float)).columns("test_loss"),
+            "n_runs": len(runs),
+            "n_planned": counts[d],
+        }
+        for (d, step), runs in losses[losses["step"].isin(_STEPS)].groupby(["d", "step"])
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,56 @@
+"""Table ``gradient_rates``: survival against the gradient at steps 1 to 4 (figure 7 middle).
+
+By the rule of the paper for gradients, B, if the runs are as long as the paper's; else by A.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import spectrum, stats
+from circlet.collections.ding.gradients import GRADIENT_STEPS
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("initial_gradients",)
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    STEP,
+    column("bin_low", pa.float64(), "lower end of the bin of relative gradients"),
+    column("bin_high", pa.float64(), "upper end"),
+    column("rule", pa.string(), "of survival, A or B"),
+    *estimate("rate", "share of the frequencies in the bin that survive", "0..1"),
+    *COUNTS,
+]
+
+_BINS = 20
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per step and bin of the gradient that is not empty."""
+    survival = parquet.read_table(study, "survival", "initial_gradients")
+    rule, column = spectrum.rule(study.points[0].steps)
+    n_planned = sum(point.count for point in study.points)
+    rows = []
+    early = np.stack(survival["early_gradients"]) if len(survival) else np.empty((0, 0))
+    alive = survival[column].to_numpy(bool)
+    for i, step in enumerate(GRADIENT_STEPS[: early.shape[1]]):
+        edges = np.linspace(early[:, i].min(), early[:, i].max(), _BINS + 1)
+        place = np.clip(np.digitize(early[:, i], edges) - 1, 0, _BINS - 1)
+        for b in np.unique(place):
+            here = alive[place == b]
+            rows.append(
+                {
+                    "experiment": study.reproduce["initial_gradients"],
+                    "step": step,
+                    "bin_low": edges[b],
+                    "bin_high": edges[b + 1],
+                    "rule": rule,
+                    **stats.share(int(here.sum()), len(here)).columns("rate"),
+                    "n_runs": survival["run_id"].nunique(),
+                    "n_planned": n_planned,
+                }
+            )
+    return pd.DataFrame(rows)

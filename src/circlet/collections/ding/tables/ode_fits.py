@@ -1,0 +1,74 @@
+"""Table ``ode_fits``: how well differential equations describe the signals of a run (figure 9 a).
+
+R^2 of one-step differences that a law was fitted to is easily high. Beside it stand the R^2 on
+other runs of the same point, the error of a rollout from step 0, and stability.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.collections.ding import ode
+from circlet.storage.schema import SEEDS, column, names
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
+LOGS = ("runs", "signals")
+TABLES = ()
+COLUMNS = [
+    *SEEDS,
+    column("method", pa.string(), "least_squares, lasso or quadratic"),
+    column("alpha", pa.float64(), "strength of the Lasso; 0 for the others"),
+    column("status", pa.string(), "fitted, or too_few_steps"),
+    column("n_steps", pa.int32(), "steps fitted, at most 1000, each one logged"),
+    column("r2", pa.float64(), "R^2 of the one-step differences that it was fitted to"),
+    column("r2_heldout", pa.float64(), "the same on other runs of the point: their median"),
+    column("rollout_error", pa.float64(), "root mean square error of the rollout"),
+    column("analytic_error", pa.float64(), "of the analytic solution (equation 4)"),
+    column("mean_signal", pa.float64(), "mean signal over the steps, to compare errors with"),
+    column("nonzero", pa.float64(), "share of coefficients that are not zero", "0..1"),
+    column("converged", pa.bool_(), "whether the Lasso reached its minimum"),
+    column("stability", pa.float64(), "largest real part of the eigenvalues of A", "1/step"),
+    column("growth", pa.float64(), "largest |1 + eigenvalue|: above 1 a rollout grows"),
+]
+
+
+def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
+    for run_id, x in runs.items():
+        others = [other for name, other in runs.items() if name != run_id]
+        for method in ode.METHODS:
+            row = {
+                "run_id": run_id,
+                "method": method,
+                "alpha": ode.ALPHA if method == "lasso" else 0.0,
+                "n_steps": len(x) - 1,
+            }
+            if not ode.enough(x):
+                yield row | {"status": "too_few_steps"}
+                continue
+            law = ode.fit(x, method)
+            yield (
+                row
+                | ode.measures(law, x, others)
+                | {
+                    "status": "fitted",
+                    "analytic_error": ode.error(ode.analytic(law, x[0], len(x) - 1), x)
+                    if law.linear
+                    else np.nan,
+                    "stability": law.stability,
+                    "growth": law.growth,
+                }
+            )
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run and method."""
+    columns = names(COLUMNS)
+    rows = [row for point in study.points for row in _rows(ode.signals(point, study))]
+    frame = pd.DataFrame(rows).reindex(
+        columns=["run_id", *(name for name in columns if name not in log_frames.SEEDS)]
+    )
+    return log_frames.keyed([frame] if rows else [], study, columns)

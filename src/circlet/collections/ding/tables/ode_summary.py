@@ -1,0 +1,59 @@
+"""Table ``ode_summary``: the fits over the runs of each dimension (figure 9 a)."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.collections.ding import ode
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
+TABLES = ("ode_fits",)
+COLUMNS = [
+    EXPERIMENT,
+    column("d", pa.int32(), "embedding dimension"),
+    column("method", pa.string(), "least_squares, lasso or quadratic"),
+    *estimate("r2", "mean over runs"),
+    *estimate("nonzero", "mean over runs, per cent of the coefficients", "%"),
+    column("r2_heldout", pa.float64(), "median over runs"),
+    column("relative_rollout_error", pa.float64(), "median over runs, by the mean signal"),
+    *estimate("unstable", "runs whose rollout grows without bound (growth > 1)"),
+    *COUNTS,
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per experiment, dimension and method."""
+    rows = []
+    fitted = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
+    for experiment in study.config["experiments"]:
+        fits = fitted[fitted["experiment"] == experiment]
+        for point in study.experiment(experiment):
+            d, count = point.parameters["d"], point.count
+            for method in ode.METHODS:
+                runs = fits[(fits["d"] == d) & (fits["method"] == method)]
+                relative = runs["rollout_error"] / runs["mean_signal"]
+                unstable = stats.count(int((runs["growth"] > 1).sum()), runs["growth"].count())
+                rows.append(
+                    {
+                        "experiment": experiment,
+                        "d": d,
+                        "method": method,
+                        **stats.mean(runs["r2"].to_numpy(float)).columns("r2"),
+                        **stats.mean(100 * runs["nonzero"].to_numpy(float)).columns("nonzero"),
+                        "r2_heldout": _median(runs["r2_heldout"]),
+                        "relative_rollout_error": _median(relative),
+                        **unstable.columns("unstable"),
+                        "n_runs": len(runs),
+                        "n_planned": count,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _median(values: pd.Series) -> float:
+    known = values.dropna()
+    return float(np.median(known)) if len(known) else np.nan

@@ -1,0 +1,48 @@
+"""Table ``perturbed_rates``: survival of a frequency that was scaled (figure 6 middle)."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("perturbation",)
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    FREQUENCY,
+    column("factor", pa.float64(), "what its signal was multiplied by"),
+    column("initial_signal", pa.float64(), "its signal at step 0, scaled"),
+    column("deviation", pa.float64(), "that minus the mean of the other signals"),
+    *estimate("rate", "share of runs in which it survives", "0..1"),
+    *COUNTS,
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per embedding and factor."""
+    survival = parquet.read_table(study, "survival", "perturbation")
+    count = study.points[0].count
+    rows = []
+    keys = ["embedding_seed", "scale_factor", "scale_frequency"]
+    for (seed, factor, k), runs in survival.groupby(keys):
+        scaled = runs[runs["frequency"] == k]
+        signal = scaled["initial_signal"].mean()
+        others = runs.loc[runs["frequency"] != k, "initial_signal"].mean()
+        rows.append(
+            {
+                "experiment": study.reproduce["perturbation"],
+                "embedding_seed": seed,
+                "frequency": k,
+                "factor": factor,
+                "initial_signal": signal,
+                "deviation": signal - others,
+                **stats.share(int(scaled["survived"].sum()), len(scaled)).columns("rate"),
+                "n_runs": len(scaled),
+                "n_planned": count,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,75 @@
+"""Table ``survival``: which circles of a run survive, and what they were at initialisation."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames, spectrum
+from circlet.collections.ding.gradients import GRADIENT_STEPS, relative_gradients
+from circlet.storage.schema import FREQUENCY, SEEDS, column, names
+from circlet.study.plan import Study
+
+SYSTEMS = ("embedding_mlp",)
+LOGS = ("runs", "signals", "embeddings")
+TABLES = ()
+COLUMNS = [
+    *SEEDS,
+    FREQUENCY,
+    column("initial_signal", pa.float64(), "signal at step 0"),
+    column("initial_gradient", pa.float64(), "change of the signal in step 4 / initial signal"),
+    column("early_gradients", pa.list_(pa.float64()), "the same in steps 1, 2, 3, 4"),
+    column("final_signal", pa.float64(), "signal at the last step"),
+    column("circularity", pa.float64(), "at step 0 (equation 5)", "0..1"),
+    column("survived", pa.bool_(), "rule A: final signal > 2 x mean over all p frequencies"),
+    column("survived_absolute", pa.bool_(), "rule B: final signal > 10"),
+]
+
+
+def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str, np.ndarray]:
+    """The columns of one run.
+
+    Parameters
+    ----------
+    embeddings
+        Rows of the log ``embeddings`` of the run at the first and the last step.
+    early
+        Signals at steps 0..4, (steps, frequencies); fewer if the run is shorter.
+    last
+        Its last step.
+    """
+    start, end = (
+        np.stack(embeddings[embeddings["step"] == step].sort_values("token")["vector"]).astype(
+            np.float64
+        )
+        for step in (0, last)
+    )
+    relative, absolute = spectrum.survivors(end)
+    k = spectrum.frequencies(len(end))
+    gradients = relative_gradients(early)
+    has_last = len(gradients) == len(GRADIENT_STEPS)
+    return {
+        "frequency": k,
+        "initial_signal": early[0],
+        "initial_gradient": gradients[-1] if has_last else np.full(len(k), np.nan),
+        "early_gradients": list(gradients.T),
+        "final_signal": np.linalg.norm(spectrum.coefficients(end)[k], axis=1),
+        "circularity": spectrum.circularity(start),
+        "survived": relative,
+        "survived_absolute": absolute,
+    }
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run and frequency."""
+    columns = names(COLUMNS)
+    frames = []
+    for block in study.blocks:
+        last = block.point.steps
+        embeddings = log_frames.finished(block, "embeddings", study, (0, last))
+        early = log_frames.finished(block, "signals", study, (0, *GRADIENT_STEPS))
+        by_run = dict(list(early.groupby("run_id", sort=False)))
+        for run_id, rows in embeddings.groupby("run_id", sort=False):
+            wide = by_run[run_id].pivot(index="step", columns="frequency", values="signal")
+            found = run_rows(rows, wide.to_numpy(np.float64), last)
+            frames.append(pd.DataFrame(found).assign(run_id=run_id))
+    return log_frames.keyed(frames, study, columns)

@@ -1,0 +1,46 @@
+"""Table ``survival_rates``: how often a frequency of an embedding survives (figure 6 left).
+
+Runs of one embedding share it and differ in network and split; a rate is over them, by rule A.
+"""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("initial_signals",)
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    FREQUENCY,
+    column("initial_signal", pa.float64(), "signal at step 0"),
+    *estimate("rate", "share of the embedding's runs in which it survives", "0..1"),
+    *COUNTS,
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per embedding and frequency."""
+    survival = parquet.read_table(study, "survival", "initial_signals")
+    planned = {
+        point.fixed_seeds["embedding"]: point.count
+        for point in study.points
+        if "embedding" in point.fixed_seeds
+    }
+    rows = [
+        {
+            "experiment": study.reproduce["initial_signals"],
+            "embedding_seed": seed,
+            "frequency": k,
+            "initial_signal": runs["initial_signal"].mean(),
+            **stats.share(int(runs["survived"].sum()), len(runs)).columns("rate"),
+            "n_runs": len(runs),
+            "n_planned": planned.get(seed, 1),
+        }
+        for (seed, k), runs in survival.groupby(["embedding_seed", "frequency"])
+    ]
+    return pd.DataFrame(rows)

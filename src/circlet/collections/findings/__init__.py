@@ -1,0 +1,1 @@
+"""What we found beyond the papers."""

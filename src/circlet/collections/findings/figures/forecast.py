@@ -1,0 +1,54 @@
+"""How early survival is decided: the AUC of a forecast from the signals up to a step."""
+
+import numpy as np
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+TABLES = ("forecast",)
+CAPTION = (
+    "Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast that "
+    "knows the signals up to a step alone, on embeddings that it has not seen. Bands are 95 % "
+    "intervals over embeddings."
+)
+
+_TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by weight decay"}
+
+
+def draw(study: Study) -> Figure:
+    """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
+    curves = {
+        role: parquet.read_table(study, "forecast", role)
+        for role in _TITLES
+        if role in study.reproduce
+    }
+    shown = [role for role, curve in curves.items() if len(curve)]
+    if not shown:
+        return panels.nothing("fewer than three embeddings of which some circles survive")
+    figure = Figure(figsize=(4.3 * len(shown), 3.3))
+    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        here = curves[role].rename(
+            columns={"low": "auc_low", "high": "auc_high", "n_embeddings": "auc_n"}
+        )
+        decays = sorted(here["weight_decay"].unique())
+        colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
+        for decay, colour in zip(decays, colours, strict=True):
+            line = here[here["weight_decay"] == decay].sort_values("step")
+            panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
+                        colour, label=f"weight decay {decay:g}")  # fmt: skip
+        for threshold in (0.9, 0.95, 0.99):
+            axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
+        axes.axhline(0.5, color=style.GREY, lw=0.8)
+        ticks = 10.0 ** np.arange(0, np.ceil(np.log10(here["step"].max())) + 1)
+        axes.set(xscale="log", xlabel="step up to which signals are known", ylim=(0.45, 1.01),
+                 ylabel="AUC, embeddings held out")  # fmt: skip
+        axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
+        axes.minorticks_off()
+        n_embeddings, n_runs = here["auc_n"].min(), here["n_runs"].min()
+        axes.set_title(f"{_TITLES[role]}: {n_embeddings} embeddings, {n_runs} runs", fontsize=8)
+        axes.legend(fontsize=7, loc="lower right")
+    return figure

@@ -1,0 +1,124 @@
+"""Table ``forecast``: how early survival is decided.
+
+From the signals up to a step alone, a logistic regression says which frequencies will survive
+(rule A). It is scored on embeddings that it was not fitted to, by the area under the ROC curve
+within each embedding; the interval is Student's, over embeddings. What it sees of a frequency are
+its signal now, its growth since step 0 and its growth since half of the steps, each as a logarithm
+relative to the mean over the run's frequencies, so that nothing but the competition is left.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from circlet.analysis import log_frames
+from circlet.analysis.classifiers import grouped_auc
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.schedules import schedule_steps
+
+OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+LOGS = ("runs", "signals")
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    column("weight_decay", pa.float64(), "decoupled weight decay"),
+    STEP,
+    column("auc", pa.float64(), "area under the ROC curve, whole embeddings held out", "0..1"),
+    column("low", pa.float64(), "lower end of its 95 % interval", "0..1"),
+    column("high", pa.float64(), "upper end", "0..1"),
+    column("n_embeddings", pa.int32(), "embeddings that are scored, each held out"),
+    *COUNTS,
+]
+
+_PER_DECADE = 6
+_FEWEST_EMBEDDINGS = 3
+
+
+def regression():
+    """A logistic regression on standardised features."""
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def nearest(steps: list[int], wanted: int) -> int:
+    """The last of some steps that is not after ``wanted``."""
+    return max(step for step in steps if step <= wanted)
+
+
+def features(wide: pd.DataFrame, step: int) -> np.ndarray:
+    """What is known at a step, (rows, 3).
+
+    Parameters
+    ----------
+    wide
+        Signals: a row per run and frequency with these as index, a column per logged step.
+    step
+        A logged step.
+    """
+    now = np.log(wide[step].clip(lower=1e-30))
+    start, half = (
+        np.log(wide[s].clip(lower=1e-30)) for s in (0, nearest(list(wide.columns), step // 2))
+    )
+    parts = [now, now - start, now - half]
+    centred = [part - part.groupby(level="run_id").transform("mean") for part in parts]
+    return np.column_stack(centred)
+
+
+def grid(points: list[Point]) -> list[int]:
+    """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
+    logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
+    last = min(point.steps for point in points)
+    wanted = [0, *schedule_steps({"per_decade": _PER_DECADE}, last)]
+    return sorted({nearest(sorted(logged), step) for step in wanted})
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per experiment, weight decay and step that can be scored on at least three embeddings.
+
+    An embedding of which all circles survive, or none, has no score.
+    """
+    rows = []
+    for role, experiment in study.reproduce.items():
+        survival = parquet.read_table(study, "survival", role)
+        alive = survival.set_index(["run_id", "frequency"])["survived"]
+        embeddings = survival.set_index(["run_id", "frequency"])["embedding_seed"]
+        by_decay: dict[float, list[Point]] = {}
+        for point in study.experiment(experiment):
+            by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
+        for decay, points in by_decay.items():
+            steps = grid(points)
+            logs = [
+                log_frames.finished(block, "signals", study, steps)
+                for point in points
+                for block in point.blocks
+            ]
+            log = log_frames.concatenate(logs)
+            if log.empty:
+                continue
+            wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
+            truth = alive.reindex(wide.index).to_numpy(bool)
+            groups = embeddings.reindex(wide.index).to_numpy()
+            for step in steps:
+                auc = grouped_auc(features(wide, step), truth, groups, regression)
+                if auc.n < _FEWEST_EMBEDDINGS:
+                    continue
+                rows.append(
+                    {
+                        "experiment": experiment,
+                        "weight_decay": decay,
+                        "step": step,
+                        "auc": auc.value,
+                        # Where all embeddings have the same AUC, as 1, the ends are the mean.
+                        "low": auc.value if np.isnan(auc.low) else max(auc.low, 0.0),
+                        "high": auc.value if np.isnan(auc.high) else min(auc.high, 1.0),
+                        "n_embeddings": auc.n,
+                        "n_runs": wide.index.get_level_values("run_id").nunique(),
+                        "n_planned": sum(p.count for p in points),
+                    }
+                )
+    return pd.DataFrame(rows)

@@ -1,0 +1,59 @@
+"""Table ``forecast_milestones``: the step from which on a forecast of survival is so good.
+
+The step is where the mean AUC passes the threshold and stays above it; the ends of the interval are
+those steps for the upper and the lower end of the AUC's interval. Null is never.
+"""
+
+import math
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+TABLES = ("forecast",)
+COLUMNS = [
+    EXPERIMENT,
+    column("weight_decay", pa.float64(), "decoupled weight decay"),
+    column("threshold", pa.float64(), "area under the ROC curve", "0..1"),
+    *estimate("step", "first step from which on the AUC stays above it; null: never"),
+    *COUNTS,
+]
+
+_THRESHOLDS = (0.9, 0.95, 0.99)
+
+
+def passes(steps: pd.Series, auc: pd.Series, threshold: float) -> float:
+    """First step from which on the AUC stays at or above a threshold; NaN if it does not."""
+    below = steps[~(auc >= threshold)]
+    after = steps[steps > below.max()] if len(below) else steps
+    return float(after.min()) if len(after) else math.nan
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per experiment, weight decay and threshold."""
+    forecast = parquet.read_table(study, "forecast")
+    rows = []
+    for (name, decay), curve in forecast.groupby(["experiment", "weight_decay"], sort=False):
+        curve = curve.sort_values("step")
+        for threshold in _THRESHOLDS:
+            step, low, high = (
+                passes(curve["step"], curve[column], threshold) for column in ("auc", "high", "low")
+            )
+            rows.append(
+                {
+                    "experiment": name,
+                    "weight_decay": decay,
+                    "threshold": threshold,
+                    "step": step,
+                    "step_low": low,
+                    "step_high": high,
+                    "step_n": curve["n_embeddings"].iloc[0],
+                    "n_runs": curve["n_runs"].iloc[0],
+                    "n_planned": curve["n_planned"].iloc[0],
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,1 @@
+"""Clustering and alignment of embeddings (Mușat 2024)."""

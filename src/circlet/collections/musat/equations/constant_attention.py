@@ -1,0 +1,132 @@
+"""Simplified one-layer transformer with constant attention (Mușat, section 3).
+
+    x = E_a + E_b,   h = relu(W_h x + b_h),   o = W_o h + b_o,   target (a + b) mod p
+
+over the p (p + 1) / 2 unordered pairs a <= b, of which a random part is the train set. Arrays of
+a block are feature-major, (runs, features, pairs): every elementwise pass then runs along pairs.
+"""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.study.seeds import Seeds
+from circlet.systems import loss
+
+
+def pairs(p: int) -> np.ndarray:
+    """All unordered pairs a <= b, shape (p (p + 1) / 2, 2), in lexicographic order."""
+    return np.array(list(itertools.combinations_with_replacement(range(p), 2)))
+
+
+def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
+    """Which pairs of one run are trained on, shape (pairs,), bool."""
+    n = len(pairs(parameters["p"]))
+    chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
+    mask = np.zeros(n, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
+def _linear(
+    stream: np.random.Generator, kind: str, outputs: int, inputs: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weight (outputs, inputs) and bias (outputs, 1) of a layer at step 0."""
+    match kind:
+        case "glorot":
+            bound = np.sqrt(6 / (inputs + outputs))
+            weight = stream.uniform(-bound, bound, (outputs, inputs))
+        case "lecun":
+            weight = stream.standard_normal((outputs, inputs)) / np.sqrt(inputs)
+        case _:
+            weight = stream.uniform(-1, 1, (outputs, inputs)) / np.sqrt(inputs)
+    bias = stream.uniform(-1, 1, (outputs, 1)) / np.sqrt(inputs)
+    return weight, bias if kind == "torch" else np.zeros_like(bias)
+
+
+def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
+    """Parameters of one run at step 0, float64; biases are columns."""
+    p, d, hidden = parameters["p"], parameters["d"], parameters["hidden"]
+    network = seeds.stream("network")
+    hidden_weight, hidden_bias = _linear(network, parameters["initialisation"], hidden, d)
+    output_weight, output_bias = _linear(network, parameters["initialisation"], p, hidden)
+    return {
+        "embedding": parameters["embedding_std"] * seeds.stream("embedding").normal(size=(p, d)),
+        "hidden.weight": hidden_weight,
+        "hidden.bias": hidden_bias,
+        "output.weight": output_weight,
+        "output.bias": output_bias,
+    }
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The train or the test pairs of all runs of a block."""
+
+    incidence: Tensor  # (runs, p, pairs): how often a number is in a pair, 0, 1 or 2
+    target: Tensor  # (runs, 1, pairs), the class (a + b) mod p
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Train and test pairs of all runs of a block."""
+
+    train: Pairs
+    test: Pairs
+
+
+def problem(
+    parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
+) -> Problem:
+    """Train and test pairs of the runs with these seeds."""
+    p = parameters["p"]
+    every = torch.as_tensor(pairs(p))
+    counts = torch.nn.functional.one_hot(every, p).sum(1).to(dtype)  # (pairs, p)
+    masks = [torch.as_tensor(train_mask(parameters, s)) for s in seeds]
+
+    def select(masks: list[Tensor]) -> Pairs:
+        return Pairs(
+            incidence=torch.stack([counts[m].T for m in masks]).contiguous().to(device),
+            target=torch.stack([(every[m].sum(1) % p)[None] for m in masks]).to(device),
+        )
+
+    return Problem(train=select(masks), test=select([~m for m in masks]))
+
+
+def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
+    """Class scores (runs, p, points) at the points x, (runs, d, points), of the plane of sums."""
+    h = torch.baddbmm(weights["hidden.bias"], weights["hidden.weight"], x).relu_()
+    return torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
+
+
+def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
+    """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
+    incidence, target = problem.train.incidence, problem.train.target
+    x = weights["embedding"].mT @ incidence
+    h = torch.baddbmm(weights["hidden.bias"], weights["hidden.weight"], x).relu_()
+    o = torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
+
+    residual = loss.residual(o, target, 1).div_(target.shape[-1])
+
+    out["output.weight"].copy_(residual @ h.mT)
+    out["output.bias"].copy_(residual.sum(2, keepdim=True))
+    back = weights["output.weight"].mT @ residual
+    back = torch.ops.aten.threshold_backward(back, h, 0)  # relu, in one pass
+    out["hidden.weight"].copy_(back @ x.mT)
+    out["hidden.bias"].copy_(back.sum(2, keepdim=True))
+    out["embedding"].copy_(((weights["hidden.weight"].mT @ back) @ incidence.mT).mT)
+
+
+def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs, shape (runs,)."""
+    measured = {}
+    for part in ("train", "test"):
+        chosen: Pairs = getattr(problem, part)
+        o = logits(weights, weights["embedding"].mT @ chosen.incidence)
+        values = loss.curves(o, chosen.target, 1)
+        measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
+    return measured

@@ -1,0 +1,18 @@
+"""A circle and its classifier, a pizza (Mușat, figure 4)."""
+
+from matplotlib.figure import Figure
+
+from circlet.collections.musat import exemplar_panels
+from circlet.study.plan import Study
+
+ROLES = ("table1",)
+TABLES = ("exemplars", "embeddings", "classifier_maps", "pair_sums")
+CAPTION = (
+    "A circle (left) and its classifier (right); Mușat, figure 4. The pair sums line up along "
+    "rays from the origin and the regions are slices of a pizza."
+)
+
+
+def draw(study: Study) -> Figure:
+    """The exemplary circle, its pair sums and the regions of its classifier."""
+    return exemplar_panels.with_classifier(study, "circle")

@@ -1,0 +1,19 @@
+"""Sometimes the grid is imperfect (Mușat, figure 2)."""
+
+from matplotlib.figure import Figure
+
+from circlet.collections.musat import exemplar_panels
+from circlet.study.plan import Study
+
+ROLES = ("table1",)
+TABLES = ("exemplars", "embeddings")
+CAPTION = (
+    "Sometimes the embedding vectors form an imperfect grid; Mușat, figure 2. Shown is the "
+    "non-circle at the weight decay nearest to 1 whose number of imperfections is nearest to the "
+    "mean."
+)
+
+
+def draw(study: Study) -> Figure:
+    """The exemplary imperfect grid."""
+    return exemplar_panels.embeddings(study, "table1", ("imperfect_grid",))

@@ -1,0 +1,42 @@
+"""Embeddings in 3 and 4 dimensions, in three projections each (Mușat, appendix)."""
+
+import itertools
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("projection_gallery",)
+TABLES = ("structures", "embeddings")
+CAPTION = (
+    "Embeddings in three and four dimensions at weight decay 1, each in three projections onto "
+    "two dimensions; Mușat, appendix. The first seven and eight runs."
+)
+
+_RUNS = {3: 7, 4: 8}  # as many as the paper shows
+_PROJECTIONS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (1, 2), (2, 3)]}
+
+
+def draw(study: Study) -> Figure:
+    """Three projections onto pairs of dimensions for each run, by dimension."""
+    structures = parquet.read_table(study, "structures", "projection_gallery")
+    structures = structures[structures["d"] > 1].sort_values("seed")
+    embeddings = parquet.read_table(study, "embeddings")
+    by_run = structures.set_index("run_id")
+    sections, planes = [], []
+    for d, runs in structures.groupby("d"):
+        chosen = runs["run_id"].head(_RUNS.get(d, 8)).tolist()
+        planes.append(_PROJECTIONS.get(d, list(itertools.combinations(range(d), 2))[:3]))
+        sections.append((f"{d} dimensions", [run for run in chosen for _ in planes[-1]]))
+    figure, placed = panels.gallery(6, 1.7, sections)
+    for part, projections in zip(placed, planes, strict=True):
+        for (run, axes), (i, j) in zip(part, itertools.cycle(projections), strict=False):
+            panels.embedding(axes, panels.vectors(embeddings, run)[:, [i, j]], fontsize=5.5)
+            title = f"dimensions {i + 1}, {j + 1}"
+            if (i, j) == projections[0]:
+                name = run.rsplit("/", 1)[-1]
+                title = f"{name}: {panels.structure_label(by_run.loc[run])}\n{title}"
+            axes.set_title(title, fontsize=6.5, pad=3)
+    return figure

@@ -1,0 +1,102 @@
+"""Tables 1 and 2 of Mușat beside ours: published against measured.
+
+The columns that only complete the circles to 100 are left out.
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from circlet.analysis import claims
+from circlet.plotting import style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("table1", "table2")
+TABLES = ("scorecard",)
+FROM_COLLECTIONS = ("claims.csv",)
+CAPTION = (
+    "Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals. The "
+    "verdict also counts the noise of the published value, which its sample of 100 runs has too; "
+    "so a diamond may lie outside a bar and still be reproduced."
+)
+
+_COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE, "not_run": style.GREY}
+
+# For each table: its title, the parameter of its rows and its label, and the title and column of each panel.
+_PANELS = {
+    "table1": (
+        "Table 1",
+        "weight_decay",
+        "weight decay",
+        {
+            "circles": "circles per 100 runs",
+            "circle_accuracy": "accuracy of circles (%)",
+            "non_circle_accuracy": "accuracy of non-circles (%)",
+            "imperfections": "imperfections",
+            "correlation": "correlation",
+        },
+    ),
+    "table2": (
+        "Table 2",
+        "f_a",
+        "$f_a$",
+        {"circles": "circles per 100 simulations", "imperfections": "imperfections"},
+    ),
+}
+
+
+def _panel(axes: Axes, known: pd.DataFrame, rows: dict[float, int]) -> None:
+    """One column of a table, ours above the paper's; ``rows``: height of each row."""
+    for claim in known.itertuples():
+        y = rows[claim.value]
+        colour = _COLOURS[claim.verdict]
+        axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
+        axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
+        axes.plot(claim.published, y - 0.14, "D", color="black", markersize=4, fillstyle="none")
+    axes.grid(axis="x", color="0.92")
+
+
+def draw(study: Study) -> Figure:
+    """A panel per column of the tables."""
+    keys = claims.read(study)[["claim", "keys"]]
+    scorecard = parquet.read_table(study, "scorecard").merge(keys, on="claim")
+    figure = Figure(figsize=(11, 4.6))
+    parts = figure.subfigures(len(_PANELS), 1, height_ratios=(4.6, 4.0))
+    for part, (table, (name, swept, parameter, columns)) in zip(
+        parts, _PANELS.items(), strict=True
+    ):
+        known = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
+        known = known.assign(value=[row[swept] for row in known["keys"]])
+        rows = {value: -i for i, value in enumerate(known["value"].unique())}
+        grid = part.subplots(1, 5, sharey=True)
+        grid[0].set(
+            yticks=list(rows.values()), yticklabels=[f"{parameter} {value:g}" for value in rows]
+        )
+        for empty in grid[len(columns) :]:
+            empty.axis("off")
+        for axes, (column, title) in zip(grid, columns.items(), strict=False):
+            _panel(axes, known[known["column"] == column], rows)
+            axes.set_title(title, fontsize=8.5)
+        part.suptitle(name, fontsize=10, x=0.01, ha="left")
+    line = {"linewidth": 2, "marker": "o", "markersize": 4}
+    grid[-1].legend(
+        handles=[
+            Line2D([], [], color=style.BLUE, label="here, 95 % interval", **line),
+            Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
+            Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
+            Line2D(
+                [],
+                [],
+                color="black",
+                marker="D",
+                fillstyle="none",
+                linewidth=0,
+                markersize=4,
+                label="published",
+            ),
+        ],
+        loc="center",
+    )
+    return figure

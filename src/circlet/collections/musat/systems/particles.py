@@ -1,0 +1,58 @@
+"""Particle model of the embeddings: clustering and alignment forces (Mușat, section 6)."""
+
+from circlet.systems.parameters import signals
+from circlet.systems.spec import Log, SystemSpec, choice, integer, number
+
+SYSTEM = SystemSpec(
+    version=2,
+    logs={
+        "signals": signals(every=100),
+        "embeddings": Log({}),
+    },
+    # About 20 operations and d-vectors for each couple of pairs.
+    flops_per_step=lambda p, d, **_: 5 * (4 + d) * (p * (p + 1) // 2) ** 2,
+    product_flops_per_step=lambda p, d, **_: 4 * d * (p * (p + 1) // 2) ** 2,
+    flops_per_second=20e9,
+    # What a run keeps, and what it holds at the height of a step: the distances of all couples of
+    # pairs. Both in values.
+    weights=lambda p, d, **_: p * d,
+    # Measured: of what a step frees, pieces stay with the process. At p = 64 it took 660 to 1131
+    # MB,
+    # from one call to the next.
+    activations=lambda p, d, **_: (d + 36) * (p * (p + 1) / 2) ** 2,
+    # As many as the second-level cache holds of the couples of pairs.
+    cpu_batch=lambda p, **_: max(1, 2**18 // (p * (p + 1) // 2) ** 2),
+    parameters={
+        "p": integer(
+            "Number of particles, the modulus; N in the paper.",
+            17,
+            label="p",
+            minimum=3,
+            maximum=64,
+        ),
+        "d": integer("Dimension of the space; D in the paper.", 2, label="d", minimum=1),
+        "f_a": number("Strength of the alignment force.", 1.0, label="fa", minimum=0),
+        "g_a": number(
+            "Strength of the attraction between pair sums of the same class.", 1.0, minimum=0
+        ),
+        "g_r": number(
+            "Strength of the repulsion between pair sums of different classes.", 1.0, minimum=0
+        ),
+        "step_size": number(
+            "Distance moved per unit of force and step.", 0.002, exclusiveMinimum=0
+        ),
+        "std": number(
+            "Standard deviation of the positions, restored after every step.",
+            0.5,
+            exclusiveMinimum=0,
+        ),
+        "scaling": choice(
+            (
+                "What the standard deviation is taken over: each coordinate by itself, or "
+                "all coordinates together."
+            ),
+            "per_coordinate",
+            "global",
+        ),
+    },
+)

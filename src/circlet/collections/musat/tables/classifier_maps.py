@@ -1,0 +1,68 @@
+"""Table ``classifier_maps``: the class that a trained network gives to every point of the plane.
+
+For two-dimensional embeddings (Mușat, figures 3 and 4 and the classifier gallery): the exemplars,
+and fourteen runs at the weight decay nearest to 0.6.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+
+from circlet.analysis import log_frames
+from circlet.collections.musat.equations import constant_attention
+from circlet.collections.musat.tables import exemplars
+from circlet.storage import parquet
+from circlet.storage.schema import column, names
+from circlet.study.plan import Study
+
+ROLES = ("table1",)
+LOGS = ("runs", "parameters")
+TABLES = ("exemplars", "structures")
+COLUMNS = [
+    column("x", pa.float32(), "first coordinate in the plane of pair sums"),
+    column("y", pa.float32(), "second coordinate"),
+    column("predicted", pa.int16(), "class with the largest score there"),
+    column("in_gallery", pa.bool_(), "whether the run is one of the gallery's"),
+]
+
+_GALLERY_RUNS = 14
+_GALLERY_WEIGHT_DECAY = 0.6
+_SIDE = 160
+_MARGIN = 1.15  # the map reaches beyond the outermost pair sum by this factor
+
+
+def gallery(structures: pd.DataFrame) -> list[str]:
+    """The first runs by seed at the weight decay nearest to 0.6."""
+    near = exemplars.nearest(structures, "weight_decay", _GALLERY_WEIGHT_DECAY)
+    return near.sort_values("seed")["run_id"].head(_GALLERY_RUNS).tolist()
+
+
+def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Class at _SIDE x _SIDE points of a square around all pair sums; keys x, y, predicted."""
+    reach = _MARGIN * 2 * np.abs(weights["embedding"]).max()
+    axis = np.linspace(-reach, reach, _SIDE, dtype=np.float32)
+    x, y = (grid.ravel() for grid in np.meshgrid(axis, axis))
+    tensors = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    scores = constant_attention.logits(tensors, torch.as_tensor(np.stack([x, y]))[None])[0]
+    return {"x": x, "y": y, "predicted": scores.argmax(0).numpy()}
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per run and point of its map."""
+    structures = parquet.read_table(study, "structures", "table1")
+    shown = gallery(structures)
+    chosen = parquet.read_table(study, "exemplars", "table1")["run_id"]
+    frame = log_frames.final(study, "parameters")
+    frames = [log_frames.rows_per_run([], study, names(COLUMNS))]
+    for run_id in dict.fromkeys([*chosen, *shown]):
+        of_run = frame[frame["run_id"] == run_id]
+        weights = {
+            name: np.reshape(values, shape).astype(np.float32)
+            for name, values, shape in zip(
+                of_run["name"], of_run["values"], of_run["shape"], strict=True
+            )
+        }
+        keys = log_frames.per_run(of_run, study, []).iloc[[0] * _SIDE**2].reset_index(drop=True)
+        frames.append(keys.assign(**predicted(weights), in_gallery=run_id in shown))
+    return pd.concat(frames[1:] or frames, ignore_index=True)

@@ -1,0 +1,22 @@
+"""Table ``embeddings``: the embedding vectors of every finished run at its last step."""
+
+import pandas as pd
+
+from circlet.analysis import log_frames
+from circlet.storage.schema import EMBEDDING, SEED
+from circlet.study.plan import Study
+
+SYSTEMS = ("constant_attention", "particles")
+LOGS = ("runs", "embeddings")
+TABLES = ()
+COLUMNS = [
+    SEED,
+    *EMBEDDING,
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per run and token."""
+    return log_frames.per_run(
+        log_frames.final(study, "embeddings"), study, ["seed", "token", "vector"]
+    )

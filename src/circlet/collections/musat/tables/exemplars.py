@@ -1,0 +1,68 @@
+"""Table ``exemplars``: the runs that stand for each structure in the figures.
+
+They are chosen by rule, never by eye, of the finished runs at the weight decay nearest to 1
+(networks) or at the f_a nearest to 1 (particles). A circle is the run with the smallest norm ratio.
+A grid is the non-circle with the highest validation accuracy, or of particles, which have none, the
+one with the fewest imperfections. An imperfect grid is the non-circle whose imperfections are
+nearest to the mean of the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
+"""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.storage import parquet
+from circlet.storage.schema import column, names
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("table1", "table2")
+TABLES = ("structures",)
+COLUMNS = [
+    column("role", pa.string(), "table1 or table2: which experiment it was chosen from"),
+    column("structure", pa.string(), "circle, grid or imperfect_grid"),
+    column("norm_ratio", pa.float64(), "as in structures"),
+    column("imperfections", pa.int32(), "as in structures"),
+    column("validation_accuracy", pa.float64(), "as in structures", "0..1"),
+]
+
+_PARAMETER = {"table1": "weight_decay", "table2": "f_a"}
+
+
+def nearest(runs: pd.DataFrame, parameter: str, value: float) -> pd.DataFrame:
+    """The runs at the value of a parameter that is nearest to ``value``; of two, the smaller."""
+    if runs.empty:
+        return runs
+    ordered = runs.sort_values(parameter)
+    chosen = ordered.loc[(ordered[parameter] - value).abs().idxmin(), parameter]
+    return runs[runs[parameter] == chosen]
+
+
+def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    """The exemplars among some rows of ``structures``, by structure; absent if there is none."""
+    found = {}
+    ties = ["imperfections", "norm_ratio"]
+    circles, others = runs[runs["is_circle"]], runs[~runs["is_circle"]]
+    if len(circles):
+        found["circle"] = circles.sort_values("norm_ratio").iloc[0]
+    if len(others):
+        ranked = others.assign(
+            error=-others["validation_accuracy"].fillna(0),
+            from_mean=(others["imperfections"] - others["imperfections"].mean()).abs(),
+        )
+        found["grid"] = ranked.sort_values(["error", *ties]).iloc[0]
+        found["imperfect_grid"] = ranked.sort_values(["from_mean", *ties]).iloc[0]
+    return found
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per role and structure that occurs."""
+    rows = []
+    for role in study.reproduce:
+        runs = nearest(parquet.read_table(study, "structures", role), _PARAMETER[role], 1)
+        runs = runs.astype({"is_circle": bool})  # of no runs, the type is unknown
+        rows += [
+            row.to_dict() | {"role": role, "structure": structure}
+            for structure, row in choose(runs).items()
+        ]
+    columns = names(COLUMNS)
+    return log_frames.rows_per_run(rows, study, columns)

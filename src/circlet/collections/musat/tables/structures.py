@@ -1,0 +1,76 @@
+"""Table ``structures``: circle or not, and grid imperfections (Mușat, appendix A)."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.spatial.distance import cdist
+
+from circlet.analysis import log_frames
+from circlet.storage.schema import SEED, column, names
+from circlet.study.plan import Study
+
+SYSTEMS = ("constant_attention", "particles")
+LOGS = ("runs", "embeddings")
+TABLES = ()
+COLUMNS = [
+    SEED,
+    column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
+    column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
+    column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
+    column("validation_accuracy", pa.float64(), "null for particles", "0..1"),
+]
+
+_CIRCLE_THRESHOLD = 1.2
+
+
+def norm_ratio(embedding: np.ndarray) -> float:
+    """Largest over smallest distance of the embeddings (p, d) to the origin (algorithm 1)."""
+    norms = np.linalg.norm(embedding, axis=1)
+    return float(norms.max() / norms.min()) if norms.min() > 0 else np.inf
+
+
+def count_imperfections(embedding: np.ndarray) -> int:
+    """Pairs whose nearest other pair sum belongs to another class (algorithm 2).
+
+    Of equally near pair sums the first in lexicographic order counts.
+
+    Parameters
+    ----------
+    embedding
+        Shape (p, d).
+
+    Returns
+    -------
+    int
+        0 for a perfect grid, at most p (p + 1) / 2.
+    """
+    p = len(embedding)
+    pairs = np.array(list(itertools.combinations_with_replacement(range(p), 2)))
+    classes = pairs.sum(1) % p
+    sums = embedding[pairs].sum(1)
+    distances = cdist(sums, sums, "sqeuclidean")
+    np.fill_diagonal(distances, np.inf)
+    return int((classes[distances.argmin(1)] != classes).sum())
+
+
+def table(study: Study) -> pd.DataFrame:
+    """Structure of every finished run at its last step."""
+    runs = log_frames.outcomes(study)
+    accuracy = dict(zip(runs["run_id"], runs["test_accuracy"], strict=True))
+    rows = []
+    for run_id, frame in log_frames.final(study, "embeddings").groupby("run_id", sort=False):
+        embedding = np.stack(frame["vector"]).astype(np.float64)
+        ratio = norm_ratio(embedding)
+        rows.append(
+            frame.iloc[0].to_dict()
+            | {
+                "norm_ratio": ratio,
+                "is_circle": ratio < _CIRCLE_THRESHOLD,
+                "imperfections": count_imperfections(embedding),
+                "validation_accuracy": accuracy[run_id],
+            }
+        )
+    columns = names(COLUMNS)
+    return log_frames.rows_per_run(rows, study, columns)

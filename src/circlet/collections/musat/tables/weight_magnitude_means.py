@@ -1,0 +1,40 @@
+"""Table ``weight_magnitude_means``: mean absolute weights and biases (Mușat, figure 6)."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("weight_magnitudes",)
+TABLES = ("weight_magnitudes",)
+COLUMNS = [
+    column("weight_decay", pa.float64(), "decoupled weight decay"),
+    column("layer", pa.string(), "hidden or output"),
+    *estimate("mean_abs_weight", "mean over runs"),
+    *estimate("mean_abs_bias", "mean over runs"),
+    *COUNTS,
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per weight decay and layer: means over runs."""
+    frame = parquet.read_table(study, "weight_magnitudes", "weight_magnitudes")
+    rows = []
+    for point in study.points:
+        weight_decay = point.parameters["weight_decay"]
+        for layer in ("hidden", "output"):
+            runs = frame[(frame["weight_decay"] == weight_decay) & (frame["layer"] == layer)]
+            rows.append(
+                {
+                    "weight_decay": weight_decay,
+                    "layer": layer,
+                    **stats.mean(runs["mean_abs_weight"].to_numpy()).columns("mean_abs_weight"),
+                    **stats.mean(runs["mean_abs_bias"].to_numpy()).columns("mean_abs_bias"),
+                    "n_runs": len(runs),
+                    "n_planned": point.count,
+                }
+            )
+    return pd.DataFrame(rows).sort_values(["layer", "weight_decay"])

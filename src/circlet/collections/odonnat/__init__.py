@@ -1,0 +1,1 @@
+"""Clustering heads of transformers (Odonnat et al. 2024)."""

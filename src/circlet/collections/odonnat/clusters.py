@@ -1,0 +1,168 @@
+"""Sequence embeddings as clusters: variance ratios and the integer signature of a clustering head.
+
+Odonnat et al. read the head off pictures; these measures are ours, with the definitions that the
+tables ``heads`` and ``odonnat_claims`` rest on. All take the sequence embeddings xi of many
+networks at once, (networks, d, sequences), float64, over one set of probe sequences.
+"""
+
+import itertools
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.collections.odonnat.equations import sparse_transformer as system
+
+PROBES = 4096
+MOST_PREFIXES = 1024
+LARGEST = 50  # of the integers of a signature, beyond which classes would be sequences
+TOGETHER = 2**18  # values of xi, and so many scores at a time, that are held at once
+
+HEAD = 0.05  # largest rho_integer of a head at the end of a run
+FORMING, MOST_CLUSTERS = 0.1, 24  # and during training, with no more clusters
+
+
+class Probes(NamedTuple):
+    """Sequences that stand for the whole input space."""
+
+    tokens: np.ndarray  # (sequences, length)
+    classes: dict[str, np.ndarray]  # by class map, the class of each sequence
+    chosen: system.Sequences  # as the network takes them, of one run
+
+
+@cache
+def probes(p: int, length: int, k: int) -> Probes:
+    """All sequences if there are no more than 4096, else prefixes with random suffixes.
+
+    All p^k prefixes, or 1024 random ones of more; so many suffixes each that there are about 4096
+    sequences. Class maps: ``suffix``, the prefix itself; ``histogram``, its tokens without their
+    order; ``sum``, their integer sum.
+    """
+    stream = np.random.default_rng(0)
+    if p**length <= PROBES:
+        tokens = np.array(list(itertools.product(range(p), repeat=length)))
+    else:
+        if p**k <= MOST_PREFIXES:
+            prefixes = np.array(list(itertools.product(range(p), repeat=k)))
+        else:
+            prefixes = np.unique(stream.integers(p, size=(MOST_PREFIXES, k)), axis=0)
+        each = max(1, PROBES // len(prefixes))
+        suffixes = stream.integers(p, size=(len(prefixes) * each, length - k))
+        tokens = np.hstack([np.repeat(prefixes, each, axis=0), suffixes])
+    prefix = tokens[:, :k]
+    classes = {
+        "suffix": np.unique(prefix, axis=0, return_inverse=True)[1],
+        "histogram": np.unique(np.sort(prefix, axis=1), axis=0, return_inverse=True)[1],
+        "sum": prefix.sum(1),
+    }
+    chosen = system.encode(tokens[None], p, k, torch.float32, torch.device("cpu"))
+    return Probes(tokens, classes, chosen)
+
+
+def grouped(xi: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    """Sums of xi in each class, (networks, d, classes), and the sizes, (networks, 1, classes).
+
+    ``classes`` is (networks, sequences) or (1, sequences), with integers from 0.
+    """
+    n = int(classes.max()) + 1
+    index = classes[:, None].expand(len(xi), 1, -1)
+    sums = xi.new_zeros(*xi.shape[:2], n).scatter_add_(2, index.expand(xi.shape), xi)
+    sizes = xi.new_zeros(len(xi), 1, n).scatter_add_(2, index, torch.ones_like(xi[:, :1]))
+    return sums, sizes
+
+
+def variance_ratio(xi: Tensor, classes: Tensor) -> Tensor:
+    """Variance within classes by the total variance, (networks,): 0 for points, 1 for no classes.
+
+    rho(c) = E |xi - E[xi | c]|^2 / E |xi - E xi|^2
+    """
+    centred = xi - xi.mean(2, keepdim=True)
+    sums, sizes = grouped(centred, classes)
+    total = centred.square().sum((1, 2))
+    between = (sums.square() / sizes.clamp(min=1)).sum((1, 2))
+    return (1 - between / total).clamp(min=0)
+
+
+class Signature(NamedTuple):
+    """The integers by which xi depends on the tokens, of many networks."""
+
+    integers: Tensor  # w_t, (networks, length)
+    legal: Tensor  # (networks,): whether the label follows from the sum of w_t x_t
+    rho: Tensor  # (networks,): variance ratio of the classes sum of w_t x_t
+    n_clusters: Tensor  # (networks,): how many values that sum takes
+    r2: Tensor  # (networks,): share of the variance that is linear in the tokens
+    classes: Tensor  # (networks, sequences): the class of each sequence, from 0
+
+
+def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
+    """The integer signature of sequence embeddings.
+
+    The least-squares fit xi = c_0 + sum_t c_t x_t is projected on the direction in which the c_t
+    are largest together; divided by their median size over the prefix they are rounded to
+    integers w_t, whose sign is that of the larger part of the prefix. They are legal if the label
+    follows from sum_t w_t x_t: all w_t of the prefix have the same remainder by p, a unit, and
+    those of the distractors the remainder 0. For p = 2: odd, and even.
+    """
+    x = torch.as_tensor(np.insert(tokens, 0, 1, axis=1), dtype=xi.dtype)  # (sequences, 1 + length)
+    coefficients = xi @ torch.linalg.pinv(x).T  # (networks, d, 1 + length)
+    left = xi - coefficients @ x.T
+    total = (xi - xi.mean(2, keepdim=True)).square().sum((1, 2))
+    slopes = coefficients[..., 1:]
+    direction = torch.linalg.eigh(slopes @ slopes.mT).eigenvectors[..., -1:]  # of the largest
+    along = (direction.mT @ slopes)[:, 0]  # (networks, length)
+    unit = along[:, :k].abs().median(1, keepdim=True).values
+    ratios = torch.nan_to_num(along / unit, posinf=LARGEST, neginf=-LARGEST)
+    integers = ratios.round().clamp(-LARGEST, LARGEST).long()
+    positive = integers[:, :k].sum(1, keepdim=True) >= 0
+    integers = torch.where(positive, integers, -integers)
+    remainders = integers % p
+    same = (remainders[:, :k] == remainders[:, :1]).all(1)
+    unit_of_p = torch.gcd(remainders[:, 0], torch.tensor(p)) == 1
+    legal = same & unit_of_p & (remainders[:, k:] == 0).all(1)
+    sums = integers @ torch.as_tensor(tokens, dtype=torch.long).T
+    classes = sums - sums.amin(1, keepdim=True)
+    _, sizes = grouped(xi[:, :1], classes)
+    return Signature(
+        integers=integers,
+        legal=legal,
+        rho=variance_ratio(xi, classes),
+        n_clusters=(sizes[:, 0] > 0).sum(1),
+        r2=1 - left.square().sum((1, 2)) / total,
+        classes=classes,
+    )
+
+
+def is_head(found: Signature, rho: float = HEAD, most: int | None = None) -> Tensor:
+    """Whether a clustering head is present: a legal signature whose clusters are tight."""
+    present = found.legal & (found.rho < rho)
+    return present if most is None else present & (found.n_clusters <= most)
+
+
+def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
+    """Purity and separation of the clusters of one network, xi (d, sequences), classes (sequences).
+
+    Purity: share of sequences whose nearest centroid is that of their class. Separation: the
+    smallest gap of two centroids by twice the largest distance from a centroid to one of its own.
+    """
+    sums, sizes = grouped(xi[None], classes[None])
+    filled = sizes[0, 0] > 0
+    centroids = (sums[0] / sizes[0])[:, filled].T  # (clusters, d)
+    own = (filled.cumsum(0) - 1)[classes]
+    distances = torch.cdist(xi.T, centroids)
+    purity = (distances.argmin(1) == own).double().mean()
+    radius = distances.gather(1, own[:, None]).max()
+    gaps = torch.pdist(centroids)
+    separation = gaps.min() / (2 * radius) if len(gaps) else torch.tensor(torch.nan)
+    return purity.item(), separation.item()
+
+
+def embed(weights: dict[str, Tensor], of: Probes, p: int) -> Tensor:
+    """Sequence embeddings of probes by many networks, (networks, d, sequences), float64."""
+    n, size = len(weights["embedding"]), max(1, TOGETHER // len(of.tokens))
+    parts = (
+        system.embed({name: a[i : i + size] for name, a in weights.items()}, of.chosen, p)
+        for i in range(0, n, size)
+    )
+    return torch.cat([part.double() for part in parts])

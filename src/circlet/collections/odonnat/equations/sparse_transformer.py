@@ -1,0 +1,266 @@
+"""One-layer transformer on sparse modular addition (Odonnat, Bouaziz, Cabannes 2024).
+
+    e_t = E[x_t] + P[t],   z_t = norm(e_t),   alpha = softmax_t(<q, z_t> / sqrt(d)),
+    xi = sum_t alpha_t W_V z_t,   r = xi + W_2 gelu(W_1 norm(xi) + b_1) + b_2,   logits = E r,
+
+target (x_1 + ... + x_k) mod p of a sequence of ``length`` tokens, where norm(v) = v / (rms(v) +
+1e-5). One query q attends for all inputs, the unembedding is the embedding E, and xi, in R^d, is
+the sequence embedding.
+
+z_t depends on nothing but the token and its position, so value and score are tables over the p *
+length pairs of them, and the attention is a softmax over the pairs that occur in a sequence. Arrays
+of a block are feature-major, (runs, features, sequences): elementwise passes run along sequences.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.study.seeds import Seeds
+from circlet.systems import loss
+
+EVALUATED = 4
+EPS = 1e-5  # of the norms, outside of the root
+
+
+def sequences(parameters: dict[str, Any], seeds: Seeds) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens of the train and of the test set of one run, (n_train, length), (n_test, length)."""
+    p, length = parameters["p"], parameters["length"]
+    stream = seeds.stream("data")
+    sizes = (parameters["n_train"], parameters["n_test"])
+    train, test = (stream.integers(p, size=(n, length), dtype=np.uint8) for n in sizes)
+    return train, test
+
+
+def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
+    """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (outputs, 1).
+
+    Neurons are drawn one after the other, so that networks of different widths share the first.
+    """
+    d, hidden = parameters["d"], parameters["hidden"]
+    embedding, network = seeds.stream("embedding"), seeds.stream("network")
+    arrays = {
+        "embedding": embedding.normal(size=(parameters["vocabulary"], d)),
+        "position": embedding.normal(size=(parameters["length"], d)),
+        "query": network.uniform(-1, 1, (1, d)) / np.sqrt(d),
+        "value.weight": network.uniform(-1, 1, (d, d)) / np.sqrt(d),
+    }
+    output_bias = network.uniform(-1, 1, (d, 1)) / np.sqrt(hidden)
+    neurons = network.uniform(-1, 1, (hidden, 2 * d + 1))
+    arrays |= {
+        "hidden.weight": neurons[:, :d] / np.sqrt(d),
+        "output.weight": neurons[:, d : 2 * d].T / np.sqrt(hidden),
+    }
+    if parameters["bias"]:
+        arrays |= {"hidden.bias": neurons[:, 2 * d :] / np.sqrt(d), "output.bias": output_bias}
+    return arrays
+
+
+def rates(parameters: dict[str, Any]) -> dict[str, float]:
+    """Learning rates by array, as multiples of ``learning_rate``, where they differ from it."""
+    mlp = ("hidden.weight", "hidden.bias", "output.weight", "output.bias")
+    return dict.fromkeys(mlp, 1 / parameters["mlp_divisor"])
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Some sequences of all runs of a block, as many of each."""
+
+    # (runs, p * length, sequences): 0 where a token stands at a position, else minus infinity.
+    absent: Tensor
+    target: Tensor  # (runs, 1, sequences), the class (x_1 + ... + x_k) mod p
+    kept: Tensor | None = None  # (runs, d, sequences): dropout's factors
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a step trains on."""
+
+    train: Sequences
+
+
+@dataclass
+class Problem:
+    """Train and test set of all runs of a block, and the order in which batches come."""
+
+    train: Sequences
+    test: Sequences
+    parameters: dict[str, Any]
+    seeds: list[Seeds]
+    epoch: int = -1  # of the train set in its order, below
+    shuffled: Sequences = field(init=False)
+
+
+def encode(
+    tokens: np.ndarray, p: int, k: int, dtype: torch.dtype, device: torch.device
+) -> Sequences:
+    """Sequences of tokens, (runs, sequences, length), as the network takes them."""
+    here = torch.as_tensor(tokens, device=device).mT[:, None]  # (runs, 1, length, sequences)
+    values = torch.arange(p, device=device)[:, None, None]
+    absent = torch.zeros(1, dtype=dtype, device=device).where(here == values, -torch.inf)
+    target = torch.as_tensor(tokens[..., :k].sum(2, dtype=np.int64) % p, device=device)
+    return Sequences(absent=absent.flatten(1, 2), target=target[:, None])
+
+
+def problem(
+    parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
+) -> Problem:
+    """Train and test set of the runs with these seeds."""
+    sets = zip(*(sequences(parameters, s) for s in seeds), strict=True)
+    train, test = (
+        encode(np.stack(tokens), parameters["p"], parameters["k"], dtype, device) for tokens in sets
+    )
+    return Problem(train, test, parameters, seeds)
+
+
+def _shuffle(problem: Problem, epoch: int) -> None:
+    """Bring the train set in the order of an epoch.
+
+    It depends on the run's seed and the number of the epoch alone, so that a run that goes on from
+    a checkpoint has nothing to restore.
+    """
+    n, d, rate = (problem.parameters[name] for name in ("n_train", "d", "dropout"))
+    streams = [s.stream("order", epoch) for s in problem.seeds]
+    train, kept = problem.train, None
+    order = torch.as_tensor(np.stack([stream.permutation(n) for stream in streams]))
+    order = order.to(train.absent.device)[:, None]
+    if rate:
+        chosen = np.stack([stream.random((d, n), dtype=np.float32) >= rate for stream in streams])
+        kept = torch.as_tensor(chosen).to(train.absent).div_(1 - rate)
+    absent = train.absent.gather(2, order.expand(train.absent.shape))
+    problem.shuffled = Sequences(absent, train.target.gather(2, order), kept)
+    problem.epoch = epoch
+
+
+def batch(problem: Problem, step: int) -> Batch | Problem:
+    """The part of the train set that a step sees, the first being step 1."""
+    n, size = problem.parameters["n_train"], problem.parameters["batch_size"]
+    epoch, at = divmod((step - 1) * size, -(-n // size) * size)
+    if size == n and not problem.parameters["dropout"]:
+        return problem  # in any order
+    if epoch != problem.epoch:
+        _shuffle(problem, epoch)
+    whole, part = problem.shuffled, slice(at, at + size)
+    kept = None if whole.kept is None else whole.kept[:, :, part]
+    return Batch(Sequences(whole.absent[:, :, part], whole.target[:, :, part], kept))
+
+
+def norm(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Vectors along ``dim`` divided by their root mean square + 1e-5, and that divisor."""
+    divisor = x.square().mean(dim, keepdim=True).sqrt() + EPS
+    return x / divisor, divisor
+
+
+def _norm_back(gradient: Tensor, x: Tensor, divisor: Tensor, dim: int) -> Tensor:
+    """Gradient before the norm, given that after it."""
+    along = (gradient * x).mean(dim, keepdim=True) / (divisor.square() * (divisor - EPS))
+    return gradient / divisor - x * along
+
+
+def tables(weights: dict[str, Tensor], p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What the attention sees of every token and position, one below the other.
+
+    Returns
+    -------
+    e, z, score, value
+        Summed embeddings and their norm, (runs, p * length, d); scores <q, z> / sqrt(d), (runs,
+        p * length, 1); values W_V z, (runs, p * length, d).
+    """
+    embedding, position = weights["embedding"][:, :p], weights["position"]
+    e = (embedding[:, :, None] + position[:, None]).flatten(1, 2)
+    z, _ = norm(e, 2)
+    score = z @ weights["query"].mT / e.shape[2] ** 0.5
+    return e, z, score, z @ weights["value.weight"].mT
+
+
+def attention(score: Tensor, chosen: Sequences) -> Tensor:
+    """Attention to every pair of token and position, (runs, p * length, sequences)."""
+    return torch.softmax(score + chosen.absent, 1)
+
+
+def embed(weights: dict[str, Tensor], chosen: Sequences, p: int) -> Tensor:
+    """Sequence embeddings xi, (runs, d, sequences)."""
+    _, _, score, value = tables(weights, p)
+    return value.mT @ attention(score, chosen)
+
+
+def _linear(weights: dict[str, Tensor], layer: str, x: Tensor) -> Tensor:
+    weight, bias = weights[f"{layer}.weight"], weights.get(f"{layer}.bias")
+    return weight @ x if bias is None else torch.baddbmm(bias, weight, x)
+
+
+def mlp(weights: dict[str, Tensor], s: Tensor) -> Tensor:
+    """What the MLP adds to the residual at normed sequence embeddings s, (runs, d, points)."""
+    hidden = torch.nn.functional.gelu(_linear(weights, "hidden", s))
+    return _linear(weights, "output", hidden)
+
+
+def classify(weights: dict[str, Tensor], xi: Tensor) -> Tensor:
+    """Logits, (runs, vocabulary, points), at sequence embeddings xi, (runs, d, points)."""
+    return weights["embedding"] @ (xi + mlp(weights, norm(xi, 1)[0]))
+
+
+def logits(weights: dict[str, Tensor], chosen: Sequences, p: int) -> Tensor:
+    """Logits of every sequence, (runs, vocabulary, sequences)."""
+    return classify(weights, embed(weights, chosen, p))
+
+
+def gradients(weights: dict[str, Tensor], problem: Problem | Batch, out: dict[str, Tensor]) -> None:
+    """Write the gradient of every run's mean cross-entropy over a batch, or all, into ``out``."""
+    chosen = problem.train
+    embedding, query, value_weight = (weights[n] for n in ("embedding", "query", "value.weight"))
+    runs, length, d = weights["position"].shape
+    p = chosen.absent.shape[1] // length
+    e, z, score, value = tables(weights, p)
+    alpha = attention(score, chosen)
+    xi = value.mT @ alpha
+    s, divisor = norm(xi, 1)
+    z1 = _linear(weights, "hidden", s)
+    h = torch.nn.functional.gelu(z1)
+    m = _linear(weights, "output", h)
+    r = xi + (m if chosen.kept is None else m * chosen.kept)
+
+    back = loss.residual(embedding @ r, chosen.target, 1).div_(chosen.target.shape[2])
+    out["embedding"].copy_(back @ r.mT)
+    by_r = embedding.mT @ back
+    back = by_r if chosen.kept is None else by_r * chosen.kept
+    out["output.weight"].copy_(back @ h.mT)
+    if "output.bias" in out:
+        out["output.bias"].copy_(back.sum(2, keepdim=True))
+    back = torch.ops.aten.gelu_backward(weights["output.weight"].mT @ back, z1)
+    out["hidden.weight"].copy_(back @ s.mT)
+    if "hidden.bias" in out:
+        out["hidden.bias"].copy_(back.sum(2, keepdim=True))
+    by_xi = _norm_back(weights["hidden.weight"].mT @ back, xi, divisor, 1).add_(by_r)
+
+    by_value = alpha @ by_xi.mT
+    by_score = torch.ops.aten._softmax_backward_data(value @ by_xi, alpha, 1, alpha.dtype)
+    by_score = by_score.sum(2, keepdim=True) / d**0.5
+    out["value.weight"].copy_(by_value.mT @ z)
+    out["query"].copy_(by_score.mT @ z)
+    by_z = torch.baddbmm(by_score * query, by_value, value_weight)
+    by_e = _norm_back(by_z, e, norm(e, 2)[1], 2).view(runs, p, length, d)
+    out["embedding"][:, :p] += by_e.sum(2)
+    out["position"].copy_(by_e.sum(1))
+
+
+def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test set, shape (runs,)."""
+    measured, p = {}, problem.parameters["p"]
+    for part in ("train", "test"):
+        chosen: Sequences = getattr(problem, part)
+        runs = len(chosen.target)
+        # On a CPU a few runs at a time, so that the caches hold them.
+        size = runs if chosen.target.is_cuda else EVALUATED
+        values = []
+        for some in (slice(i, i + size) for i in range(0, runs, size)):
+            target = chosen.target[some]
+            own = {name: array[some] for name, array in weights.items()}
+            o = logits(own, Sequences(chosen.absent[some], target), p)
+            values.append(torch.stack(loss.curves(o, target, 1)))
+        names = (f"{part}_loss", f"{part}_accuracy")
+        measured |= dict(zip(names, torch.cat(values, 1), strict=True))
+    return measured

@@ -1,0 +1,50 @@
+"""Attention of a run at its start and at its end, and of all runs (Odonnat et al.)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.collections.odonnat import network_panels
+from circlet.collections.odonnat.network_panels import Moment
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("heads",)
+TABLES = ("snapshots", "heads")
+CAPTION = (
+    "Odonnat et al.: attention at the first and the last step of the run of the two phases, for "
+    "probes of class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and "
+    "the attention that all runs end with on the distractors."
+)
+
+
+def draw(study: Study) -> Figure:
+    """Probes of class 1 by position, first and last step; then the mass on the distractors."""
+    snapshots = parquet.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+    heads = parquet.read_table(study, "heads", "heads")
+    if snapshots.empty:
+        return panels.nothing("no run that solved its task after its head had formed")
+    figure = Figure(figsize=(9.2, 3))
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    for axes, moment in ((left, "initial"), (middle, "last")):
+        rows = snapshots[snapshots["moment"] == moment]
+        view = network_panels.arrays(rows)
+        network_panels.attention(axes, Moment(view, None, 0))
+        axes.set_xticks(range(view["attention"].shape[1]), range(1, view["attention"].shape[1] + 1))
+        axes.tick_params(labelsize=6)
+        axes.set_xlabel("position", fontsize=9)
+        axes.set_ylabel("probes of class 1", fontsize=9)
+        axes.set_title(f"{rows['run_id'].iloc[0]}, step {rows['step'].iloc[0]}", fontsize=7)
+    solved = heads["success"].astype(bool)
+    bins = np.linspace(0, 1, 31)
+    for name, own, colour in (
+        ("solved", heads[solved], style.BLUE),
+        ("not solved", heads[~solved], style.ORANGE),
+    ):
+        right.hist(own["distractor_attention"], bins, color=colour, alpha=0.6,
+                   label=f"{name} ({len(own)} runs)")  # fmt: skip
+    length, k = (study.points[0].parameters[name] for name in ("length", "k"))
+    right.axvline(1 - k / length, color=style.GREY, ls="--", lw=0.8, label="uniform")
+    right.set(xlabel="attention to the distractors", ylabel="runs")
+    right.legend(fontsize=7)
+    return figure

@@ -1,0 +1,73 @@
+"""Losses, accuracies and gradient norms by part of the network (Odonnat et al., figure 3)."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("heads", "full_batch")
+TABLES = ("gradient_norms", "losses", "heads")
+OPTIONAL_TABLES = ("snapshots",)
+CAPTION = (
+    "Odonnat et al., figure 3: losses, accuracies, and norms of the gradient on the whole train "
+    "set by part of the network. Above, the run of the two phases, trained in batches (log "
+    "scale); below, the most accurate run with full batches (linear scale)."
+)
+
+_PARTS = {
+    "embedding": style.BLUE,
+    "position": "#56b4e9",
+    "query": style.GREEN,
+    "value.weight": "#e69f00",
+    "hidden.weight": style.ORANGE,
+    "hidden.bias": "#f0a58a",
+    "output.weight": "#cc79a7",
+    "output.bias": "#e5c0d6",
+}
+
+
+def _norms(axes: Axes, norms: pd.DataFrame, per_epoch: int) -> None:
+    for name, colour in _PARTS.items():
+        line = norms[norms["name"] == name].sort_values("step")
+        axes.plot(line["step"] / per_epoch, line["norm"], color=colour, lw=0.8, label=name)
+    axes.set(xlabel="epoch", ylabel="gradient norm")
+
+
+def _best(heads: pd.DataFrame, experiment: str) -> str | None:
+    """The run of full batches that is drawn: of those with the highest accuracy the first."""
+    own = heads[heads["experiment"] == experiment]
+    ranked = own.sort_values(["test_accuracy", "run_id"], ascending=[False, True])
+    return ranked["run_id"].iloc[0] if len(ranked) else None
+
+
+def draw(study: Study) -> Figure:
+    """Above a run in batches, log scale; below one with full batches, linear scale."""
+    heads = parquet.read_table(study, "heads")
+    per_epoch = heads.set_index("run_id")["steps_per_epoch"]
+    norms, losses = parquet.read_table(study, "gradient_norms"), parquet.read_table(study, "losses")
+    shown = {}
+    if "heads" in study.reproduce:
+        snapshots = parquet.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+        if len(snapshots):
+            shown["in batches"] = snapshots["run_id"].iloc[0], "log"
+    if "full_batch" in study.reproduce:
+        best = _best(heads, study.reproduce["full_batch"])
+        if best is not None:
+            shown["full batches"] = best, "linear"
+    if not shown:
+        return panels.nothing("no finished run to draw")
+    figure = Figure(figsize=(9.2, 2.7 * len(shown)))
+    rows = figure.subplots(len(shown), 3, squeeze=False)
+    for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
+        own = losses[losses["run_id"] == run_id].sort_values("step")
+        panels.train_and_test(left, own, "loss", per_epoch[run_id])
+        left.legend(fontsize=7)
+        left.set_title(f"{title}: {run_id}", fontsize=7)
+        panels.train_and_test(middle, own, "accuracy", per_epoch[run_id])
+        _norms(right, norms[norms["run_id"] == run_id], per_epoch[run_id])
+        right.set_yscale(scale)
+    rows[-1][2].legend(fontsize=6, loc="upper right")
+    return figure

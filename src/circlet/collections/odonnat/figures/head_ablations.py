@@ -1,0 +1,105 @@
+"""Success by batch size, learning rate, width and the like (Odonnat et al., ablations)."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+OPTIONAL_ROLES = (
+    "batch_sizes",
+    "learning_rates",
+    "mlp_divisors",
+    "widths",
+    "biases",
+    "dropouts",
+    "heads",
+)
+TABLES = ("head_summary",)
+CAPTION = (
+    "Odonnat et al., ablations: share of runs that solve p = 2, share with a clustering head, and "
+    "mean test accuracy, by hyperparameter; all else at its default. Every run has as many "
+    "epochs, so larger batches take fewer steps. Bars are 95 % intervals."
+)
+
+_MOST_TICKS = 5  # values that have a tick each
+
+_PARAMETERS = {
+    "batch_sizes": ("batch_size", "batch size"),
+    "learning_rates": ("learning_rate", "learning rate"),
+    "mlp_divisors": ("mlp_divisor", "divisor of the MLP's learning rate"),
+    "widths": ("hidden", "width of the MLP"),
+    "biases": ("bias", "bias of the MLP"),
+    "dropouts": ("dropout", "dropout"),
+}
+
+
+def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
+    """Points of an ablation, with that of ``heads`` if it differs in nothing else."""
+    x = _PARAMETERS[role][0]
+    points = study.experiment(study.reproduce[role])
+    shown = [point.key for point in points]
+    if "heads" in study.reproduce:
+        shown += [
+            point.key
+            for point in study.experiment(study.reproduce["heads"])
+            if _apart(point, x) == _apart(points[0], x)
+        ]
+    keys = pd.MultiIndex.from_frame(summary[["experiment", "point"]])
+    rows = summary[keys.isin(shown) & (summary["n_runs"] > 0)]
+    return rows.assign(x=rows[x].astype(float)).drop_duplicates("x").sort_values("x")
+
+
+def _apart(point: Point, name: str) -> dict:
+    """All that decides about a point but one parameter."""
+    epochs = point.steps / point.steps_per_epoch
+    return point.parameters | {name: None, "epochs": epochs, "dtype": point.settings["dtype"]}
+
+
+def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:
+    for name, colour, text in (
+        ("success", style.BLUE, "solved (test accuracy > 0.98)"),
+        ("head", style.GREEN, "with a head"),
+        ("test_accuracy", style.ORANGE, "mean test accuracy"),
+    ):
+        center = rows[name].astype(float)
+        ends = np.abs([center - rows[f"{name}_low"], rows[f"{name}_high"] - center])
+        axes.errorbar(rows["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
+                      capsize=2, label=text, ls="none" if discrete else "-")  # fmt: skip
+    axes.set(xlabel=label, ylabel="share of runs, accuracy", ylim=(-0.03, 1.03))
+    counts = rows["n_runs"]
+    n = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+    axes.set_title(f"{n} runs per value", fontsize=8)
+
+
+def draw(study: Study) -> Figure:
+    """A panel per ablation that the study has."""
+    summary = parquet.read_table(study, "head_summary")
+    shown = {}
+    for role in _PARAMETERS:
+        if role in study.reproduce and len(rows := _values(study, role, summary)):
+            shown[role] = rows
+    if not shown:
+        return panels.nothing("no ablation of the network is run")
+    columns = min(3, len(shown))
+    lines = -(-len(shown) // columns)
+    figure = Figure(figsize=(3.3 * columns + 0.5, 2.8 * lines + 0.3))
+    every = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes, (role, rows) in zip(every, shown.items(), strict=False):
+        _panel(axes, rows, _PARAMETERS[role][1], role == "biases")
+        if role == "biases":
+            axes.set_xticks([0, 1], ["off", "on"])
+            axes.set_xlim(-0.5, 1.5)
+        elif role != "dropouts":
+            axes.set_xscale("log")
+            axes.minorticks_off()
+            if len(rows) <= _MOST_TICKS:
+                axes.set_xticks(rows["x"], [f"{x:g}" for x in rows["x"]])
+    for axes in every[len(shown) :]:
+        axes.axis("off")
+    every[0].legend(fontsize=6)
+    return figure

@@ -1,0 +1,72 @@
+"""The idealised clustering head and its classifier, made by hand (Odonnat et al., figure 1)."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.collections.odonnat import network_panels
+from circlet.collections.odonnat.network_panels import Moment
+from circlet.plotting import style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("heads",)
+TABLES = ("idealised_head",)
+CAPTION = (
+    "Odonnat et al., figure 1: a clustering head made by hand. Tokens lie left and right, "
+    "positions of the prefix above; the query looks up, so that only the prefix counts, and the "
+    "sequence embedding is its sum. Five neurons turn the class about between neighbouring "
+    "clusters. All 4096 sequences are right."
+)
+
+_PLACES = {  # token and position of one of all that lie there
+    (0, 0): "0 in the prefix",
+    (1, 0): "1 in the prefix",
+    (0, -1): "0, distractor",
+    (1, -1): "1, distractor",
+}
+
+
+def _places(axes: Axes, moment: Moment) -> None:
+    """Tokens and positions: as many names as places."""
+    xy = moment.view["pair_xy"]
+    colours = style.labels(2)
+    left, right, bottom, top = moment.view["pair_box"] * 1.25
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color="0.85")
+    for (token, position), name in _PLACES.items():
+        x, y = xy[token, position]
+        axes.scatter(x, y, s=25, color=colours[token])
+        axes.text(x, y * 1.22, name, fontsize=6.5, ha="center", va="center")
+
+
+def _query(axes: Axes, moment: Moment) -> None:
+    """The same, and where the query looks."""
+    _places(axes, moment)
+    axes.annotate("", (0, 0.85), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3"})
+    axes.text(0.08, 0.3, "query", fontsize=7, color="0.3")
+
+
+def _attention(axes: Axes, moment: Moment) -> None:
+    network_panels.attention(axes, moment)
+    axes.set_xlabel("position: prefix | distractors", fontsize=8)
+    axes.set_ylabel("sequences", fontsize=8)
+
+
+_SHOWN = {
+    "1. tokens and positions, summed": _places,
+    "2. the query looks at the prefix": _query,
+    "3. attention": _attention,
+    "4. clusters by the sum": network_panels.embeddings,
+    "5. the MLP tells them apart": network_panels.decisions,
+}
+
+
+def draw(study: Study) -> Figure:
+    """A panel per step of the circuit."""
+    view = network_panels.arrays(parquet.read_table(study, "idealised_head"))
+    moment = Moment(view, None, 0)
+    figure = Figure(figsize=(11.5, 2.6))
+    for axes, (title, panel) in zip(figure.subplots(1, len(_SHOWN)), _SHOWN.items(), strict=True):
+        panel(axes, moment)
+        axes.set_title(title, fontsize=8)
+    return figure

@@ -1,0 +1,93 @@
+"""Starting from another run's end: p = 2 to p = 3, and the curriculum (Odonnat et al.)."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
+TABLES = ("heads", "transfers")
+OPTIONAL_TABLES = ("interpolations", "losses")
+CAPTION = (
+    "Odonnat et al., transfer and curriculum. Left: p = 3 from scratch, and from the ends of runs "
+    "that had or had not solved p = 2. Middle: p = 4 in 32 dimensions, full batches, from "
+    "scratch and after p = 2. Right: the train loss on the straight line between the ends of the "
+    "same seed."
+)
+
+
+def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:
+    """Last test accuracies, a row of dots per group, and how many are solved."""
+    stream = np.random.default_rng(0)
+    for y, runs in enumerate(reversed(groups.values())):
+        values, solved = runs["test_accuracy"], int(runs["success"].sum())
+        jitter = stream.uniform(-0.25, 0.25, len(values))
+        axes.scatter(values, y + jitter, s=6, color=style.BLUE, alpha=0.5, linewidths=0)
+        axes.text(1.04, y, f"{solved} of {len(values)}", fontsize=7, va="center")
+    axes.set_yticks(range(len(groups)), list(reversed(groups)), fontsize=7)
+    axes.set_xticks(np.linspace(0, 1, 6))
+    axes.set(xlim=(0, 1.25), ylim=(-0.6, len(groups) - 0.4), xlabel="last test accuracy")
+    axes.set_title(title, fontsize=8)
+
+
+def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
+    """Test accuracy over steps with and without the curriculum."""
+    base = study.experiment(study.reproduce["curriculum"])[0].base.parameters["p"]
+    names = {"curriculum_scratch": ("from scratch", style.ORANGE),
+             "curriculum": (f"after p = {base}", style.BLUE)}  # fmt: skip
+    for role, (label, colour) in names.items():
+        if role not in study.reproduce:
+            continue
+        own = losses[losses["experiment"] == study.reproduce[role]]
+        for i, (_, run) in enumerate(own.groupby("run_id")):
+            run = run.sort_values("step")
+            axes.plot(run["step"], run["test_accuracy"], color=colour, lw=0.8, alpha=0.7,
+                      label=label if i == 0 else None)  # fmt: skip
+    axes.set(xlabel="step", ylabel="test accuracy", ylim=(0, 1.03))
+    axes.legend(fontsize=7)
+
+
+def _task(study: Study, role: str) -> str:
+    """Modulus and dimension of the runs of a role."""
+    parameters = study.experiment(study.reproduce[role])[0].parameters
+    return f"p = {parameters['p']}, d = {parameters['d']}"
+
+
+def draw(study: Study) -> Figure:
+    """Left a transfer; middle the curriculum; right the line between its ends."""
+    heads, transfers = parquet.read_table(study, "heads"), parquet.read_table(study, "transfers")
+    has = study.reproduce
+    figure = Figure(figsize=(10.5, 3))
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 1, 1])
+    groups = {}
+    if "scratch" in has:
+        own = heads[heads["experiment"] == has["scratch"]]
+        groups["from scratch"] = own
+    if "transfer" in has:
+        own = transfers[transfers["experiment"] == has["transfer"]]
+        for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
+            groups[name] = own[own["parent_success"].astype(bool) == solved]
+    if groups:
+        role = "scratch" if "scratch" in has else "transfer"
+        _accuracies(left, groups, f"{_task(study, role)}: solved of all")
+    else:
+        panels.missing(left, "no transfer in this study")
+    if "curriculum" in has:
+        _curves(middle, study, parquet.read_table(study, "losses"))
+        middle.set_title(_task(study, "curriculum"), fontsize=8)
+    else:
+        panels.missing(middle, "no curriculum in this study")
+    if "curriculum" in has and "curriculum_scratch" in has:
+        lines = parquet.read_table(study, "interpolations")
+        for _, line in lines.groupby("run_id"):
+            line = line.sort_values("t")
+            right.plot(line["t"], line["train_loss"], color=style.BLUE, lw=0.8)
+        right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="train loss (nat)")
+        right.set_title("on the straight line between their ends", fontsize=8)
+    else:
+        panels.missing(right, "no pair of ends to join")
+    return figure

@@ -1,0 +1,62 @@
+"""The two phases of learning: first clusters, then their classifier (Odonnat et al., figure 2)."""
+
+from matplotlib.figure import Figure
+
+from circlet.collections.odonnat import network_panels
+from circlet.collections.odonnat.network_panels import Moment
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("heads",)
+TABLES = ("snapshots", "losses", "heads")
+CAPTION = (
+    "Odonnat et al., figure 2: two phases of learning. Sequence embeddings of probes over the "
+    "decisions of the classifier, at the four epochs that are marked in the curves: the clusters "
+    "come first, with the first drop of the loss, then the classifier is fitted. The run is "
+    "chosen by rule: of the successes the one with the median time between head and fit."
+)
+
+_NAMES = {
+    "before": "before the head",
+    "structured": "head formed",
+    "classifying": "half-way to the fit",
+    "fitted": "fitted",
+}
+
+
+def draw(study: Study) -> Figure:
+    """Above, loss and accuracy of the run; below, sequence embeddings over the decision map."""
+    snapshots = parquet.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
+    if snapshots.empty:
+        return panels.nothing("no run that solved its task after its head had formed")
+    run_id = snapshots["run_id"].iloc[0]
+    losses = (
+        parquet.read_table(study, "losses", "heads").query("run_id == @run_id").sort_values("step")
+    )
+    heads = parquet.read_table(study, "heads").set_index("run_id")
+    per_epoch = heads.loc[run_id, "steps_per_epoch"]
+    figure = Figure(figsize=(9.2, 5.4))
+    above, below = figure.subfigures(2, 1, height_ratios=[1, 1.25])
+    left, right = above.subplots(1, 2)
+    panels.train_and_test(left, losses, "loss", per_epoch)
+    panels.train_and_test(right, losses, "accuracy", per_epoch)
+    left.legend(fontsize=7)
+    every = below.subplots(1, len(_NAMES))
+    for i, (axes, (moment, name)) in enumerate(zip(every, _NAMES.items(), strict=True)):
+        rows = snapshots[snapshots["moment"] == moment]
+        step = int(rows["step"].iloc[0])
+        network_panels.decisions(axes, Moment(network_panels.arrays(rows), losses, step))
+        axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}", fontsize=8)
+        for curve in (left, right):
+            curve.axvline(step / per_epoch, color=style.GREY, lw=0.8, ls="--")
+        left.annotate(
+            f"{i + 1}", (step / per_epoch, 1.01), xycoords=("data", "axes fraction"), fontsize=7,
+            ha="center",
+        )  # fmt: skip
+    above.suptitle(f"{run_id}: integers {_integers(heads.loc[run_id, 'integers'])}", fontsize=9)
+    return figure
+
+
+def _integers(values) -> str:
+    return " ".join(str(v) for v in values)

@@ -1,0 +1,221 @@
+"""One network at one step, layer by layer: what the panels of the visual sandbox draw.
+
+Probe sequences go through the network; every layer's vectors are projected on a plane, so that any
+d can be drawn. For d = 2 that is the plane itself; else the plane through the origin that holds
+most of the squared length of the layer's vectors.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.collections.odonnat import clusters
+from circlet.collections.odonnat.equations import sparse_transformer as system
+
+PER_SUM, SUFFIXES, MOST_SUMS = 2, 4, 12
+GRID = 60  # points of a decision map, across and down
+MARGIN = 0.15  # of a map around its points
+
+View = dict[str, np.ndarray]
+"""Arrays by name: ``_xy``, places in a layer's plane; ``_box``, left, right, bottom, top of it."""
+
+
+def probe_tokens(p: int, length: int, k: int) -> np.ndarray:
+    """Sequences for the panels, (probes, length): up to two prefixes per sum, four suffixes each.
+
+    At most 12 sums, evenly from the least to the largest. They are the same for all runs.
+    """
+    stream = np.random.default_rng(0)
+    prefixes = np.unique(stream.integers(p, size=(20_000, k)), axis=0)
+    ends = np.stack([np.zeros(k, int), np.full(k, p - 1)])  # of their sums the only ones
+    prefixes = np.unique(np.concatenate([prefixes, ends]), axis=0)
+    sums = prefixes.sum(1)
+    every = np.arange(k * (p - 1) + 1)
+    shown = every[np.linspace(0, len(every) - 1, min(MOST_SUMS, len(every))).round().astype(int)]
+    chosen = []
+    for s in shown:
+        alike = prefixes[sums == s]
+        chosen += list(stream.permutation(alike)[:PER_SUM])
+    suffixes = stream.integers(p, size=(len(chosen) * SUFFIXES, length - k))
+    return np.hstack([np.repeat(chosen, SUFFIXES, axis=0), suffixes])
+
+
+def _plane(points: Tensor) -> np.ndarray:
+    """Two columns that span a plane of R^d, for points (..., d)."""
+    d = points.shape[-1]
+    if d <= 2:
+        return np.eye(d, 2)
+    _, _, directions = np.linalg.svd(points.reshape(-1, d).numpy(), full_matrices=False)
+    plane = directions[:2].T
+    return plane * np.sign(plane[np.abs(plane).argmax(0), [0, 1]])  # not up to a sign
+
+
+def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:
+    """Left, right, bottom and top of a square that holds some places, (..., 2), with a margin."""
+    points = np.concatenate([xy.reshape(-1, 2) for xy in (*places, np.zeros((int(origin), 2)))])
+    return _square(points.min(0), points.max(0), MARGIN)
+
+
+def _square(low: np.ndarray, high: np.ndarray, margin: float) -> np.ndarray:
+    half = max((high - low).max(), 1e-6) * (0.5 + margin)
+    middle = (low + high) / 2
+    return np.array([middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half])
+
+
+def _grid(box: np.ndarray, plane: np.ndarray, points: Tensor) -> Tensor:
+    """Points of R^d on a grid in a plane, (1, d, grid), beyond it at the mean of other points."""
+    x, y = (np.linspace(*ends, GRID) for ends in (box[:2], box[2:]))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    mean = points.mean(1).numpy()
+    outside = mean - plane @ (plane.T @ mean)
+    return torch.as_tensor((plane @ places.T + outside[:, None])[None])
+
+
+def _map(logits: Tensor) -> np.ndarray:
+    """Probabilities on a grid, (down, across, vocabulary)."""
+    return torch.softmax(logits, 1)[0].T.reshape(GRID, GRID, -1).numpy()
+
+
+class Frame(NamedTuple):
+    """Where a network is drawn: the plane of every layer, and the box of every panel."""
+
+    planes: dict[str, np.ndarray]  # two columns that span it, (d, 2)
+    boxes: dict[str, np.ndarray]  # left, right, bottom, top
+
+
+def film(frames: list[Frame]) -> Frame:
+    """One frame for moments of a film that are in the same planes: boxes that hold all of them."""
+    boxes = {}
+    for name in frames[-1].boxes:
+        left, right, bottom, top = np.stack([frame.boxes[name] for frame in frames]).T
+        corners = np.array([[left.min(), bottom.min()], [right.max(), top.max()]])
+        boxes[name] = _square(corners[0], corners[1], margin=0)
+    return Frame(frames[-1].planes, boxes)
+
+
+def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
+    """The sum that each probe's cluster stands for, and whether the signature is legal."""
+    p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    of = clusters.probes(p, length, k)
+    weights = {name: array.float() for name, array in own.items()}
+    found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+    return {"cluster": tokens @ found.integers[0].numpy(), "legal": found.legal.numpy()}
+
+
+@torch.no_grad()
+def view(
+    weights: dict[str, np.ndarray],
+    parameters: dict[str, Any],
+    frame: Frame | None = None,
+    planes: dict[str, np.ndarray] | None = None,
+) -> tuple[View, Frame]:
+    """What the panels draw of one network, and where.
+
+    Parameters
+    ----------
+    weights
+        Arrays of one run at one step, by name.
+    parameters
+        Those of its point.
+    frame
+        Where to draw it, if not where it fits best; or only the ``planes``.
+    """
+    p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    own = {
+        name: torch.as_tensor(array, dtype=torch.float64)[None] for name, array in weights.items()
+    }
+    tokens = probe_tokens(p, length, k)
+    chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
+    e, z, score, value = system.tables(own, p)
+    alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
+    xi = system.embed(own, chosen, p)
+    s, _ = system.norm(xi, 1)
+    m = system.mlp(own, s)
+    r = xi + m
+
+    layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": r[0].T}
+    found = frame.planes if frame else planes
+    found = found or {layer: _plane(points) for layer, points in layers.items()}
+    pairs = (p, length)
+    places = {
+        "token": (own["embedding"][0], "embedding"),
+        "position": (own["position"][0], "embedding"),
+        "pair": (e[0].unflatten(0, pairs), "embedding"),
+        "normed": (z[0].unflatten(0, pairs), "embedding"),
+        "query": (own["query"][0], "embedding"),
+        "value": (value[0].unflatten(0, pairs), "xi"),
+        "xi": (layers["xi"], "xi"),
+        "s": (layers["s"], "s"),
+        "receptor": (own["hidden.weight"][0], "s"),
+        "assembler": (own["output.weight"][0].T, "r"),
+        "mlp": (m[0].T, "r"),
+        "r": (layers["r"], "r"),
+    }
+    xy = {name: points.numpy() @ found[layer] for name, (points, layer) in places.items()}
+    if frame:
+        boxes = frame.boxes
+    else:
+        boxes = {name: _box(here) for name, here in xy.items()}
+        boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
+    on_xi = system.classify(own, _grid(boxes["xi"], found["xi"], xi[0]))
+    on_r = own["embedding"] @ _grid(boxes["r"], found["r"], r[0])
+    drawn = {
+        "tokens": tokens,
+        "prefix": np.array([k]),
+        "label": tokens[:, :k].sum(1) % p,
+        "sum": tokens[:, :k].sum(1),
+        **_clusters(own, parameters, tokens),
+        "attention": alpha.sum(0).T.numpy(),  # (probes, length)
+        "xi_map": _map(on_xi),
+        "r_map": _map(on_r),
+        "probability": torch.softmax(own["embedding"] @ r, 1)[0].T.numpy(),
+    }
+    drawn |= {f"{name}_xy": here for name, here in xy.items()}
+    drawn |= {f"{name}_box": box for name, box in boxes.items()}
+    return drawn, Frame(found, boxes)
+
+
+IDEAL = {"p": 2, "d": 2, "length": 12, "k": 5, "vocabulary": 2}
+SHARPNESS = 20.0  # of the hinges of the idealised MLP, so that a gelu is nearly a ramp
+SCORE = 2.0  # of the right class at the idealised clusters
+
+
+def idealised() -> dict[str, np.ndarray]:
+    """A clustering head and its classifier, made by hand, for p = 2 and d = 2 (figure 1).
+
+    Tokens lie left and right, positions of the prefix above and those of the distractors below;
+    the query looks up, and the values are left as they are: xi of a prefix with j ones is
+    ((2 j - k) / k, 1). A neuron of the MLP has its edge between each two neighbouring clusters;
+    its weights solve the k + 1 equations that turn the class about from one cluster to the next.
+    """
+    k, length = IDEAL["k"], IDEAL["length"]
+    position = np.where(np.arange(length)[:, None] < k, [[0.0, 1.0]], [[0.0, -1.0]])
+    x = (2 * np.arange(k + 1) - k) / k  # the clusters
+    edges = (x[1:] + x[:-1]) / 2
+    receptors = SHARPNESS * np.stack([np.ones(k), -edges], axis=1)
+    s = np.stack([x, np.ones(k + 1)])
+    s /= np.sqrt((s**2).mean(0))
+    hidden = torch.nn.functional.gelu(torch.as_tensor(receptors @ s)).numpy()  # (k, clusters)
+    wanted = SCORE * np.where(np.arange(k + 1) % 2, 1, -1) - x
+    solved = np.linalg.solve(np.vstack([hidden, np.ones(k + 1)]).T, wanted)
+    return {
+        "embedding": np.array([[-1.0, 0.0], [1.0, 0.0]]),
+        "position": position,
+        "query": np.array([[0.0, 10.0]]),
+        "value.weight": np.eye(2),
+        "hidden.weight": receptors,
+        "output.weight": np.stack([solved[:k], np.zeros(k)]),
+        "hidden.bias": np.zeros((k, 1)),
+        "output.bias": np.array([[solved[k]], [0.0]]),
+    }
+
+
+def rows(drawn: View) -> dict[str, list]:
+    """A view as columns of a table: a row per array."""
+    return {
+        "name": list(drawn),
+        "shape": [list(array.shape) for array in drawn.values()],
+        "values": [array.astype(np.float32).ravel() for array in drawn.values()],
+    }

@@ -1,0 +1,262 @@
+"""The panels of the visual sandbox: one layer of a network each (Odonnat et al.).
+
+Each draws one part of a *view*, arrays by name as ``analysis/views.py`` makes them. Colours are
+classes, of tokens or of probes; circles are positions of the prefix, squares those of distractors.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
+
+from circlet.plotting import style
+
+View = dict[str, np.ndarray]
+
+MOST_LABELS = 40  # pairs of token and position that are named one by one
+SCALE = 0.2  # of attention, unless some is larger
+TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
+
+
+class Moment(NamedTuple):
+    """What the panels draw: a network at a step, and the curves of its run."""
+
+    view: View
+    curves: pd.DataFrame  # step, train_loss, ..., of the whole run
+    step: int
+    steps_per_epoch: int = 1
+
+
+def arrays(frame: pd.DataFrame) -> View:
+    """The arrays in rows of ``snapshots`` or ``idealised_head``, of one network."""
+    cells = zip(frame["name"], frame["shape"], frame["values"], strict=True)
+    return {name: np.reshape(values, shape) for name, shape, values in cells}
+
+
+def _plane(axes: Axes, view: View, name: str, origin: bool = True) -> np.ndarray:
+    """An empty plane for a layer, with its origin marked; returns the layer's places."""
+    left, right, bottom, top = view[f"{name}_box"]
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color="0.85")
+    if origin:
+        axes.plot(0, 0, marker="+", color="0.6", markersize=6, zorder=0)
+    return view[f"{name}_xy"]
+
+
+def _colours(view: View) -> np.ndarray:
+    """Colours of the classes, (vocabulary, 3)."""
+    return np.array(style.labels(view["probability"].shape[1]))
+
+
+def _named(axes: Axes, xy: np.ndarray, names: list[str], colours) -> None:
+    for place, name, colour in zip(xy, names, colours, strict=True):
+        axes.text(*place, name, color=colour, fontsize=7, ha="center", va="center")
+
+
+def tokens(axes: Axes, moment: Moment) -> None:
+    """Token embeddings E."""
+    xy = _plane(axes, moment.view, "token")
+    _named(axes, xy, [str(i) for i in range(len(xy))], _colours(moment.view))
+
+
+def positions(axes: Axes, moment: Moment) -> None:
+    """Position embeddings P: bold in the prefix."""
+    xy, k = _plane(axes, moment.view, "position"), _prefix(moment.view)
+    shades = ["black"] * k + ["0.6"] * (len(xy) - k)
+    _named(axes, xy, [str(i + 1) for i in range(len(xy))], shades)
+
+
+def _prefix(view: View) -> int:
+    """How many positions count."""
+    return int(view["prefix"][0])
+
+
+def _pairs(axes: Axes, moment: Moment, name: str) -> None:
+    """Token and position pairs: colour is the token, the number the position."""
+    xy, k = _plane(axes, moment.view, name), _prefix(moment.view)
+    p, length = xy.shape[:2]
+    for token, colour in zip(range(p), _colours(moment.view), strict=False):
+        if p * length <= MOST_LABELS:
+            for t in range(length):
+                axes.text(
+                    *xy[token, t], str(t + 1), color=colour, fontsize=6, ha="center",
+                    va="center", weight="bold" if t < k else "normal",
+                    alpha=1.0 if t < k else 0.55,
+                )  # fmt: skip
+        else:
+            for part, marker in ((slice(0, k), "o"), (slice(k, None), "s")):
+                axes.scatter(*xy[token, part].T, s=9, color=colour, marker=marker, linewidths=0)
+
+
+def pairs(axes: Axes, moment: Moment) -> None:
+    """Summed embeddings E + P."""
+    _pairs(axes, moment, "pair")
+
+
+def normed(axes: Axes, moment: Moment) -> None:
+    """Normed embeddings z and the direction of the query."""
+    _pairs(axes, moment, "normed")
+    query = moment.view["query_xy"][0]
+    size = np.linalg.norm(query)
+    radius = np.linalg.norm(moment.view["normed_xy"], axis=2).max()
+    tip = query / max(size, 1e-9) * 0.8 * radius
+    axes.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 1})
+    axes.text(0.03, 0.03, f"|q| = {size:.2g}", fontsize=6, color="0.3", transform=axes.transAxes)
+
+
+def attention(axes: Axes, moment: Moment) -> None:
+    """Attention of the probes of class 1 to the positions."""
+    rows = moment.view["attention"][moment.view["label"] == 1]
+    axes.imshow(
+        rows, cmap="Blues", vmin=0, vmax=max(SCALE, float(rows.max())), aspect="auto",
+        interpolation="nearest",
+    )  # fmt: skip
+    axes.axvline(_prefix(moment.view) - 0.5, color="black", linewidth=1)
+    axes.set(xticks=[], yticks=[])
+    axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
+    axes.set_ylabel("probes", fontsize=6)
+
+
+def values(axes: Axes, moment: Moment) -> None:
+    """Values W_V z."""
+    _pairs(axes, moment, "value")
+
+
+def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
+    view = moment.view
+    shown = {"s": 12, "linewidths": 0.3, "edgecolors": "white"} | options
+    axes.scatter(*xy.T, c=_colours(view)[view["label"].astype(int)], **shown)
+
+
+def _sums(axes: Axes, view: View, xy: np.ndarray) -> None:
+    """The weighted sum of its tokens beside each cluster, if there are any."""
+    if not view["legal"][0]:
+        return
+    for s in np.unique(view["cluster"]):
+        middle = xy[view["cluster"] == s].mean(0)
+        axes.annotate(
+            f"{int(s)}", middle, (4, 4), textcoords="offset points", fontsize=7, color="0.15"
+        )
+
+
+def embeddings(axes: Axes, moment: Moment) -> None:
+    """Sequence embeddings xi of the probes, with the sums that their clusters stand for."""
+    xy = _plane(axes, moment.view, "xi", origin=False)
+    _probes(axes, moment, xy)
+    _sums(axes, moment.view, xy)
+
+
+def _map(axes: Axes, moment: Moment, name: str) -> None:
+    view = moment.view
+    pale = 1 - 0.45 * (1 - _colours(view))
+    axes.imshow(
+        np.clip(view[f"{name}_map"] @ pale, 0, 1), extent=tuple(view[f"{name}_box"]),
+        origin="lower", interpolation="bilinear", aspect="equal",
+    )  # fmt: skip
+    _plane(axes, view, name, origin=False)
+
+
+def decisions(axes: Axes, moment: Moment) -> None:
+    """Class probabilities where a sequence embedding would lie, and the probes."""
+    _map(axes, moment, "xi")
+    _probes(axes, moment, moment.view["xi_xy"])
+
+
+def normed_embeddings(axes: Axes, moment: Moment) -> None:
+    """What the MLP sees: norm(xi)."""
+    xy = _plane(axes, moment.view, "s")
+    _probes(axes, moment, xy)
+
+
+def receptors(axes: Axes, moment: Moment) -> None:
+    """Rows of W_1, over norm(xi)."""
+    _rays(axes, moment, "receptor", "^")
+
+
+def assemblers(axes: Axes, moment: Moment) -> None:
+    """Columns of W_2."""
+    _rays(axes, moment, "assembler", "v")
+
+
+def _rays(axes: Axes, moment: Moment, name: str, marker: str) -> None:
+    xy = _plane(axes, moment.view, name)
+    axes.plot(*np.stack([np.zeros_like(xy), xy]).transpose(2, 0, 1), color="0.85", lw=0.5, zorder=1)
+    axes.scatter(*xy.T, marker=marker, s=12, color="0.25", linewidths=0, zorder=2)
+
+
+def outputs(axes: Axes, moment: Moment) -> None:
+    """What the MLP adds (strong), and the residual (pale)."""
+    _probes(axes, moment, _plane(axes, moment.view, "r"), alpha=0.3)
+    _probes(axes, moment, moment.view["mlp_xy"])
+
+
+def output_map(axes: Axes, moment: Moment) -> None:
+    """Class probabilities by the residual, and the residuals of the probes."""
+    _map(axes, moment, "r")
+    _probes(axes, moment, moment.view["r_xy"])
+
+
+def probabilities(axes: Axes, moment: Moment) -> None:
+    """Class probabilities of the probes: in a triangle, or of the right class by the sum."""
+    view = moment.view
+    share = view["probability"]
+    if share.shape[1] == 3:
+        axes.plot(*TRIANGLE[[0, 1, 2, 0]].T, color="0.8", lw=0.8)
+        _named(axes, TRIANGLE + (TRIANGLE - TRIANGLE.mean(0)) * 0.16, list("012"), _colours(view))
+        _probes(axes, moment, share @ TRIANGLE)
+        axes.set(xlim=(-0.25, 1.25), ylim=(-0.3, 1.2), aspect="equal", xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color="0.85")
+        return
+    right = share[np.arange(len(share)), view["label"].astype(int)]
+    _probes(axes, moment, np.stack([view["sum"], right], axis=1))
+    axes.set(ylim=(-0.05, 1.05), xlabel="sum of the prefix", ylabel="p(right)")
+
+
+def _curves(axes: Axes, moment: Moment, name: str) -> None:
+    curves = moment.curves
+    epoch = curves["step"] / moment.steps_per_epoch
+    so_far = curves["step"] <= moment.step
+    for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes
+        line = curves[f"{part}_{name}"]
+        axes.plot(epoch, line, color=colour, lw=0.5, alpha=0.3)
+        axes.plot(epoch[so_far], line[so_far], color=colour, lw=1, label=part)
+    axes.axvline(moment.step / moment.steps_per_epoch, color="0.7", lw=0.7)
+    axes.tick_params(which="both", labelsize=6)
+    axes.legend(fontsize=6, loc="best")
+
+
+def losses(axes: Axes, moment: Moment) -> None:
+    """Losses up to this step."""
+    _curves(axes, moment, "loss")
+    if axes.get_yscale() != "log":
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def accuracies(axes: Axes, moment: Moment) -> None:
+    """Accuracies up to this step."""
+    _curves(axes, moment, "accuracy")
+    axes.set_ylim(0, 1.05)
+
+
+PANELS: dict[str, Callable[[Axes, Moment], None]] = {
+    "token embeddings E": tokens,
+    "position embeddings P": positions,
+    "sums E + P": pairs,
+    "normed z, query": normed,
+    "attention (class 1)": attention,
+    "values W_V z": values,
+    "sequence embeddings ξ": embeddings,
+    "decisions on ξ": decisions,
+    "normed embeddings norm(ξ)": normed_embeddings,
+    "receptors (rows of W₁)": receptors,
+    "assemblers (columns of W₂)": assemblers,
+    "MLP output, residual": outputs,
+    "decisions on the residual": output_map,
+    "class probabilities": probabilities,
+    "loss (nat), by epoch": losses,
+    "accuracy, by epoch": accuracies,
+}

@@ -1,0 +1,85 @@
+"""Curvature of the loss of a trained network: the largest eigenvalue of its Hessian."""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.systems import loss
+
+ITERATIONS = 16  # the largest eigenvalue stands apart: a test compares it with the full Hessian
+TOGETHER = 2**18  # values of a layer that are held at once
+
+
+def _hessian_product(weights: list[Tensor], gradient: list[Tensor], vector: Tensor) -> Tensor:
+    """H v of every run, (runs, values), from a gradient that was made with its graph."""
+    parts = vector.split([w[0].numel() for w in weights], dim=1)
+    product = sum((g * v.view_as(g)).sum() for g, v in zip(gradient, parts, strict=True))
+    return torch.cat(
+        [h.flatten(1) for h in torch.autograd.grad(product, weights, retain_graph=True)], 1
+    )
+
+
+def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
+    """Largest eigenvalue of the Hessian of the mean cross-entropy of every run, (runs,).
+
+    By Lanczos' method with full reorthogonalisation, from a fixed random vector; the Hessian
+    itself is never made.
+
+    Parameters
+    ----------
+    weights
+        Arrays by name, (runs, ...).
+    chosen
+        Sequences that the loss is the mean over, of as many runs.
+    p
+        Modulus.
+    """
+    size = max(1, TOGETHER // (chosen.target.shape[2] * weights["hidden.weight"].shape[1]))
+    parts = [slice(i, i + size) for i in range(0, len(chosen.target), size)]
+    return np.concatenate(
+        [
+            _lanczos(
+                {name: array[part] for name, array in weights.items()},
+                system.Sequences(chosen.absent[part], chosen.target[part]),
+                p,
+            )
+            for part in parts
+        ]
+    )
+
+
+@torch.enable_grad()
+def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
+    leaves = {name: array.double().requires_grad_() for name, array in weights.items()}
+    every = system.Sequences(chosen.absent.double(), chosen.target)
+    losses, _ = loss.curves(system.logits(leaves, every, p), every.target, 1)
+    arrays = list(leaves.values())
+    gradient = torch.autograd.grad(losses.sum(), arrays, create_graph=True)
+    n = sum(array[0].numel() for array in arrays)
+    steps = min(ITERATIONS, n)
+    generator = torch.Generator().manual_seed(0)
+    vector = torch.randn(1, n, generator=generator, dtype=torch.float64).expand(len(losses), n)
+    basis = [vector / math.sqrt(vector[0].square().sum())]
+    diagonal, beside = [], []
+    with torch.no_grad():
+        for _ in range(steps):
+            with torch.enable_grad():
+                following = _hessian_product(arrays, gradient, basis[-1])
+            diagonal.append((following * basis[-1]).sum(1))
+            known = torch.stack(basis, 1)  # (runs, vectors, n)
+            for _ in range(2):  # once more, as rounding leaves a rest
+                following = following - ((known @ following[..., None]).mT @ known)[:, 0]
+            norm = torch.linalg.vector_norm(following, dim=1)
+            beside.append(norm)
+            basis.append(following / norm.clamp(min=1e-300)[:, None])
+        small = torch.diag_embed(torch.stack(diagonal, 1))
+        off = torch.diag_embed(torch.stack(beside[:-1], 1), 1) if steps > 1 else 0
+        small = small + off + (off.mT if steps > 1 else 0)
+        finite = torch.isfinite(small).all((1, 2))
+        small[~finite] = 0
+        values = torch.linalg.eigvalsh(small)[:, -1]
+        values[~finite] = torch.nan
+    return values.numpy()

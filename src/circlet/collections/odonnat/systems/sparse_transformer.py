@@ -1,0 +1,80 @@
+"""One-layer transformer on sparse modular addition (Odonnat, Bouaziz, Cabannes 2024)."""
+
+from circlet.systems.parameters import dimension
+from circlet.systems.spec import Log, Rule, SystemSpec, boolean, integer, number
+
+SYSTEM = SystemSpec(
+    version=1,
+    logs={
+        "curves": Log({"every_epochs": 1}),
+        "parameters": Log({}),
+        "gradient_norms": Log(None),
+    },
+    requires=(
+        Rule("k <= length", lambda length, k, **_: k <= length),
+        Rule("vocabulary >= p", lambda p, vocabulary, **_: vocabulary >= p),
+        Rule("batch_size <= n_train", lambda n_train, batch_size, **_: batch_size <= n_train),
+    ),
+    steps_per_epoch=lambda n_train, batch_size, **_: -(-n_train // batch_size),
+    # Scores, values and the layers of every sequence of a batch, forward, and twice that
+    # backward; of
+    # softmax and gelu a value costs as much as 20 and 40 operations of a product.
+    flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
+        6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)
+    ),
+    product_flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
+        6 * batch_size * (p * length * d + hidden * 2 * d + vocabulary * d)
+    ),
+    flops_per_second=40e9,
+    weights=lambda d, length, vocabulary, hidden, bias, **_: (
+        d * (vocabulary + length + 1 + d) + 2 * d * hidden + bias * (hidden + d)
+    ),
+    # Evaluated on the whole train set, and what stays of both sets.
+    activations=lambda p, d, length, hidden, n_train, n_test, **_: (
+        n_train * (3 * hidden + 4 * p * length + 6 * d) + (n_train + n_test) * p * length
+    ),
+    # As many as the second-level cache holds of a step.
+    cpu_batch=lambda p, length, hidden, batch_size, **_: max(
+        1, 2**18 // (batch_size * (hidden + p * length))
+    ),
+    # What decides the shapes of the arrays: runs can start from others that have the same.
+    shapes=("vocabulary", "length", "d", "hidden", "bias"),
+    parameters={
+        "p": integer(
+            "Modulus, and number of tokens that occur.", 2, label="p", minimum=2, maximum=256
+        ),
+        "d": dimension(2),
+        "length": integer("Tokens of a sequence; L in the paper.", 12, minimum=1),
+        "k": integer(
+            "How many of them count, the first; the others are distractors.", 5, minimum=1
+        ),
+        "vocabulary": integer(
+            (
+                "Number of tokens that the network knows, at least p. With more than p, "
+                "tokens are left for a run with a larger modulus that starts from this one."
+            ),
+            3,
+            minimum=2,
+        ),
+        "hidden": integer("Width of the MLP.", 32, minimum=1),
+        "bias": boolean("Whether the layers of the MLP have a bias.", True),
+        "dropout": number(
+            "Share of the MLP's output that training drops; evaluation drops none.",
+            0.0,
+            minimum=0,
+            exclusiveMaximum=1,
+        ),
+        "n_train": integer("Sequences of the train set, drawn with replacement.", 2048, minimum=1),
+        "n_test": integer(
+            "Sequences of the test set, drawn after the train set; of p = 2 some are in both.",
+            2048,
+            minimum=1,
+        ),
+        "batch_size": integer("Sequences of a step; n_train is the full batch.", 32, minimum=1),
+        "learning_rate": number("Learning rate of Adam.", 0.003, exclusiveMinimum=0),
+        "mlp_divisor": number(
+            "What the learning rate of the MLP is divided by.", 1.0, exclusiveMinimum=0
+        ),
+        "weight_decay": number("Decoupled weight decay, on every parameter.", 0.0, minimum=0),
+    },
+)

@@ -1,0 +1,248 @@
+"""Table ``heads``: the clustering head of every run, and the phases of its training.
+
+What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
+
+head_present
+    of p = 2: at the last step the integer signature is legal and rho_integer < 0.05.
+clustered
+    at the last step there is a tight cluster for each prefix without its order, rho_histogram <
+    0.05; of any p, but it misses heads with negative weights or weight on a distractor.
+drop_step, structure_step, fit_step
+    the two phases: the first logged step with a test loss below 0.6 / ln 2 of that of chance; the
+    first of three snapshots in a row, five epochs apart, with a legal signature, rho_integer < 0.1
+    and at most 24 clusters; the first logged step with a test accuracy above 0.98.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from circlet.analysis import log_frames
+from circlet.collections.odonnat import clusters, sharpness, success
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.storage import parquet
+from circlet.storage.schema import SEEDS, column, names
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+SYSTEMS = ("sparse_transformer",)
+LOGS = ("runs", "curves", "parameters")
+TABLES = ()
+COLUMNS = [
+    *SEEDS,
+    column("success", pa.bool_(), "last test accuracy above 0.98"),
+    column("test_accuracy", pa.float64(), "at the last step", "0..1"),
+    column("best_test_accuracy", pa.float64(), "largest that was logged", "0..1"),
+    column("test_overlap", pa.float64(), "share of the test set that is trained on", "0..1"),
+    column("head_present", pa.bool_(), "legal signature, rho_integer < 0.05, at the end; of p = 2"),
+    column("clustered", pa.bool_(), "rho_histogram < 0.05 at the end; of any p"),
+    column("kind", pa.string(), "uniform, signed, or distractor: weight on one; of heads"),
+    column("integers", pa.list_(pa.int32()), "integer signature, a weight per position"),
+    column("legal", pa.bool_(), "whether the label follows from the weighted sum"),
+    column("n_clusters", pa.int32(), "values that the weighted sum takes"),
+    column("rho_integer", pa.float64(), "variance of xi within these clusters / total"),
+    column("rho_suffix", pa.float64(), "the same, a class for each prefix"),
+    column("rho_histogram", pa.float64(), "the same, prefixes without their order"),
+    column("rho_sum", pa.float64(), "the same, integer sums of prefixes"),
+    column("rho_integer_normed", pa.float64(), "as rho_integer, of norm(xi)"),
+    column("rho_suffix_normed", pa.float64(), "as rho_suffix, of norm(xi)"),
+    column("rho_histogram_normed", pa.float64(), "as rho_histogram, of norm(xi)"),
+    column("rho_sum_normed", pa.float64(), "as rho_sum, of norm(xi)"),
+    column("linear_r2", pa.float64(), "share of the variance of xi linear in the tokens"),
+    column("purity", pa.float64(), "share of sequences nearest to their own cluster", "0..1"),
+    column("separation", pa.float64(), "smallest gap of clusters / 2 largest radius"),
+    column("distractor_attention", pa.float64(), "mean attention beyond the prefix", "0..1"),
+    column(
+        "distractor_sensitivity",
+        pa.float64(),
+        "how far apart two tokens' contributions are there, by the prefix's",
+    ),
+    column("min_norm", pa.float64(), "smallest norm of xi on the train set"),
+    column("median_norm", pa.float64(), "median norm of xi on the train set"),
+    column("sharpness", pa.float64(), "largest eigenvalue of the Hessian of the train loss"),
+    column("drop_step", pa.int32(), "first step with test loss below 0.866 of chance's"),
+    column(
+        "structure_step",
+        pa.int32(),
+        "step at which the head forms; null: never, or parameters not logged every 5 epochs",
+    ),
+    column("fit_step", pa.int32(), "first step with test accuracy above 0.98"),
+    column("steps_per_epoch", pa.int32(), "steps in an epoch"),
+    column("rho_suffix_initial", pa.float64(), "rho_suffix at step 0"),
+    column("distractor_attention_initial", pa.float64(), "the same at step 0", "0..1"),
+]
+
+_DROP = 0.6 / math.log(2)
+_EVERY, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
+
+
+Logged = dict[int, dict[str, np.ndarray]]
+"""The networks of a block by step and name, (runs, ...)."""
+
+
+def kind(integers: np.ndarray, k: int) -> str:
+    """Kind of a legal signature: ``uniform``, ``signed``, or with weight on a ``distractor``."""
+    if integers[k:].any():
+        return "distractor"
+    return "uniform" if (integers[:k] == integers[0]).all() else "signed"
+
+
+def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> dict[str, Tensor]:
+    """How much the distractors matter to every network, each (networks,).
+
+    ``distractor_attention``, the mean attention to them all; ``distractor_sensitivity``, how far
+    apart the mean contributions alpha_t W_V z_t of two tokens are there (the farthest two, mean
+    over positions), by the median of the same over the prefix.
+    """
+    length = weights["position"].shape[1]
+    _, _, score, value = system.tables(weights, p)
+    alpha = torch.cat([system.attention(part, of.chosen) for part in score.split(32)])
+    share = alpha.mean(2).unflatten(1, (p, length))  # of all sequences
+    present = torch.isfinite(of.chosen.absent).to(share).mean(2).unflatten(1, (p, length))
+    mean = (share / present)[..., None] * value.unflatten(1, (p, length))
+    apart = torch.stack(
+        [(mean[:, a] - mean[:, b]).norm(dim=2) for a in range(p) for b in range(a)]
+    ).amax(0)  # (networks, length)
+    rest = apart[:, k:].mean(1) if k < length else torch.zeros(len(apart))
+    return {
+        "distractor_attention": share[:, :, k:].sum((1, 2)),
+        "distractor_sensitivity": rest / apart[:, :k].median(1).values,
+    }
+
+
+def first(steps: np.ndarray, holds: np.ndarray) -> int | None:
+    """The first step at which something holds, or none."""
+    return int(steps[holds.argmax()]) if holds.any() else None
+
+
+def snapshots(block: Block) -> list[int]:
+    """Steps of the snapshots in which a head is looked for; none unless each of them is logged."""
+    point = block.point
+    grid = range(0, point.steps + 1, _EVERY * point.steps_per_epoch)
+    return list(grid) if set(grid) <= set(point.steps_logged("parameters")) else []
+
+
+def structure_steps(
+    logged: Logged, steps: list[int], of: clusters.Probes, p: int, k: int
+) -> list[int | None]:
+    """The step at which the head of each run of a block forms; none if it never does."""
+    runs = logged[0]["embedding"].shape[0]
+    if len(steps) < _IN_A_ROW:
+        return [None] * runs
+    present = []
+    for run in range(runs):
+        weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
+                   for name in logged[0]}  # fmt: skip
+        found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+        present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(present), _IN_A_ROW, axis=1)
+    return [first(np.array(steps), row) for row in windows.all(2)]
+
+
+def overlap(parameters: dict, seeds) -> float:
+    """Share of the test set that is in the train set, too."""
+    train, test = system.sequences(parameters, seeds)
+    known = {row.tobytes() for row in train}
+    return float(np.mean([row.tobytes() in known for row in test]))
+
+
+@torch.no_grad()
+def _block(block: Block) -> pd.DataFrame:
+    """All runs of a block, finished or not."""
+    point = block.point
+    p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
+    of = clusters.probes(p, length, k)
+    seen = snapshots(block)
+    wanted = sorted({0, point.steps, *seen})
+    arrays = parquet.read_weights(block, wanted)
+    logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(wanted)}
+    weights = {name: torch.as_tensor(a) for name, a in logged[point.steps].items()}
+    finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
+    weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
+    xi = clusters.embed(weights, of, p)
+    found = clusters.signature(xi, of.tokens, p, k)
+    near = [clusters.nearest(x, c) for x, c in zip(xi, found.classes, strict=True)]
+    seeds = [point.seeds(seed) for seed in block.seeds]
+    train = system.problem(point.parameters, seeds, torch.float32, torch.device("cpu")).train
+    norms = system.embed(weights, train, p).norm(dim=1)
+    # Tokens of a larger modulus need not lie at equal distances: there a head may have no integers.
+    told = clusters.is_head(found).numpy()
+    present = told if p == 2 else [None] * block.count
+    integers = found.integers.numpy()
+    columns = {
+        "head_present": present,
+        "legal": found.legal.numpy(),
+        "kind": [kind(w, k) if here else None for w, here in zip(integers, present, strict=True)],
+        "integers": list(integers),
+        "n_clusters": found.n_clusters.numpy(),
+        "rho_integer": found.rho.numpy(),
+        "linear_r2": found.r2.numpy(),
+        "purity": [purity for purity, _ in near],
+        "separation": [separation for _, separation in near],
+        **{name: values.numpy() for name, values in attention(weights, of, p, k).items()},
+        "min_norm": norms.amin(1).numpy(),
+        "median_norm": norms.median(1).values.numpy(),
+        "sharpness": sharpness.largest(weights, train, p),
+        "structure_step": structure_steps(logged, seen, of, p, k),
+        "test_overlap": [overlap(point.parameters, s) for s in seeds],
+    }
+    columns |= _initial(logged[0], of, p, k)
+    s, _ = system.norm(xi, 1)
+    for name, classes in of.classes.items():
+        named = torch.as_tensor(classes)[None]
+        columns[f"rho_{name}"] = clusters.variance_ratio(xi, named).numpy()
+        columns[f"rho_{name}_normed"] = clusters.variance_ratio(s, named).numpy()
+    columns["rho_integer_normed"] = clusters.variance_ratio(s, found.classes).numpy()
+    columns["clustered"] = columns["rho_histogram"] < clusters.HEAD
+    frame = pd.DataFrame(columns).assign(seed=list(block.seeds)).astype({"head_present": "boolean"})
+    return frame[finite.numpy()]
+
+
+def _initial(
+    start: dict[str, np.ndarray], of: clusters.Probes, p: int, k: int
+) -> dict[str, Tensor]:
+    """Two of the measures at step 0."""
+    weights = {name: torch.as_tensor(array) for name, array in start.items()}
+    prefixes = torch.as_tensor(of.classes["suffix"])[None]
+    return {
+        "rho_suffix_initial": clusters.variance_ratio(clusters.embed(weights, of, p), prefixes),
+        "distractor_attention_initial": attention(weights, of, p, k)["distractor_attention"],
+    }
+
+
+def phases(curves: pd.DataFrame, p: int) -> dict:
+    """Steps of the first drop of the loss and of the fit, and the best test accuracy, of a run."""
+    curves = curves.sort_values("step")
+    steps, accuracy = curves["step"].to_numpy(), curves["test_accuracy"].to_numpy()
+    below = curves["test_loss"].to_numpy() < _DROP * math.log(p)
+    return {
+        "drop_step": first(steps, below),
+        "fit_step": first(steps, accuracy > success.SOLVED),
+        "best_test_accuracy": accuracy.max(),
+    }
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run."""
+    columns = names(COLUMNS)
+    frames = []
+    for block in study.blocks:
+        curves = log_frames.finished(block, "curves", study)
+        if curves.empty:
+            continue
+        p = block.point.parameters["p"]
+        rows = [
+            {"seed": seed, "run_id": run["run_id"].iloc[0], **phases(run, p),
+             "test_accuracy": run.loc[run["step"].idxmax(), "test_accuracy"]}
+            for seed, run in curves.groupby("seed")
+        ]  # fmt: skip
+        frame = pd.DataFrame(rows).merge(_block(block), on="seed")
+        frame["success"] = frame["test_accuracy"] > success.SOLVED
+        frame["steps_per_epoch"] = block.point.steps_per_epoch
+        steps = ["drop_step", "structure_step", "fit_step"]
+        frames.append(frame.astype(dict.fromkeys(steps, "Int64")))
+    return log_frames.keyed(frames, study, columns)

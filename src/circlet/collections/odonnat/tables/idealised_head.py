@@ -1,0 +1,22 @@
+"""Table ``idealised_head``: the circuit made by hand, layer by layer (figure 1)."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.collections.odonnat import layer_projections
+from circlet.storage.schema import column
+from circlet.study.plan import Study
+
+ROLES = ("heads",)
+TABLES = ()
+COLUMNS = [
+    column("name", pa.string(), "name of the array, as in analysis/views.py"),
+    column("shape", pa.list_(pa.int32()), "its shape"),
+    column("values", pa.list_(pa.float32()), "its values, row by row"),
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per array that its panels draw."""
+    drawn, _ = layer_projections.view(layer_projections.idealised(), layer_projections.IDEAL)
+    return pd.DataFrame(layer_projections.rows(drawn))

@@ -1,0 +1,76 @@
+"""Table ``interpolations``: the loss on the straight line between two ends of training.
+
+From the end of a run from scratch to that of the run of the same seed that went through the
+curriculum. At no point in between is there a reason for the weights to make sense; how high the
+loss is there says how far apart the two solutions are.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+
+from circlet.analysis import log_frames
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.storage import parquet
+from circlet.storage.schema import SEEDS, column, names
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+ROLES = ("curriculum", "curriculum_scratch")
+LOGS = ("runs", "parameters")
+TABLES = ()
+COLUMNS = [
+    *SEEDS,
+    column("t", pa.float64(), "0: end from scratch, 1: end of the curriculum"),
+    column("train_loss", pa.float64(), "mean cross-entropy on the train set", "nat"),
+    column("train_accuracy", pa.float64(), "share of the train set that is right", "0..1"),
+    column("test_loss", pa.float64(), "mean cross-entropy on the test set", "nat"),
+    column("test_accuracy", pa.float64(), "share of the test set that is right", "0..1"),
+]
+
+_POINTS = 51
+
+
+def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarray]]]:
+    """Block and last weights of the finished runs of a role, by seed."""
+    found = {}
+    for block in (b for p in study.experiment(study.reproduce[role]) for b in p.blocks):
+        status = parquet.read_log(block, "runs").set_index("seed")["status"]
+        weights = parquet.read_weights(block, [block.point.steps])
+        for i, seed in enumerate(block.seeds):
+            if status[seed] == "finished":
+                found[seed] = block, {name: array[0, i] for name, array in weights.items()}
+    return found
+
+
+@torch.no_grad()
+def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
+    """Losses and accuracies of a run along the line; t = 1 is its own end."""
+    point = block.point
+    shares = torch.linspace(0, 1, _POINTS, dtype=torch.float64)
+    problem = system.problem(
+        point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu")
+    )
+    values = []
+    for t in shares:
+        weights = {
+            name: torch.as_tensor((1 - t.item()) * start[name] + t.item() * end[name])[None]
+            for name in end
+        }
+        weights = {name: array.double() for name, array in weights.items()}
+        values.append({k: v.item() for k, v in system.curves(weights, problem).items()})
+    return pd.DataFrame(values).assign(t=shares.numpy(), run_id=point.run_id(seed))
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per seed that both have finished, and place on the line."""
+    columns = names(COLUMNS)
+    scratch = _ends(study, "curriculum_scratch")
+    frames = [
+        _line(block, seed, scratch[seed][1], end)
+        for seed, (block, end) in _ends(study, "curriculum").items()
+        if seed in scratch
+        and all(scratch[seed][1][n].shape == array.shape for n, array in end.items())
+    ]
+    return log_frames.keyed(frames, study, columns)

@@ -1,0 +1,320 @@
+"""Table ``odonnat_claims``: what Odonnat et al. show, and what their code does, as numbers.
+
+Their text has no table of success rates, and calls a head, a phase and a spike what a picture
+shows; the definitions are those of ``heads`` and ``spikes``. A claim is a value that the scorecard
+compares with ``data/published.csv``, or an effect that is positive if the claim holds. Intervals
+are at 95 %, over runs; of medians by order statistics, of shares Wilson's. Counts are scaled to as
+many runs as the published ones.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+
+from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
+from circlet.collections.odonnat import clusters, layer_projections, success
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
+from circlet.collections.odonnat.tables import heads as head_measures
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column, estimate
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+
+OPTIONAL_ROLES = (
+    "heads",
+    "two_tokens",
+    "batch_sizes",
+    "learning_rates",
+    "widths",
+    "seed_effects",
+    "scratch",
+    "transfer",
+    "curriculum",
+    "curriculum_scratch",
+)
+TABLES = ("heads", "spikes")
+OPTIONAL_TABLES = ("gradient_norms", "transfers", "interpolations", "seed_effects")
+COLUMNS = [
+    column("claim", pa.string(), "identifier of the claim"),
+    *estimate("effect", "positive if the claim holds, or a value; see its function"),
+    *COUNTS,
+]
+
+_AROUND = 10  # epochs about a drop of the loss, and the plateau before it
+_EPOCHS = (100, 200, 300, 500, 700)
+
+
+def successes(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with a last test accuracy above 0.98."""
+    return runs[runs["success"].astype(bool)]
+
+
+def failures(runs: pd.DataFrame) -> pd.DataFrame:
+    """The others."""
+    return runs[~runs["success"].astype(bool)]
+
+
+def per(n: int, holds: pd.Series) -> Estimate:
+    """Of how many among n something holds."""
+    value, low, high, runs = stats.share(int(holds.sum()), len(holds))
+    return Estimate(n * value, n * low, n * high, runs)
+
+
+def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
+    """A column of steps in epochs; NaN where it never was."""
+    return runs[column].astype("Float64").astype(float) / runs["steps_per_epoch"]
+
+
+def mean(values: pd.Series) -> Estimate:
+    """Mean over runs."""
+    return stats.mean(values.dropna().to_numpy(float))
+
+
+def median(values: pd.Series) -> Estimate:
+    """Median over runs."""
+    return stats.median(values.dropna().to_numpy(float))
+
+
+def spread(values: pd.Series) -> Estimate:
+    """Standard deviation over runs, with a jackknife interval."""
+    return stats.deviation(values.dropna().to_numpy(float))
+
+
+def fits(runs: pd.DataFrame, within: int) -> Estimate:
+    """Runs of 100 that pass 0.98 in so many epochs."""
+    return per(100, epochs(runs, "fit_step") <= within)
+
+
+def of_kind(runs: pd.DataFrame, kind: str) -> Estimate:
+    """Of 40 successes with a head, those of one kind."""
+    kinds = successes(runs)["kind"].dropna()
+    return per(40, kinds == kind)
+
+
+def gap(runs: pd.DataFrame) -> pd.Series:
+    """Epochs from the head to the fit, of the successes."""
+    solved = successes(runs)
+    return epochs(solved, "fit_step") - epochs(solved, "structure_step")
+
+
+def ordered(runs: pd.DataFrame) -> Estimate:
+    """Share of the successes, in per cent, whose head forms no later than the fit."""
+    found = gap(runs)
+    return per(100, found >= 0)
+
+
+def at(runs: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
+    """The runs at a value of a parameter."""
+    return runs[np.isclose(runs[column].astype(float), value)]
+
+
+def spikes_per_run(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """Mean number of spikes of a success."""
+    solved = successes(tables["heads"])["run_id"]
+    counts = tables["spikes"].groupby("run_id").size()
+    return mean(counts.reindex(solved).fillna(0))
+
+
+def _of_runs(tables: dict[str, pd.DataFrame], values: pd.Series) -> Estimate:
+    """Mean over the runs that have spikes of the mean over their spikes."""
+    spikes = tables["spikes"]
+    return mean(values.groupby(spikes["run_id"]).mean())
+
+
+def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
+    spikes = tables["spikes"].dropna(subset=["cause"])
+    by_run = (spikes["cause"] == "representation").groupby(spikes["run_id"])
+    return stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
+
+
+def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
+    """log2 of a gain of the sequences that carry a spike, by that of a quiet pair of steps."""
+    spikes = tables["spikes"]
+    return _of_runs(tables, np.log2(spikes[column] / spikes[f"{column}_quiet"]))
+
+
+def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """log2 of the sharpness just before a spike by that ten logged steps earlier."""
+    spikes = tables["spikes"]
+    ratio = spikes["sharpness"] / spikes["sharpness_earlier"]
+    return _of_runs(tables, np.log2(ratio.where(ratio > 0)))
+
+
+def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """log10 of the gradient norm at the first drop of the loss by that on the plateau before it.
+
+    Both are the largest in 20 epochs, those about the drop and those that end 30 epochs before it.
+    The norm is that of all parts together; runs that drop before epoch 50 have no plateau.
+    """
+    solved = successes(tables["heads"])
+    drops = dict(zip(solved["run_id"], epochs(solved, "drop_step"), strict=True))
+    every = tables["gradient_norms"]
+    ratios = []
+    for run_id, norms in every[every["run_id"].isin(drops)].groupby("run_id"):
+        total = norms.assign(square=norms["norm"].astype(float) ** 2).groupby("step")["square"]
+        size = np.sqrt(total.sum())
+        per_epoch = solved["steps_per_epoch"].iloc[0]
+        from_drop = size.index / per_epoch - drops[run_id]
+        here = size[np.abs(from_drop) <= _AROUND]
+        before = size[(from_drop >= -5 * _AROUND) & (from_drop <= -3 * _AROUND)]
+        if drops[run_id] >= 5 * _AROUND and len(here) and len(before):
+            ratios.append(math.log10(here.max() / before.max()))
+    return stats.mean(np.array(ratios))
+
+
+def explained(tables: dict[str, pd.DataFrame], factor: str) -> Estimate:
+    """Share of the variance of the outcome that a factor explains."""
+    row = tables["seed_effects"].query("factor == @factor").iloc[0]
+    return Estimate(row["share"], row["share_low"], row["share_high"], int(row["share_n"]))
+
+
+def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:
+    """Test accuracy of the runs that started from a parent that had solved its task, or had not."""
+    runs = tables["transfers"]
+    return runs.loc[runs["parent_success"].astype(bool) == solved, "test_accuracy"]
+
+
+def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
+    """Share of successes with a curriculum minus that without."""
+    one, other = helped > success.SOLVED, alone > success.SOLVED
+    return stats.share_difference(int(one.sum()), len(one), int(other.sum()), len(other))
+
+
+def barrier(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """Largest train loss on the straight line from scratch to curriculum; at its ends it is 0."""
+    return mean(tables["interpolations"].groupby("run_id")["train_loss"].max())
+
+
+def _exact(value: float) -> Estimate:
+    return Estimate(value, value, value, 1)
+
+
+def n_parameters(vocabulary: int) -> Estimate:
+    """Number of parameters of the default network, counted from the arrays at step 0."""
+    defaults = SYSTEM.defaults
+    start = system.initial(defaults | {"vocabulary": vocabulary}, Seeds(0, 0, 0, 0))
+    return _exact(sum(array.size for array in start.values()))
+
+
+def idealised(measure: str) -> Estimate:
+    """Of the hand-made head: its clusters' largest error, or the attention to distractors."""
+    p, length, k = (layer_projections.IDEAL[name] for name in ("p", "length", "k"))
+    weights = {name: torch.as_tensor(a)[None] for name, a in layer_projections.idealised().items()}
+    of = clusters.probes(p, length, k)
+    chosen = system.encode(of.tokens[None], p, k, torch.float64, torch.device("cpu"))
+    if measure == "attention":
+        found = head_measures.attention(weights, of._replace(chosen=chosen), p, k)
+        return _exact(found["distractor_attention"].item())
+    xi = system.embed(weights, chosen, p)[0].numpy()
+    expected = np.stack([(2 * of.classes["sum"] - k) / k, np.ones(len(of.tokens))])
+    return _exact(float(np.abs(xi - expected).max()))
+
+
+Tables = dict[str, pd.DataFrame]
+"""Rows of a role in the tables that a claim may need; all of ``transfers`` and the like."""
+
+# Identifier, role, effect of the tables' rows of that role.
+_CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
+    ("parameters_3", "heads", lambda t: n_parameters(3)),
+    ("parameters_2", "heads", lambda t: n_parameters(2)),
+    ("ideal_clusters", "heads", lambda t: idealised("clusters")),
+    ("ideal_attention", "heads", lambda t: idealised("attention")),
+    ("successes", "heads", lambda t: per(100, t["heads"]["success"])),
+    ("best_successes", "heads", lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED)),
+    ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
+    ("accuracy_mean", "heads", lambda t: mean(t["heads"]["test_accuracy"])),
+    ("accuracy_deviation", "heads", lambda t: spread(t["heads"]["test_accuracy"])),
+    *((f"fits_{e}", "heads", lambda t, e=e: fits(t["heads"], e)) for e in _EPOCHS),
+    ("fit_epoch", "heads", lambda t: median(epochs(t["heads"], "fit_step"))),
+    ("heads_of_successes", "heads",
+     lambda t: per(100, successes(t["heads"])["head_present"].dropna())),
+    *((f"kind_{k}", "heads", lambda t, k=k: of_kind(t["heads"], k))
+      for k in ("uniform", "signed", "distractor")),
+    ("heads_of_failures", "heads",
+     lambda t: per(60, failures(t["heads"])["head_present"].dropna())),
+    ("suffix_successes", "heads", lambda t: median(successes(t["heads"])["rho_suffix"])),
+    ("suffix_failures", "heads", lambda t: median(failures(t["heads"])["rho_suffix"])),
+    ("suffix_initial", "heads", lambda t: median(t["heads"]["rho_suffix_initial"])),
+    ("histogram_successes", "heads",
+     lambda t: per(40, successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
+    ("attention_successes", "heads",
+     lambda t: median(successes(t["heads"])["distractor_attention"])),
+    ("attention_failures", "heads", lambda t: median(failures(t["heads"])["distractor_attention"])),
+    ("attention_initial", "heads", lambda t: median(t["heads"]["distractor_attention_initial"])),
+    ("phase_order", "heads", lambda t: ordered(t["heads"])),
+    ("phase_gap", "heads", lambda t: median(gap(t["heads"]))),
+    ("two_phases", "heads", lambda t: mean(gap(t["heads"]))),
+    ("gradients_at_drops", "heads", gradients_at_drops),
+    ("spikes_per_run", "heads", spikes_per_run),
+    ("spikes_by_representation", "heads", by_representation),
+    ("spikes_of_feed_forward", "heads", lambda t: gain(t, "mlp_gain")),
+    ("spikes_of_normalisation", "heads", lambda t: gain(t, "norm_gain")),
+    ("sharpness_before_spikes", "heads", sharpening),
+    ("two_tokens_successes", "two_tokens", lambda t: per(50, t["heads"]["success"])),
+    *((f"learning_rate_{rate}", "learning_rates",
+       lambda t, rate=rate: per(25, at(t["heads"], "learning_rate", rate)["success"]))
+      for rate in (0.0003, 0.001, 0.01, 0.03)),
+    ("batch_256", "batch_sizes", lambda t: per(40, at(t["heads"], "batch_size", 256)["success"])),
+    ("width_128", "widths", lambda t: per(40, at(t["heads"], "hidden", 128)["success"])),
+    ("initialisation_matters", "seed_effects", lambda t: explained(t, "initialisation")),
+    ("scratch_successes", "scratch", lambda t: per(100, t["heads"]["success"])),
+    ("transfer_of_solved", "transfer", lambda t: per(40, transferred(t, True) > success.SOLVED)),
+    ("transfer_of_unsolved", "transfer", lambda t: per(60, transferred(t, False) > success.STUCK)),
+    ("transfer_helps", "transfer",
+     lambda t: advantage(transferred(t, True), t["scratch"]["test_accuracy"])),
+    ("curriculum_successes", "curriculum", lambda t: per(8, t["heads"]["success"])),
+    ("curriculum_accuracy", "curriculum", lambda t: median(t["heads"]["test_accuracy"])),
+    ("curriculum_helps", "curriculum",
+     lambda t: advantage(t["heads"]["test_accuracy"], t["curriculum_scratch"]["test_accuracy"])),
+    ("curriculum_barrier", "curriculum", barrier),
+    ("wide_scratch_successes", "curriculum_scratch", lambda t: per(8, t["heads"]["success"])),
+    ("wide_scratch_accuracy", "curriculum_scratch",
+     lambda t: median(t["heads"]["test_accuracy"])),
+]  # fmt: skip
+
+# What a claim needs beside `heads` and `spikes` of its own role: rows of another role, or a table;
+# roles first.
+_NEEDS = {
+    "gradients_at_drops": ("gradient_norms",),
+    "initialisation_matters": ("seed_effects",),
+    "transfer_of_solved": ("transfers",),
+    "transfer_of_unsolved": ("transfers",),
+    "transfer_helps": ("scratch", "transfers"),
+    "curriculum_helps": ("curriculum_scratch",),
+    "curriculum_barrier": ("curriculum_scratch", "interpolations"),
+}
+
+
+def _tables(study: Study, claim: str, role: str) -> Tables | None:
+    """What a claim is made of; none if the study lacks some of it."""
+    found = {name: parquet.read_table(study, name, role) for name in ("heads", "spikes")}
+    for need in _NEEDS.get(claim, ()):
+        if need in OPTIONAL_TABLES:
+            found[need] = parquet.read_table(study, need, role)
+        elif need in study.reproduce:
+            found[need] = parquet.read_table(study, "heads", need)
+        else:  # and without this role the tables that need it are not made, either
+            return None
+    return found
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per claim that the study can speak to."""
+    rows = []
+    for claim, role, effect in _CLAIMS:
+        if role not in study.reproduce:
+            continue
+        tables = _tables(study, claim, role)
+        n_runs = len(tables["heads"]) if tables else 0
+        found = effect(tables) if tables and n_runs else Estimate()
+        n_planned = sum(point.count for point in study.experiment(study.reproduce[role]))
+        counts = {"n_runs": n_runs, "n_planned": n_planned}
+        rows.append({"claim": claim, **found.columns("effect"), **counts})
+    return pd.DataFrame(rows)

@@ -1,0 +1,94 @@
+"""Table ``seed_effects``: how much initialisation, data and order of batches decide of the outcome.
+
+The three seeds are crossed, each with each. An analysis of variance of the last test accuracy has
+three main effects; what is left is their interplay, and chaos. The effect of a factor is its
+partial share of the variance, lambda / (lambda + N), with lambda the noncentrality of its F, whose
+interval follows from the noncentral F distribution.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.optimize import brentq
+from scipy.stats import ncf
+
+from circlet.analysis.stats import Estimate
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("seed_effects",)
+TABLES = ("heads",)
+COLUMNS = [
+    EXPERIMENT,
+    column("factor", pa.string(), "initialisation, data or order"),
+    column("levels", pa.int32(), "how many seeds of it"),
+    *estimate("share", "partial share of the variance of the last test accuracy", "0..1"),
+    *COUNTS,
+]
+
+# Runs differ in their own seed, which is that of both parts of the network.
+_FACTORS = {"initialisation": "embedding_seed", "data": "data_seed", "order": "order_seed"}
+
+
+def _noncentrality(statistic: float, within: int, left: int, quantile: float) -> float:
+    """The lambda under which an F is at a quantile; 0 if it is too small for any."""
+
+    def excess(noncentrality: float) -> float:
+        return float(ncf.cdf(statistic, within, left, noncentrality)) - quantile
+
+    if excess(1e-9) <= 0:
+        return 0.0
+    top = 10.0
+    while excess(top) > 0:
+        top *= 2
+    return float(brentq(excess, 1e-9, top))
+
+
+def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
+    """Partial share of variance of each factor; unknown unless the design is complete.
+
+    Parameters
+    ----------
+    runs
+        A row per run, with the columns of ``_FACTORS`` and ``test_accuracy``.
+    """
+    n = len(runs)
+    levels = {name: runs[column].nunique() for name, column in _FACTORS.items()}
+    y = runs["test_accuracy"].to_numpy(np.float64)
+    total = ((y - y.mean()) ** 2).sum()
+    if n != np.prod(list(levels.values())) or total == 0:
+        return dict.fromkeys(_FACTORS, Estimate(n=n))
+    squares = {
+        name: float(
+            sum(len(g) * (g.mean() - y.mean()) ** 2 for _, g in runs.groupby(c)["test_accuracy"])
+        )
+        for name, c in _FACTORS.items()
+    }
+    rest = total - sum(squares.values())
+    left = n - 1 - sum(k - 1 for k in levels.values())
+    found = {}
+    for name, k in levels.items():
+        if k < 2 or left < 1 or rest <= 0:
+            found[name] = Estimate(n=n)
+            continue
+        statistic = squares[name] / (k - 1) / (rest / left)
+        ends = (_noncentrality(statistic, k - 1, left, q) for q in (0.975, 0.025))
+        low, high = (value / (value + n) for value in ends)
+        center = max(0.0, (statistic - 1) * (k - 1))
+        found[name] = Estimate(center / (center + n), low, high, n)
+    return found
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per factor."""
+    runs = parquet.read_table(study, "heads", "seed_effects")
+    planned = sum(point.count for point in study.points)
+    return pd.DataFrame(
+        [
+            {"experiment": study.reproduce["seed_effects"], "factor": name,
+             "levels": runs[_FACTORS[name]].nunique(), **effect.columns("share"),
+             "n_runs": len(runs), "n_planned": planned}
+            for name, effect in effects(runs).items()
+        ]
+    )  # fmt: skip

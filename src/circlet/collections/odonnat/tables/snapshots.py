@@ -1,0 +1,94 @@
+"""Table ``snapshots``: the networks that the figures show, layer by layer, chosen by rule.
+
+two_phases
+    of the successful runs whose head forms before the fit, the one with the median number of steps
+    in between: ``before`` the head (25 epochs), ``structured``, halfway to the fit
+    (``classifying``), and ``fitted``; ``initial`` and ``last`` are its ends;
+feed_forward, normalisation
+    the highest spike with that amplifier, its logged steps ``before`` and ``after`` it began.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.collections.odonnat import layer_projections
+from circlet.storage import parquet
+from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+ROLES = ("heads",)
+LOGS = ("parameters",)
+TABLES = ("heads", "spikes")
+COLUMNS = [
+    *SEEDS,
+    STEP,
+    column("role", pa.string(), "what it stands for"),
+    column("moment", pa.string(), "which of its steps it is"),
+    column("name", pa.string(), "name of the array, as in analysis/views.py"),
+    column("shape", pa.list_(pa.int32()), "its shape"),
+    column("values", pa.list_(pa.float32()), "its values, row by row"),
+]
+
+_BEFORE = 25  # epochs before the head forms
+
+
+def exemplar(heads: pd.DataFrame) -> pd.Series | None:
+    """The run that stands for the two phases; none if no run has them."""
+    runs = heads[heads["success"].astype(bool)].dropna(subset=["structure_step", "fit_step"])
+    gap = runs["fit_step"] - runs["structure_step"]
+    ranked = runs.assign(gap=gap)[gap > 0].sort_values(["gap", "run_id"])
+    return ranked.iloc[(len(ranked) - 1) // 2] if len(ranked) else None
+
+
+def moments(run: pd.Series, last: int) -> dict[str, int]:
+    """Steps that are shown of the run that stands for the two phases."""
+    structured, fitted = int(run["structure_step"]), int(run["fit_step"])
+    return {
+        "initial": 0,
+        "before": max(0, structured - _BEFORE * int(run["steps_per_epoch"])),
+        "structured": structured,
+        "classifying": (structured + fitted) // 2,
+        "fitted": fitted,
+        "last": last,
+    }
+
+
+def chosen(
+    heads: pd.DataFrame, spikes: pd.DataFrame, last: int
+) -> Iterator[tuple[str, str, str, int]]:
+    """Run, role, moment and step of every snapshot."""
+    run = exemplar(heads)
+    if run is not None:
+        for moment, step in moments(run, last).items():
+            yield run["run_id"], "two_phases", moment, step
+    for amplifier in ("feed_forward", "normalisation"):
+        own = spikes[spikes["amplifier"] == amplifier]
+        if len(own):
+            spike = own.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
+            yield spike["run_id"], amplifier, "before", int(spike["before"])
+            yield spike["run_id"], amplifier, "after", int(spike["step"])
+
+
+def _nearest(block: Block, step: int) -> int:
+    """The step nearest to another at which a block logs its parameters."""
+    return min(block.point.steps_logged("parameters"), key=lambda logged: abs(logged - step))
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per snapshot and array."""
+    columns = names(COLUMNS)
+    heads, spikes = (parquet.read_table(study, name, "heads") for name in ("heads", "spikes"))
+    blocks = {b.point.run_id(seed): (b, i) for b in study.blocks for i, seed in enumerate(b.seeds)}
+    frames = []
+    for run_id, role, moment, step in chosen(heads, spikes, study.points[0].steps):
+        block, place = blocks[run_id]
+        logged = _nearest(block, step)
+        weights = {n: a[0, place] for n, a in parquet.read_weights(block, [logged]).items()}
+        drawn, _ = layer_projections.view(weights, block.point.parameters)
+        frame = pd.DataFrame(layer_projections.rows(drawn))
+        frames.append(frame.assign(run_id=run_id, role=role, moment=moment, step=logged))
+    return log_frames.keyed(frames, study, columns)

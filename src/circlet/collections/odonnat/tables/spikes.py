@@ -1,0 +1,242 @@
+"""Table ``spikes``: loss spikes of networks that had solved their task, and what made them.
+
+A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
+than ten times the median of the ten before, and above 1e-4 nat. Such steps no more than ten apart
+are one spike, as the median of the later ones holds the earlier; counted one by one they would be
+nearly twice as many. It is attributed by hybrids of the networks just before and just after it
+began.
+
+cause
+    with the representation (embedding, position, query, value) from after and the MLP from before,
+    and the reverse: a group whose swap alone makes more than half of the jump of the train loss is
+    a cause. ``representation``, ``mlp``, ``both``, or ``joint``, where neither alone does. The
+    embedding is the unembedding, too: ``by_attention`` and ``by_unembedding`` swap it in one role.
+amplifier
+    which layer turns a small motion into a large one, for the sequences that carry the spike (the
+    fewest that make half of all increases of the loss). ``norm_gain``: the norm turns a motion of
+    xi into one of norm(xi) by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the
+    slope of the margin of the right class by norm(xi) through the MLP, likewise. The larger names
+    it: ``normalisation`` or ``feed_forward``.
+norm_gain_quiet, mlp_gain_quiet
+    the same of a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
+    rises lie where the classifier is steep in quiet times, too: what spikes have beyond that is the
+    ratio of the two.
+
+Sharpness, the largest eigenvalue of the Hessian, is that just before, and ten logged steps earlier.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from circlet.analysis import log_frames
+from circlet.collections.odonnat import sharpness, success
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.storage import parquet
+from circlet.storage.schema import SEED, column, names
+from circlet.study.plan import Study
+from circlet.study.points import Block
+from circlet.systems import loss
+
+SYSTEMS = ("sparse_transformer",)
+LOGS = ("runs", "curves", "parameters")
+TABLES = ()
+COLUMNS = [
+    SEED,
+    column("step", pa.int32(), "logged step at which it begins"),
+    column("last_step", pa.int32(), "last logged step that counts to it"),
+    column("before", pa.int32(), "logged step before it begins"),
+    column("height", pa.float64(), "largest train loss in it", "nat"),
+    column("baseline", pa.float64(), "median of the ten train losses before it", "nat"),
+    column("loss_before", pa.float64(), "train loss one logged step before", "nat"),
+    column("loss_after", pa.float64(), "train loss where it begins", "nat"),
+    column("cause", pa.string(), "representation, mlp, both or joint; null: not logged"),
+    column("by_representation", pa.float64(), "share of the jump by its swap alone"),
+    column("by_mlp", pa.float64(), "share of the jump that the MLP's swap makes alone"),
+    column("by_attention", pa.float64(), "as by_representation, the unembedding left as it was"),
+    column("by_unembedding", pa.float64(), "share of the jump by the unembedding alone"),
+    column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
+    column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
+    column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
+    column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
+    column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
+    column("carriers", pa.float64(), "share of sequences that make half the rise", "0..1"),
+    column("min_norm", pa.float64(), "smallest norm of xi on the train set, before"),
+    column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),
+    column("sharpness_earlier", pa.float64(), "the same ten logged steps earlier"),
+]
+
+_WINDOW, _FACTOR, _LEAST = 10, 10.0, 1e-4
+_TOGETHER = 16  # spikes that are measured at once, for their memory
+
+
+def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
+    """First and last index of every spike of a loss curve that is fitted from index ``fit`` on."""
+    found: list[tuple[int, int]] = []
+    for i in range(fit + _WINDOW + 1, len(loss)):
+        if loss[i] > _LEAST and loss[i] > _FACTOR * np.median(loss[i - _WINDOW : i]):
+            if found and i - found[-1][1] <= _WINDOW:
+                found[-1] = (found[-1][0], i)
+            else:
+                found.append((i, i))
+    return found
+
+
+def of_run(curves: pd.DataFrame) -> list[dict]:
+    """The spikes of a run: where they begin and how high they are."""
+    curves = curves.sort_values("step")
+    steps, losses = curves["step"].to_numpy(), curves["train_loss"].to_numpy()
+    fitted = curves["test_accuracy"].to_numpy() > success.SOLVED
+    if not fitted.any():
+        return []
+    return [
+        {
+            "step": int(steps[i]),
+            "last_step": int(steps[j]),
+            "height": float(losses[i : j + 1].max()),
+            "baseline": float(np.median(losses[i - _WINDOW : i])),
+            "before": int(steps[i - 1]),
+            "earlier": int(steps[i - _WINDOW - 1]),
+            "quiet": int(steps[i - _WINDOW]),
+        }
+        for i, j in find(losses, int(fitted.argmax()))
+    ]
+
+
+def _losses(weights: dict[str, Tensor], xi: Tensor, of: Tensor, target: Tensor) -> Tensor:
+    """Loss of every sequence, (runs, sequences): an MLP, and an unembedding ``of``, on xi."""
+    logits = of @ (xi + system.mlp(weights, system.norm(xi, 1)[0]))
+    return loss.each(logits, target, 1)
+
+
+def hybrids(
+    before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
+) -> dict[str, np.ndarray]:
+    """What each group of parameters makes of the jump of the loss alone, as shares of it."""
+    target = chosen.target
+
+    def mean(representation, mlp, unembedding) -> Tensor:
+        xi = system.embed(representation, chosen, p)
+        return _losses(mlp, xi, unembedding["embedding"], target).mean(1)
+
+    start, end = mean(before, before, before), mean(after, after, after)
+    jump = end - start
+    share = {
+        "by_representation": mean(after, before, after),
+        "by_mlp": mean(before, after, before),
+        "by_attention": mean(after, before, before),
+        "by_unembedding": mean(before, before, after),
+    }
+    shares = {name: ((value - start) / jump).numpy() for name, value in share.items()}
+    return {"loss_before": start.numpy(), "loss_after": end.numpy()} | shares
+
+
+@torch.enable_grad()
+def slopes(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> Tensor:
+    """Slope of the margin of the right class by norm(xi) through the MLP, (runs, sequences)."""
+    s = system.norm(xi, 1)[0].detach().requires_grad_()
+    logits = weights["embedding"] @ (xi + system.mlp(weights, s))
+    margin = logits.gather(1, target) - logits.scatter(1, target, -torch.inf).amax(1, keepdim=True)
+    (by_s,) = torch.autograd.grad(margin.sum(), s)
+    return by_s.norm(dim=1)
+
+
+def gains(
+    before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
+) -> dict[str, np.ndarray]:
+    """How much more than the median sequence those that carry the jump are amplified."""
+    target = chosen.target
+    xi, later = (system.embed(weights, chosen, p) for weights in (before, after))
+    rise = _losses(after, later, after["embedding"], target) - _losses(
+        before, xi, before["embedding"], target
+    )
+    rise = rise.clamp(min=0)
+    order = rise.argsort(1, descending=True)
+    summed = rise.gather(1, order).cumsum(1)
+    needed = (summed < summed[:, -1:] / 2).sum(1) + 1
+    norm, slope = 1 / xi.norm(dim=1), slopes(before, xi, target)
+    found: dict[str, list[float]] = {"norm_gain": [], "mlp_gain": []}
+    for run, n in enumerate(needed.tolist()):
+        carriers = order[run, :n]
+        for name, values in (("norm_gain", norm[run]), ("mlp_gain", slope[run])):
+            found[name].append((values[carriers].median() / values.median()).item())
+    carried = needed.numpy() / rise.shape[1]
+    return {"carriers": carried} | {name: np.array(values) for name, values in found.items()}
+
+
+def cause(representation: float, mlp: float) -> str:
+    """The groups that make more than half of a jump alone."""
+    names = {(True, True): "both", (True, False): "representation", (False, True): "mlp"}
+    return names.get((representation > 0.5, mlp > 0.5), "joint")
+
+
+@torch.no_grad()
+def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
+    """The spikes of a block with causes, where the networks at their beginning are logged."""
+    logged = block.point.steps_logged("parameters")
+    known = spikes["before"].isin(logged) & spikes["step"].isin(logged)
+    spikes = spikes[known].reset_index(drop=True)
+    parts = [spikes.iloc[i : i + _TOGETHER] for i in range(0, len(spikes), _TOGETHER)]
+    return pd.concat([_measured(block, part) for part in parts]) if parts else spikes
+
+
+def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
+    """Some spikes of a block whose networks just before and where they begin are logged."""
+    logged = block.point.steps_logged("parameters")
+    p = block.point.parameters["p"]
+    moments = ["before", "step", "earlier", "quiet"]
+    wanted = sorted(set(spikes[moments].stack().astype(int)) & set(logged))
+    weights = parquet.read_weights(block, wanted)
+    rows = {step: i for i, step in enumerate(wanted)}
+
+    def at(moment: str, some: pd.DataFrame) -> dict[str, Tensor]:
+        places = some[moment].map(rows).to_numpy(int)
+        runs = (some["seed"] - block.first).to_numpy()
+        return {name: torch.as_tensor(a[places, runs]).double() for name, a in weights.items()}
+
+    def trained_on(some: pd.DataFrame) -> system.Sequences:
+        seeds = [block.point.seeds(seed) for seed in some["seed"]]
+        cpu = torch.device("cpu")
+        return system.problem(block.point.parameters, seeds, torch.float64, cpu).train
+
+    before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
+    spikes = spikes.assign(**hybrids(before, after, chosen, p), **gains(before, after, chosen, p))
+    spikes["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
+    spikes["sharpness"] = sharpness.largest(before, chosen, p)
+    quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
+    if len(quiet):
+        earlier, own = at("earlier", quiet), trained_on(quiet)
+        found = gains(earlier, at("quiet", quiet), own, p)
+        measured = {"sharpness_earlier": sharpness.largest(earlier, own, p)}
+        measured |= {f"{name}_quiet": found[name] for name in ("norm_gain", "mlp_gain")}
+        spikes = spikes.join(pd.DataFrame(measured, index=quiet.index))
+    shares = zip(spikes["by_representation"], spikes["by_mlp"], strict=True)
+    spikes["cause"] = [cause(*share) for share in shares]
+    larger = spikes["norm_gain"] >= spikes["mlp_gain"]
+    spikes["amplifier"] = np.where(larger, "normalisation", "feed_forward")
+    return spikes
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per finished run and spike."""
+    columns = names(COLUMNS)
+    frames = []
+    for block in study.blocks:
+        curves = log_frames.finished(block, "curves", study)
+        rows = [
+            {"run_id": run_id, "seed": run["seed"].iloc[0], **spike}
+            for run_id, run in curves.groupby("run_id", sort=False)
+            for spike in of_run(run)
+        ]
+        if rows:
+            spikes = pd.DataFrame(rows)
+            found = _attributed(block, spikes)
+            own = [name for name in found if name not in spikes]
+            keys = ["run_id", "step"]
+            frames.append(spikes.merge(found[[*keys, *own]], on=keys, how="left"))
+    if frames:
+        every = pd.concat(frames)
+        frames = [every.reindex(columns=[*every, *(c for c in columns if c not in every)])]
+    return log_frames.keyed(frames, study, columns)

@@ -1,0 +1,14 @@
+"""Import a module when its work is to be done: it may take torch, pandas or matplotlib."""
+
+import gc
+import importlib
+from types import ModuleType
+
+
+def load(module: str) -> ModuleType:
+    """Import a module that imports much, without the garbage collector: it would find nothing."""
+    gc.disable()
+    try:
+        return importlib.import_module(module)
+    finally:
+        gc.enable()

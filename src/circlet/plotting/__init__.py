@@ -1,0 +1,1 @@
+"""What figures share: their style, panels, and how they are written."""

@@ -1,0 +1,23 @@
+"""Draw a figure and write it."""
+
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+
+from circlet.lazy_import import load
+from circlet.plotting import style
+from circlet.storage import files
+
+if TYPE_CHECKING:
+    from circlet.study.targets import Target
+
+
+def make(target: "Target") -> None:
+    """Write a figure as SVG and PNG; the same tables give the same bytes."""
+    with mpl.rc_context(style.RC):
+        figure = load(target.module).draw(target.study)
+        for path in target.outputs:
+            # An SVG would hold the time at which it was made.
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            with files.atomic(path) as temporary:
+                figure.savefig(temporary, metadata=metadata)

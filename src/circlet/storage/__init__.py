@@ -1,0 +1,1 @@
+"""Files: logs and tables as Parquet, locks, progress, and what made them."""

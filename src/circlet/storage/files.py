@@ -1,0 +1,70 @@
+"""Files that are whole or absent, and folders that circlet may clear."""
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from circlet.errors import LogError, WriteError
+
+_MARK = ".circlet.json"  # in a folder that circlet may clear: the names of the files it made there
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary name beside a path; it takes the path's place when the block ends well.
+
+    Whatever goes wrong, no half-written file is left, under either name. An OSError (full disk,
+    read-only folder) becomes a LogError that names the path.
+    """
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
+    """Make files in a folder that circlet has to itself; yields a list for those that were made.
+
+    A mark in it lists them. When all went well, what the mark of an earlier call lists and was not
+    made this time is deleted, and nothing else ever is. Raises LogError if there is something in
+    the folder and no mark.
+    """
+    mark, made = folder / _MARK, []
+    try:
+        if folder.exists() and not mark.exists() and any(folder.iterdir()):
+            raise LogError(
+                f"{folder}: is in the way. It has no {_MARK}, so it is somebody else's, or an "
+                "earlier version made it; move it, or delete it if nothing in it is yours"
+            )
+        earlier = json.loads(mark.read_text(encoding="utf-8"))["files"] if mark.exists() else []
+        known = {str(file.relative_to(folder)) for file in planned}.union(earlier)
+    except (ValueError, KeyError, TypeError) as error:
+        raise LogError(f"{mark}: is damaged; move {folder}, and try again") from error
+    except OSError as error:
+        raise LogError(f"{folder}: cannot be read: {error.strerror}") from error
+    _write_mark(mark, known)
+    yield made
+    names = {str(file.relative_to(folder)) for file in made}
+    for name in known - names:
+        file = folder / name
+        if folder.resolve() in file.resolve().parents and not file.is_dir():
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+    _write_mark(mark, names)
+
+
+def _write_mark(mark: Path, names: set[str]) -> None:
+    with atomic(mark) as temporary:
+        temporary.write_text(json.dumps({"files": sorted(names)}, indent=0), encoding="utf-8")

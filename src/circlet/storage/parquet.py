@@ -1,0 +1,188 @@
+"""Parquet in and out: a file is whole or absent, and says what made it."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from circlet.errors import LogError
+from circlet.storage import schema
+from circlet.storage.files import atomic
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FOOTER = "circlet"
+_NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
+
+
+def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
+    """Write a Parquet file whole or not at all, with a JSON footer; raises LogError.
+
+    The footer has the checksum of the whole file, taken while zeros stood in its place.
+    """
+    made = json.dumps(footer | {"sha256": _NO_DIGEST})
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({_FOOTER: made})
+    content = sink.getvalue().to_pybytes()
+    digest = hashlib.sha256(content).hexdigest()
+    with atomic(path) as temporary:
+        temporary.write_bytes(content.replace(_NO_DIGEST.encode(), digest.encode()))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
+    """Footer and content of a Parquet file whose checksum is right; raises LogError.
+
+    Parquet's own checksums, of pages, leave its metadata open: there a flipped bit can turn a
+    column into another without a word.
+    """
+    with reading(path):
+        content = path.read_bytes()
+        made, _ = _footer(pa.BufferReader(content))
+        digest = made.get("sha256")
+        if digest is None:
+            raise LogError(
+                f"{path}: is damaged, or of an early version without checksums; if so, delete the "
+                "folders `logs` and `tables`, and run again"
+            )
+        blank = content.replace(digest.encode(), _NO_DIGEST.encode())
+        if hashlib.sha256(blank).hexdigest() != digest:
+            raise ValueError("its checksum is wrong")
+        return made, pq.read_table(pa.BufferReader(content))
+
+
+def footer(path: Path) -> dict[str, Any]:
+    """The JSON footer of a file; raises LogError if the file is missing or damaged."""
+    with reading(path):
+        return _footer(path)[0]
+
+
+def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
+    """The JSON footer of a file, and the names of its columns."""
+    found = pq.read_metadata(file)
+    return json.loads(
+        (found.metadata or {})[_FOOTER.encode()]
+    ), found.schema.to_arrow_schema().names
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn a missing, unreadable or damaged file into a LogError that names it and the remedy."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise LogError(f"{path}: is missing; run snakemake to make it") from None
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise LogError(f"{path}: cannot be read: {error.strerror}") from error
+        reason = " ".join(str(error).split())[:100]
+        raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from error
+
+
+def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
+    """A table of the study, or its rows of the experiment with a role.
+
+    Raises LogError if it is missing or damaged, or was not made from the config, the code and the
+    tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
+    """
+    frame = _table(study.table(name), study.keys.get(name)).to_pandas()
+    return frame[frame["experiment"] == study.reproduce[role]] if role else frame
+
+
+def _table(path: Path, key: str | None) -> pa.Table:
+    made, table = _read(path)
+    if key not in (None, made.get("key")):
+        raise LogError(
+            f"{path}: was made from another config, other code or other tables than now; delete it "
+            "and run snakemake"
+        )
+    return table
+
+
+def is_current(block: Block) -> bool:
+    """Whether all logs of a finished block were made with the settings that the plan has.
+
+    Only footers are read. Raises LogError if one is damaged or is not that of its log.
+    """
+    current = True
+    for kind in block.point.logs:
+        with reading(block.log(kind)):
+            made, columns = _footer(block.log(kind))
+        _check_log(block, kind, made, columns)
+        current &= made.get("spec") == block.point.spec and "sha256" in made
+    return current
+
+
+def verify(path: Path, key: str | None = None) -> None:
+    """Read every byte of a log or table; raises LogError if it is missing or damaged.
+
+    So it does if the file is a table with another ``key`` than the one given.
+    """
+    _table(path, key)
+
+
+def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
+    """One log of one block, as its schema says; all steps or some.
+
+    Raises LogError if the file is missing or damaged, if it was made with other settings than
+    the plan's, of other seeds, or by another version of the system: such numbers are never
+    averaged in.
+    """
+    return _log(block, kind, steps).to_pandas()
+
+
+def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, np.ndarray]:
+    """The logged parameters of a block by name, (steps, runs, *shape), in the order of both.
+
+    All logged steps or some. Raises LogError as ``read_log``.
+    """
+    table = _log(block, "parameters", steps)
+    names = table["name"].combine_chunks()
+    found = {}
+    for name in pc.unique(names).to_pylist():
+        rows = table.filter(pc.equal(names, name)).combine_chunks()
+        shape = rows["shape"][0].as_py()
+        # Logs have their rows by part of the block, in it by step, in it by seed.
+        order = np.lexsort([rows["seed"].to_numpy(), rows["step"].to_numpy()])
+        values = rows["values"].combine_chunks().values.to_numpy(zero_copy_only=False)
+        found[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)
+    return found
+
+
+def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
+    path = block.log(kind)
+    made, table = _read(path)
+    _check_log(block, kind, made, table.column_names)
+    planned = block.point.spec
+    if made.get("spec") != planned:
+        differing = [k for k in planned if (made.get("spec") or {}).get(k) != planned[k]]
+        raise LogError(
+            f"{path}: was made with another {', '.join(differing)} than the config has now; "
+            f"delete {path.parent} and run again"
+        )
+    table = schema.completed(table, schema.LOGS[kind])
+    if steps is not None:
+        table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
+    return table
+
+
+def _check_log(block: Block, kind: str, made: dict[str, Any], columns: list[str]) -> None:
+    """Raise LogError if a file is not the log of this kind and these seeds, by its footer."""
+    path, declared = block.log(kind), schema.LOGS[kind].names
+    if made.get("seeds") != block.ends:
+        raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
+    if made.get("kind", kind) != kind:  # logs of an early version do not say
+        raise LogError(f"{path}: holds the log {made['kind']!r}; delete it and run again")
+    if set(columns) | schema.ADDED_LATER != set(declared) | schema.ADDED_LATER:
+        raise LogError(f"{path}: has other columns than the log {kind!r}; delete it and run again")

@@ -1,0 +1,116 @@
+"""How far a study is: what has become of each block, and of each product."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from circlet.errors import LogError
+from circlet.storage import locks, parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
+
+
+def state(block: Block) -> str:
+    """What has become of a block.
+
+    Started blocks are running, or were interrupted or killed. Outdated ones were made with other
+    settings or by another version of their system.
+    """
+    if all(path.exists() for path in block.logs):
+        try:
+            return "done" if parquet.is_current(block) else "outdated"
+        except LogError:
+            return "damaged"
+    last = _last_line(block.job_log)
+    if last is None:
+        return "waiting"
+    return "failed" if last.startswith("error:") else "started"
+
+
+def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+    """What reading every byte of the finished logs and of the tables finds, a line for each file.
+
+    ``found`` are the states of the study's blocks.
+    """
+    files = [path for block, what in found if what == "done" for path in block.logs]
+    files += [path for table in targets.tables(study) for path in table.outputs if path.exists()]
+    keys = {table.outputs[0]: table.key for table in targets.tables(study)}
+    for path in files:
+        try:
+            parquet.verify(path, keys.get(path))
+        except LogError as error:
+            yield str(error)
+
+
+def lost_bases(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
+    """Blocks that are not done though finished runs started from them, and how many of these.
+
+    ``found`` are the states of its blocks.
+    """
+    lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
+    for block, what in found:
+        for base in block.bases if what == "done" else ():
+            if not all(path.exists() for path in base.logs):
+                _, runs = lost.get(base.key, (base, 0))
+                lost[base.key] = base, runs + block.count
+    yield from lost.values()
+
+
+def states(study: Study) -> list[tuple[Block, str]]:
+    """Every block with what has become of it."""
+    return [(block, state(block)) for block in study.blocks]
+
+
+def done(study: Study) -> list[Block]:
+    """The blocks that are done."""
+    return [block for block, what in states(study) if what == "done"]
+
+
+def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+    """What has failed, when nothing runs any more: a line for each block, table and figure.
+
+    ``found`` are the states of its blocks.
+    """
+    for block, what in found:
+        if what == "failed" or (what == "started" and not was_interrupted(block)):
+            yield _failure("/".join(block.key), block.job_log)
+        if what == "damaged":
+            yield f"{block.log('runs').parent}: is damaged; delete it and run again"
+    for target in targets.ordered(study):
+        if not all(path.exists() for path in target.outputs):
+            last = _last_line(target.job_log)
+            if last is not None and last.startswith("error:"):
+                yield _failure(target.name, target.job_log)
+
+
+def was_interrupted(block: Block) -> bool:
+    """Whether a started block that does not run any more was told to end, as by ctrl-C."""
+    last = _last_line(block.job_log) or ""
+    return last.startswith(("ended by", "interrupted", "terminated")) and not has_waited(block)
+
+
+def has_waited(block: Block) -> bool:
+    """Whether a block was told to end while it waited for another job of the same block."""
+    return locks.WAITED in (_last_line(block.job_log) or "")
+
+
+def _failure(name: str, job_log: Path) -> str:
+    last = _last_line(job_log) or ""
+    if re.search(r": \d+ runs, \d+ steps each, ", last):  # what a block says at its end
+        last = "has finished before, and its logs are gone; see what Snakemake says above"
+    elif not last.startswith("error:") and locks.WAITED not in last:
+        said = f" after “{last}”" if last else ""
+        last = f"ended without an error of its own{said}: killed, out of memory or of time?"
+    return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
+
+
+def _last_line(job_log: Path) -> str | None:
+    """Last line of the text log of a job; empty if it wrote none, None if it never began."""
+    try:
+        lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return lines[-1] if lines else ""

@@ -1,0 +1,48 @@
+"""What made a file: commit, versions, machine."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from circlet import __version__
+from circlet.study.registry import PACKAGE
+
+
+def _git(*command: str) -> str:
+    here = ["git", "-C", str(PACKAGE), *command]
+    return subprocess.run(here, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit() -> str | None:
+    """Commit of the package's code, with ``-dirty`` if it was edited since; None if unknown.
+
+    Edits elsewhere, as of a config, do not count: the config is in the footer itself.
+    """
+    try:
+        edited = "-dirty" if _git("status", "--porcelain", "--", ".") else ""
+        return _git("rev-parse", "--short=12", "HEAD") + edited
+    except (OSError, subprocess.CalledProcessError):
+        return None  # no git, or not a checkout
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def made_by() -> dict[str, Any]:
+    """What a footer says of the code and the machine: commit, versions, interpreter.
+
+    The version of a package that is not installed is None. circlet itself need not be installed.
+    """
+    packages = ("torch", "numpy", "pandas", "pyarrow", "scikit-learn")
+    return {
+        "commit": commit(),
+        "versions": {"circlet": __version__} | {name: _version(name) for name in packages},
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    }

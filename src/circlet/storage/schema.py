@@ -1,0 +1,215 @@
+"""The contract of all files: columns, types, units and meaning of every log; keys of tables.
+
+A run is named by its keys: ``experiment, system, run_id`` and its parameters as typed columns. The
+columns of a table stand beside its function. Accuracies are shares in 0..1 in rows of runs, and per
+cent where a published table prints per cent. ``x_low`` and ``x_high`` are the ends of the 95 %
+interval of ``x``.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from circlet.errors import LogError
+
+if TYPE_CHECKING:  # jobs that train need no pandas, whose import takes 0.2 s
+    import pandas as pd
+
+PARAMETER_TYPES = {
+    "integer": pa.int32(),
+    "number": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "array": pa.list_(pa.int32()),
+}
+
+
+def column(name: str, type: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
+    """A column with its meaning and unit, kept in the Parquet file."""
+    return pa.field(name, type, metadata={"meaning": meaning, "unit": unit})
+
+
+SEED = column("seed", pa.int32(), "seed of the run")
+SEEDS = [
+    SEED,
+    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    column("network_seed", pa.int64(), "seed of the initial network"),
+    column("data_seed", pa.int64(), "seed of the train and test set"),
+    column("order_seed", pa.int64(), "seed of the order of batches, where there are any"),
+]
+FREQUENCY = column("frequency", pa.int16(), "k, 1..(p-1)//2")
+STEP = column("step", pa.int32(), "steps done; 0 is before the first")
+EMBEDDING = [
+    column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
+    column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
+]
+
+EXPERIMENT = column("experiment", pa.string(), "name in the config")
+COUNTS = [
+    column("n_runs", pa.int32(), "finished runs behind the row"),
+    column("n_planned", pa.int32(), "runs planned"),
+]
+
+
+def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
+    """Columns of an estimate: its value, the ends of its 95 % interval and the runs behind it."""
+    return [
+        column(name, pa.float64(), meaning, unit),
+        column(f"{name}_low", pa.float64(), f"{name}: lower end of the 95 % interval", unit),
+        column(f"{name}_high", pa.float64(), f"{name}: upper end of the 95 % interval", unit),
+        column(f"{name}_n", pa.int32(), f"{name}: runs behind it"),
+    ]
+
+
+def names(fields: Iterable[pa.Field]) -> list[str]:
+    """Names of some columns."""
+    return [field.name for field in fields]
+
+
+OUTCOME = [
+    *SEEDS[1:],
+    column("steps", pa.int32(), "steps done"),
+    column(
+        "status", pa.string(), "finished, diverged (not finite), or no_base (its base diverged)"
+    ),
+    column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
+    column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
+    column("train_accuracy", pa.float32(), "share of the train set that is right", "0..1"),
+    column("test_accuracy", pa.float32(), "share of the test set that is right", "0..1"),
+    column("seconds", pa.float32(), "share of its block's computing time", "s"),
+    column("device", pa.string(), "cpu, or the name of the GPU"),
+    column("dtype", pa.string(), "float32 or float64"),
+]
+
+# Columns that logs of an early version lack; there they are null.
+ADDED_LATER = {"order_seed"}
+
+LOGS: dict[str, pa.Schema] = {
+    "runs": pa.schema([SEED, *OUTCOME]),
+    "curves": pa.schema(
+        [SEED, STEP, *(f for f in OUTCOME if f.name.startswith(("train_", "test_")))]
+    ),
+    "signals": pa.schema(
+        [
+            SEED,
+            STEP,
+            FREQUENCY,
+            column("signal", pa.float32(), "norm of the Fourier coefficient F_k"),
+        ]
+    ),
+    "embeddings": pa.schema(
+        [
+            SEED,
+            STEP,
+            *EMBEDDING,
+        ]
+    ),
+    "gradients": pa.schema(
+        [
+            SEED,
+            STEP,
+            FREQUENCY,
+            column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
+        ]
+    ),
+    "gradient_norms": pa.schema(
+        [
+            SEED,
+            STEP,
+            column("name", pa.string(), "name of the weight or bias"),
+            column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
+        ]
+    ),
+    "parameters": pa.schema(
+        [
+            SEED,
+            STEP,
+            column("name", pa.string(), "name of the weight or bias"),
+            column("shape", pa.list_(pa.int32()), "its shape"),
+            column("values", pa.list_(pa.float32()), "its values, row by row"),
+        ]
+    ),
+}
+
+
+def keys(parameters: dict[str, dict[str, Any]], unit: str) -> list[pa.Field]:
+    """Key columns of a table: experiment, system, run_id or point, and the parameters."""
+    names = {"run_id": "experiment/point/seed, unique in the study", "point": "folder of the point"}
+    return [
+        EXPERIMENT,
+        column("system", pa.string(), "what was trained or simulated"),
+        column(unit, pa.string(), names[unit]),
+        *(
+            column(name, PARAMETER_TYPES[p["type"]], p["description"])
+            for name, p in parameters.items()
+        ),
+    ]
+
+
+class Lists(NamedTuple):
+    """Lists of different lengths, one after the other: a column of many without an object each."""
+
+    values: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence]) -> "Lists":
+        """From a row each."""
+        return cls(np.concatenate(rows) if len(rows) else np.empty(0), [len(row) for row in rows])
+
+
+def _array(values: Any, type: pa.DataType) -> pa.Array:
+    """Values of a column from their memory: ``pa.array`` would import pandas. NaN is null."""
+    if pa.types.is_list(type):
+        lists = values if isinstance(values, Lists) else Lists.of(values)
+        parts = [None, _offsets(lists.sizes)]
+        inner = [_array(lists.values, type.value_type)]
+        return pa.Array.from_buffers(type, len(lists.sizes), parts, children=inner)
+    if pa.types.is_string(type):
+        texts = [str(value).encode() for value in values]
+        parts = [None, _offsets([len(text) for text in texts]), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(type, len(texts), parts)
+    numbers = np.ascontiguousarray(values, type.to_pandas_dtype())
+    if numbers.dtype.kind == "i" and not np.array_equal(numbers, values):
+        raise LogError(f"a value does not fit its type, {type}")
+    valid = None
+    if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+        valid = pa.py_buffer(np.packbits(~np.isnan(numbers), bitorder="little"))
+    return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(numbers)])
+
+
+def _offsets(sizes: Sequence[int]) -> pa.Buffer:
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise LogError("too many values for one log: set a smaller `block`, or log fewer steps")
+    return pa.py_buffer(offsets.astype(np.int32))
+
+
+def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
+    """Columns of a log as a table with exactly the declared ones; NaN is null."""
+    arrays = [_array(columns[field.name], field.type) for field in declared]
+    return pa.Table.from_arrays(arrays, schema=declared)
+
+
+def completed(log: pa.Table, declared: pa.Schema) -> pa.Table:
+    """A log as it was read, with exactly the declared columns; those that it lacks are null."""
+    nulls = {field.name: pa.nulls(len(log), field.type) for field in declared}
+    columns = {name: log[name] if name in log.column_names else nulls[name] for name in nulls}
+    return pa.table(columns).cast(declared)
+
+
+def conform(frame: "pd.DataFrame", fields: list[pa.Field], name: str) -> pa.Table:
+    """A frame as a table with exactly these columns, in this order and type.
+
+    Raises LogError if a column is missing or undeclared, or a value does not fit its type.
+    """
+    declared = [field.name for field in fields]
+    missing, extra = set(declared) - set(frame.columns), set(frame.columns) - set(declared)
+    if missing or extra:
+        raise LogError(f"{name}: missing columns {sorted(missing)}, undeclared {sorted(extra)}")
+    try:
+        return pa.Table.from_pandas(frame[declared], pa.schema(fields), preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise LogError(f"{name}: {error}") from error

@@ -1,0 +1,91 @@
+"""What blocks cost: operations, computing time, memory. All of it follows from the config."""
+
+import math
+
+from circlet.study.points import Block, Point
+
+STEP_SECONDS = 2e-4  # what a step costs besides its operations, however small the tensors are
+NAMES_BYTES = 100  # of the names of all arrays of a network, at most
+
+
+def value_bytes(point: Point) -> int:
+    """Size of one number of its tensors."""
+    return 8 if point.settings["dtype"] == "float64" else 4
+
+
+def flops(point: Point) -> float:
+    """What the plan counts for a step of a run, in operations of single precision."""
+    return point.system.flops_per_step(**point.parameters) * value_bytes(point) / 4
+
+
+def product_flops(point: Point) -> float:
+    """Those of them that are in products of matrices."""
+    formula = point.system.product_flops_per_step or point.system.flops_per_step
+    return formula(**point.parameters) * value_bytes(point) / 4
+
+
+def weights(point: Point) -> float:
+    """How many numbers a run keeps."""
+    return point.system.weights(**point.parameters)
+
+
+def record_bytes(point: Point, kind: str) -> float:
+    """Memory for what a log records of one run at one step, in all forms on its way to disk."""
+    row, value = 150, 26
+    p, d = point.parameters["p"], point.parameters["d"]
+    sizes = {
+        "runs": row,
+        "curves": row,
+        "signals": row * p / 2,
+        "gradients": row * p / 2,
+        "embeddings": p * (row + value * d),
+        "parameters": 10 * row + value * weights(point),
+        "gradient_norms": 10 * row,
+    }
+    return sizes[kind]
+
+
+def values(point: Point, kind: str) -> float:
+    """Most values that a log has of one run at one step in one column of lists or texts."""
+    sizes = {
+        "embeddings": point.parameters["p"] * point.parameters["d"],
+        "parameters": max(weights(point), NAMES_BYTES),
+        "gradient_norms": NAMES_BYTES,
+    }
+    return sizes.get(kind, 1)
+
+
+def cpu_seconds(block: Block) -> float:
+    """Expected computing time of a block on one CPU core."""
+    point = block.point
+    computing = block.count * flops(point) / point.system.flops_per_second
+    starting = STEP_SECONDS * math.ceil(block.count / point.cpu_batch(block.count))
+    return point.steps * (computing + starting)
+
+
+def minutes(block: Block) -> int:
+    """Time that its job asks for: much more than expected, as machines differ and are shared.
+
+    A job that needs more is no loss: it resumes from its checkpoint when it is tried again.
+    """
+    return 10 + math.ceil(4 * cpu_seconds(block) / 60)
+
+
+def gpus(block: Block) -> int:
+    """Whether a GPU is worth its start: one where a core would take minutes, else none."""
+    return int(cpu_seconds(block) >= 120)
+
+
+def memory_mb(block: Block, on_gpu: bool = False) -> int:
+    """Main memory that its job needs: the process, its tensors, and logs until it ends."""
+    point = block.point
+    logs = block.count * sum(
+        record_bytes(point, kind) * point.schedule(kind).size for kind in point.logs[1:]
+    )
+    logs *= 1.25  # and the checkpoint that is made of them
+    if on_gpu:  # the tensors are there; the driver's libraries are here
+        return 3000 + math.ceil(logs / 1e6)
+    # A state, its gradient, and the two moments of AdamW with what it computes them from.
+    held = point.system.activations(**point.parameters) + 8 * weights(point)
+    tensors = value_bytes(point) * held * point.cpu_batch(block.count)
+    return 470 + math.ceil((1.2 * tensors + logs) / 1e6)

@@ -1,0 +1,94 @@
+"""What the modules of tables, figures and pages declare, read without importing them.
+
+Importing all of them would cost seconds of pandas and matplotlib in every command and every job.
+What they declare is in upper-case names; constants of their own begin with an underscore, so that a
+misspelt declaration is an error.
+"""
+
+import ast
+import functools
+from typing import Any
+
+from circlet.errors import ConfigError
+from circlet.study.registry import path_of
+
+INPUTS = ("TABLES", "OPTIONAL_TABLES", "ROLES", "OPTIONAL_ROLES", "SYSTEMS", "LOGS", "DATA")
+KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
+    "tables": ((*INPUTS, "FROM_COLLECTIONS", "COLUMNS"), ("TABLES", "COLUMNS"), "table"),
+    "figures": ((*INPUTS, "FROM_COLLECTIONS", "CAPTION"), ("TABLES", "CAPTION"), "draw"),
+}
+
+
+@functools.cache
+def text_of(module: str) -> str:
+    """Source of a module; of a package without code, nothing. Raises ConfigError."""
+    path = path_of(module)
+    if path.name == "__init__.py" and not path.exists():
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+
+
+@functools.cache
+def tree_of(module: str) -> ast.Module:
+    """Syntax tree of a module; not to be changed. Raises ConfigError."""
+    try:
+        return ast.parse(text_of(module))
+    except SyntaxError as error:
+        raise ConfigError(f"{path_of(module)}:{error.lineno}: {error.msg}") from None
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """Names that a statement assigns to."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    found = [name for t in targets if t is not None for name in ast.walk(t)]
+    return [name.id for name in found if isinstance(name, ast.Name)]
+
+
+@functools.cache
+def literals(module: str) -> dict[str, Any]:
+    """Upper-case constants of a module that are plain literals, by name."""
+    found = {}
+    for node in tree_of(module).body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name.isupper():
+                try:
+                    found[name] = ast.literal_eval(node.value)
+                except ValueError:  # computed, not a literal
+                    continue
+    return found
+
+
+@functools.cache
+def declared(kind: str, module: str) -> dict[str, Any]:
+    """What the module of a table or a figure declares; raises ConfigError if it is misspelt."""
+    known, needed, function = KNOWN[kind]
+    body, path = tree_of(module).body, path_of(module)
+    names = [name for node in body if isinstance(node, ast.Assign | ast.AnnAssign)
+             for name in _names(node)]  # fmt: skip
+    upper = [name for name in names if name.isupper() and not name.startswith("_")]
+    if unknown := [name for name in upper if name not in known]:
+        raise ConfigError(
+            f"{path}: {unknown[0]} is no declaration (there are: {', '.join(known)}); a constant "
+            f"of its own begins with an underscore: _{unknown[0]}"
+        )
+    if lacking := [name for name in needed if name not in upper]:
+        raise ConfigError(f"{path}: does not declare {lacking[0]}")
+    if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
+        raise ConfigError(f"{path}: does not define {function}(study)")
+    found = literals(module)
+    for name in upper:
+        if name == "COLUMNS":  # of pyarrow, for whoever imports the module
+            continue
+        if name not in found:
+            raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
+        value = found[name]
+        wants_text = name == "CAPTION" or (name == "OPTIONAL_ROLES" and value == "all")
+        if not isinstance(value, str if wants_text else tuple):
+            raise ConfigError(
+                f"{path}: {name} must be a {'text' if wants_text else 'tuple of texts'}"
+            )
+    return found

@@ -1,0 +1,112 @@
+"""Fingerprints of code: what a module and all that it imports from circlet amount to.
+
+Comments, docstrings and layout do not count: editing them must not re-run anything.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from circlet.study.declarations import literals, text_of, tree_of
+from circlet.study.registry import path_of
+
+_read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
+
+
+def edited() -> bool:
+    """Whether a file was edited since it was read for a fingerprint; if so, all are read anew."""
+    if not any(_text(path) != text for path, text in list(_read.items())):
+        return False
+    forget()
+    return True
+
+
+def forget() -> None:
+    """Read all modules anew from here on."""
+    for function in (text_of, tree_of, literals, imports, _closure, _own, digest):
+        function.cache_clear()
+    _read.clear()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Whether a statement is ``if TYPE_CHECKING:``, whose imports never happen."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Import statements anywhere in some code."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            waiting += [
+                child
+                for child in ast.iter_child_nodes(node)
+                if not (_is_for_types(node) and child in node.body)
+            ]
+
+
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """Modules of circlet and of collections that a module imports anywhere, and its packages."""
+    package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
+    found = {module.rpartition(".")[0]}
+    for node in _statements(tree_of(module).body):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            name = ".".join([*above, node.module or ""]).strip(".") if node.level else node.module
+            assert name
+            found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
+    return frozenset(m for m in found if m.split(".")[0] == "circlet" and path_of(m).exists())
+
+
+@functools.cache
+def _closure(module: str) -> frozenset[str]:
+    """A module and all that it imports, directly or not."""
+    found: set[str] = set()
+    todo = {module}
+    while todo:
+        found |= todo
+        todo = {name for m in todo for name in imports(m)} - found
+    return frozenset(found)
+
+
+@functools.cache
+def _own(module: str) -> str:
+    """Fingerprint of one module, and of the files that it declares in ``DATA``."""
+    tree = ast.parse(text_of(module))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body[0] = ast.Pass()
+    path = path_of(module)
+    data = [path.parent / file for file in literals(module).get("DATA", ())]
+    _read[path] = text_of(module)
+    return _hash([ast.unparse(tree), *map(_data, data)])
+
+
+def _data(path: Path) -> str:
+    _read[path] = _text(path)
+    return _read[path]
+
+
+def _hash(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def digest(*modules: str, data: tuple[Path, ...] = ()) -> str:
+    """Fingerprint of the code of some modules, of all that they import, and of some files."""
+    every = frozenset().union(*map(_closure, modules))
+    return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data)])

@@ -1,0 +1,103 @@
+"""How large a study may be: what would not fit into a file, a name or a workflow.
+
+All of it follows from the config, so the plan refuses it, and no job has to find out. Limits of
+single keys and their reasons are in the schema, and so are those of the whole (``x-limits``).
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from circlet.errors import ConfigError
+from circlet.study import config_file, cost
+from circlet.study.interventions import is_list_of_values
+from circlet.study.points import FOLDERS
+from circlet.study.schedules import INT32_MAX
+from circlet.study.seeds import PURPOSES
+
+if TYPE_CHECKING:
+    from circlet.study.points import Point
+
+LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
+LONGEST_RESULTS = 3000  # bytes of the path of the results, of 4096: the rest is for what is in them
+
+
+def check_results(results: str) -> None:
+    """Raise ConfigError if its results cannot be in a folder, or may lie in another study's."""
+    path, given, full = Path(results), config_file.shown(results), os.path.realpath(results)
+    if path.name == ".." or full in (os.path.realpath("."), "/"):
+        raise ConfigError(f"results: {given} must be a folder of its own, as results/mine")
+    for above, name in zip(path.parents, reversed(path.parts), strict=False):
+        # What lies above an absolute path is not the user's choice: there only a study counts.
+        if name in FOLDERS and (not path.is_absolute() or (above / "job_logs").is_dir()):
+            raise ConfigError(
+                f"results: {given} may lie inside another study: every study makes the folders "
+                f"{', '.join(FOLDERS)} in its results; choose a path without {name!r}"
+            )
+    if max(len(part) for part in path.parts) > LONGEST_NAME:
+        raise ConfigError(f"results: a folder's name is longer than {LONGEST_NAME} bytes")
+    if len(os.fsencode(full)) > LONGEST_RESULTS:
+        raise ConfigError(f"results: the full path is longer than {LONGEST_RESULTS} bytes")
+
+
+def check_totals(config: dict[str, Any]) -> None:
+    """Raise ConfigError if there are too many points or blocks. Nothing is listed to find out."""
+    points = blocks = 0
+    for group in ("experiments", "bases"):
+        for name, settings in config[group].items():
+            own = _count(settings)
+            points += own
+            if group == "experiments":
+                blocks += own * (settings["seeds"]["count"] // settings["block"])
+            for what, found in (("points", points), ("blocks", blocks)):
+                if found > config_file.limit(what):
+                    raise ConfigError(
+                        f"{group}.{name}: with it the study has {found} {what}, at most "
+                        f"{config_file.limit(what)} are allowed; split the study, or "
+                        + ("set a larger `block`" if what == "blocks" else "vary less")
+                    )
+
+
+def _count(settings: dict[str, Any]) -> int:
+    """Number of points of an experiment."""
+    lists = [settings.get("cases", [{}]), *settings["sweep"].values()]
+    lists += [settings["seeds"][k] for k in PURPOSES if isinstance(settings["seeds"][k], list)]
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            lists += [v for k, v in arguments.items() if is_list_of_values(name, k, v)]
+    return math.prod(map(len, lists))
+
+
+def check_name(where: str, point: "Point") -> None:
+    """Raise ConfigError if a name of its folders and files is too long."""
+    # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
+    longest = len("_".join([*point.key, point.last_block]))
+    if longest > LONGEST_NAME:
+        raise ConfigError(
+            f"{where}: {config_file.shown(point.name)} makes a name of {longest} bytes, at most "
+            f"{LONGEST_NAME} are allowed; set fewer parameters, or keep fewer frequencies"
+        )
+
+
+def check_logs(where: str, point: "Point") -> None:
+    """Raise ConfigError if a log is of a step after the last, or too large for one file."""
+    if point.steps > INT32_MAX:
+        raise ConfigError(
+            f"{where}.epochs: are {point.steps} steps, at most {INT32_MAX} are allowed"
+        )
+    block = point.settings["block"]
+    for kind in point.logs[1:]:
+        schedule = point.schedule(kind)
+        late = schedule.listed[schedule.listed.searchsorted(point.steps, "right") :]
+        if late.size:
+            raise ConfigError(
+                f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
+            )
+        values = int(block * schedule.size * cost.values(point, kind))
+        if values > INT32_MAX:
+            raise ConfigError(
+                f"{where}.log.{kind}: a block of {point.name} would have {values} values in one "
+                f"column, at most {INT32_MAX} fit into a file: set a smaller `block`, or log fewer "
+                "steps"
+            )

@@ -1,0 +1,268 @@
+"""The plan of a study: every experiment, point and block, as a pure function of the config.
+
+Nothing here looks at results.
+"""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from circlet.errors import ConfigError
+from circlet.study import config_file, limits, registry, roles, validation
+from circlet.study.interventions import columns, is_list_of_values
+from circlet.study.points import Block, Point
+from circlet.study.registry import Collection
+from circlet.study.schedules import Schedules
+from circlet.study.seeds import PURPOSES
+from circlet.study.starts import Bases
+from circlet.systems.spec import SystemSpec
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A validated config and all that follows from it; `Study.of` and `Study.read` make one."""
+
+    config: dict[str, Any]
+    collections: tuple[Collection, ...]
+    folder: Path  # of its tables, figures and pages
+    missing: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    """Blocks that it does without, by point: of a partial study, those that are not done yet."""
+    whole: "Study | None" = None  # what a partial study is a part of
+    left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
+    keys: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of tables: what whoever reads them checks
+
+    @classmethod
+    def of(cls, config: dict[str, Any]) -> "Study":
+        """The study of a config; raises ConfigError naming the offending key."""
+        config = config_file.validate(config)
+        collections = registry.find(config.pop("collections"))
+        systems = registry.Systems(collections)
+        for where in ("experiments", "bases"):
+            for name, settings in config[where].items():
+                validation.canonicalise(settings, systems)
+                validation.check_experiment(f"{where}.{name}", settings, systems)
+        config_file.check_content(config)  # jobs get it with all defaults
+        limits.check_results(config["results"])
+        limits.check_totals(config)
+        if both := config["experiments"].keys() & config["bases"].keys():
+            raise ConfigError(f"bases.{min(both)}: is also an experiment")
+        study = cls(config, collections, Path(config["results"]))
+        _ = study.points  # no two are the same
+        roles.check(study)
+        return study
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Study":
+        """The study of one config file; errors name the file."""
+        try:
+            return cls.of(config_file.read(path))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+
+    @property
+    def results(self) -> Path:
+        """Folder of all that it writes."""
+        return Path(self.config["results"])
+
+    @property
+    def reproduce(self) -> dict[str, str]:
+        """The experiment of each role that the config gives."""
+        return self.config["reproduce"]
+
+    @property
+    def folders(self) -> list[str]:
+        """Folders of the collections that are its user's."""
+        return [str(c.folder) for c in self.collections if not c.shipped]
+
+    @cached_property
+    def known(self) -> registry.Systems:
+        """All systems of its collections, by name."""
+        return registry.Systems(self.collections)
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of its systems, in the order of the config."""
+        return list(dict.fromkeys(e["system"] for e in self.config["experiments"].values()))
+
+    @cached_property
+    def _points(self) -> dict[str, list[Point]]:
+        """Points of every experiment, in the order of the config."""
+        known: dict[str, list[Point]] = {}
+        for name in self.config["experiments"]:
+            self._add_points(known, name, [])
+        return {name: known[name] for name in self.config["experiments"]}
+
+    @property
+    def points(self) -> list[Point]:
+        """All points, in the order of the config."""
+        return [point for points in self._points.values() for point in points]
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All blocks."""
+        return (block for point in self.points for block in point.blocks)
+
+    @property
+    def ordered_blocks(self) -> list[Block]:
+        """All blocks, each after the blocks that it starts from."""
+        return sorted(self.blocks, key=lambda block: block.point.depth)
+
+    def experiment(self, name: str) -> list[Point]:
+        """Points of one experiment."""
+        return self._points[name]
+
+    def table(self, name: str) -> Path:
+        """Path of a table."""
+        return self.folder / "tables" / f"{name}.parquet"
+
+    def part(self, experiments: Iterable[str], with_roles: Iterable[str] = ()) -> "Study":
+        """The study of some of its experiments and roles; what they start from becomes a base.
+
+        Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
+        made by a job or from the config file.
+        """
+        chosen, kept_roles = set(experiments), set(with_roles)
+        every = self._sorted["bases"] | self._sorted["experiments"]
+        needed = set(chosen)
+        while more := {b for name in needed for b in validation.bases(every[name])} - needed:
+            needed |= more
+        config = {
+            "results": self.config["results"],
+            "reproduce": {k: v for k, v in self._sorted["reproduce"].items() if k in kept_roles},
+            "experiments": {k: every[k] for k in sorted(chosen)},
+            "bases": {k: every[k] for k in sorted(needed - chosen)},
+        }
+        return replace(self, config=config)  # without checks: the whole has passed them
+
+    def partial(self, done: Iterable[Block]) -> "Study":
+        """The study with no more than the blocks that are done, and a folder of its own.
+
+        Experiments without any are left out; planned numbers of runs stay.
+        """
+        done = {block.key for block in done}
+        begun = {experiment for experiment, _, _ in done}
+        missing = {
+            p.key: frozenset(b.name for b in p.blocks if b.key not in done) for p in self.points
+        }
+        kept = [role for role, name in self.reproduce.items() if name in begun]
+        return replace(
+            self.part(begun, kept),
+            folder=self.results / "partial",
+            missing={key: names for key, names in missing.items() if names},
+            whole=self,
+        )
+
+    def without(self, target: str) -> "Study":
+        """The same study, in which a table or figure could not be made."""
+        return replace(self, left_out=(*self.left_out, target))
+
+    def of_systems(self, systems: Iterable[str]) -> list[str]:
+        """Names of the experiments with one of these systems."""
+        return [k for k, v in self.config["experiments"].items() if v["system"] in set(systems)]
+
+    @property
+    def json(self) -> str:
+        """The config as canonical JSON, as commands take it."""
+        return json.dumps(self.config, sort_keys=True)
+
+    @cached_property
+    def _sorted(self) -> dict[str, Any]:
+        """The config with its keys sorted, but for those whose order is in names of points."""
+        config = json.loads(self.json)
+        for settings in (*config["experiments"].values(), *config["bases"].values()):
+            validation.canonicalise(settings, self.known)
+        return config
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Schemas of the key columns: parameters of all systems, arguments of interventions."""
+        merged: dict[str, dict[str, Any]] = {}
+        for system in self.systems:
+            merged |= self.known[system].schemas
+        for settings in self.config["experiments"].values():
+            for intervention in settings["interventions"]:
+                for name in intervention:
+                    merged |= columns(name)
+        return merged
+
+    def _add_points(self, known: dict[str, list[Point]], experiment: str, above: list[str]) -> None:
+        """Make the points of an experiment, after those that they start from."""
+        if experiment in known:
+            return
+        every = self.config["bases"] | self.config["experiments"]
+        group = "bases" if experiment in self.config["bases"] else "experiments"
+        where = f"{group}.{experiment}"
+        settings = every[experiment]
+        for base in validation.bases(settings):
+            if base not in every:
+                raise ConfigError(f"{where}.interventions: there is no experiment {base!r}")
+            if base in (experiment, *above):
+                raise ConfigError(f"{where}.interventions: {base} would start from itself")
+            if len(above) >= config_file.limit("chain"):
+                raise ConfigError(_too_many_in_a_row(where))
+            self._add_points(known, base, [*above, experiment])
+        points: dict[str, Point] = {}
+        starts: Bases | None = None
+        system = self.known[settings["system"]]
+        for point in _combinations(experiment, system, settings, self.results):
+            validation.check_point(where, point)
+            if names := validation.bases({"interventions": point.interventions}):
+                starts = starts or Bases(known[names[0]], point.intervenes("transfer"))
+                point = replace(point, base=starts.find(where, point))
+                if point.depth > config_file.limit("chain"):
+                    raise ConfigError(_too_many_in_a_row(where))
+            if point.key in self.missing:
+                point = replace(point, missing=self.missing[point.key])
+            if point.name in points:
+                raise ConfigError(f"{where}: {point.name} is listed twice")
+            points[point.name] = point
+        known[experiment] = list(points.values())
+
+
+def _too_many_in_a_row(where: str) -> str:
+    most = config_file.limit("chain")
+    return f"{where}.interventions: more than {most} experiments start from each other in a row"
+
+
+def _combinations(
+    experiment: str, system: SystemSpec, settings: dict[str, Any], results: Path
+) -> Iterator[Point]:
+    """Every combination of what an experiment varies, as a point."""
+    sweep, seeds = settings["sweep"], settings["seeds"]
+    schemas = system.schemas
+    defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
+    fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
+    acts = [_alternatives(intervention) for intervention in settings["interventions"]]
+    schedules = Schedules()
+    for case in settings.get("cases", [{}]):
+        for values in itertools.product(*sweep.values()):
+            varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
+            dtype = varied.pop("dtype", settings["dtype"])
+            for chosen in itertools.product(*fixed):
+                parameters = defaults | varied
+                own = settings | {
+                    "dtype": dtype,
+                    "seeds": seeds | dict(zip(PURPOSES, chosen, strict=True)),
+                }
+                per_epoch = system.steps_per_epoch
+                if (epochs := own.pop("epochs", None)) and per_epoch:
+                    own["steps"] = epochs * int(per_epoch(**parameters))
+                for combination in itertools.product(*acts):
+                    acting = list(combination)
+                    yield Point(experiment, system, parameters, acting, own, results, schedules)
+
+
+def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+    """An intervention with each combination of the values that its arguments list."""
+    ((name, arguments),) = intervention.items()
+    options = [
+        value if is_list_of_values(name, argument, value) else [value]
+        for argument, value in arguments.items()
+    ]
+    return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]

@@ -1,0 +1,295 @@
+"""Points, blocks and runs: what a study is made of, with their names, seeds and paths.
+
+Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends on its own
+parameters alone, so more seeds, values or experiments never rename what exists. Nobody else invents
+the path of a log.
+"""
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from circlet.study.interventions import INTERVENTIONS, READS
+from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
+from circlet.study.schedules import Schedule, Schedules
+from circlet.study.seeds import PURPOSES, Seeds
+from circlet.systems.spec import SystemSpec
+
+# Where logs are, below the folder of the results.
+LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
+JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
+
+# The folders that a study makes in that of its results. No study may be in one of another's.
+FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial", "sandbox")
+
+
+def canonical(value: Any) -> str:
+    """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
+    if isinstance(value, list):
+        return "+".join(map(canonical, value))
+    return format(value, ".15g") if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Block:
+    """An aligned range of seeds of one point: one job, one tensor program, one log folder."""
+
+    point: "Point"
+    first: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Folder name: ``00000-00049``, first and last seed."""
+        return f"{self.first:05d}-{self.first + self.count - 1:05d}"
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of its runs."""
+        return range(self.first, self.first + self.count)
+
+    @property
+    def ends(self) -> list[int]:
+        """First and last seed, as footers have them."""
+        return [self.first, self.first + self.count - 1]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Its experiment, point and seeds, by name: unique in the study."""
+        return (*self.point.key, self.name)
+
+    def log(self, kind: str) -> Path:
+        """Path of one of its logs."""
+        return self._path(LOG, kind=kind)
+
+    @property
+    def logs(self) -> list[Path]:
+        """Paths of all its logs."""
+        return [self.log(kind) for kind in self.point.logs]
+
+    @property
+    def job_log(self) -> Path:
+        """Text log of the job that makes it."""
+        return self._path(JOB_LOG)
+
+    def _path(self, template: str, **fields: str) -> Path:
+        point = self.point
+        names = {"experiment": point.experiment, "point": point.name, "seeds": self.name}
+        return point.results / template.format(**names, **fields)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where it is kept while it is not done; beside its logs, and no log itself."""
+        return self.log("checkpoint").with_suffix(".pt")
+
+    @property
+    def bases(self) -> list["Block"]:
+        """Blocks of the runs that its own runs start from; none without such an intervention."""
+        base = self.point.base
+        own = self.seeds
+        return [
+            block
+            for block in (base.blocks if base else ())
+            if block.first < own.stop and own.start < block.seeds.stop
+        ]
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Logs that must be there before it can run."""
+        return [block.log(kind) for block in self.bases for kind in self.point.reads]
+
+    @staticmethod
+    def _experiment(blocks: list["Block"]) -> dict[str, Any]:
+        """The experiment that is just these blocks of one point."""
+        identity, first, last = blocks[0].point.identity, blocks[0], blocks[-1]
+        ends = {"first": first.first, "count": last.first + last.count - first.first}
+        return identity | {"seeds": identity["seeds"] | ends, "block": first.count}
+
+    @property
+    def study(self) -> str:
+        """Config of the study that is just this block, as canonical JSON: what its job runs.
+
+        It names nothing of the other blocks, and no default that another release may add, so
+        that neither changes a job that is done.
+        """
+        config = {
+            "results": str(self.point.results),
+            "experiments": {self.point.experiment: self._experiment([self])},
+        }
+        bases, blocks = {}, self.bases
+        while blocks:
+            bases[blocks[0].point.experiment] = self._experiment(blocks)
+            # Ranges of seeds are unbroken, so the first and the last block have all bases.
+            blocks = list({b.name: b for b in (*blocks[0].bases, *blocks[-1].bases)}.values())
+        if bases:
+            config["bases"] = bases
+        return json.dumps(config, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of parameters of an experiment."""
+
+    experiment: str
+    system: SystemSpec
+    parameters: dict[str, Any]
+    interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
+    settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
+    results: Path
+    schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
+    base: "Point | None" = None  # whose outcome an intervention looks at
+    missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its experiment and its own name."""
+        return self.experiment, self.name
+
+    @cached_property
+    def name(self) -> str:
+        """Folder name: labelled parameters always, others where they are not at their default."""
+        known = self.system.parameters
+        parts = [
+            (known[key].label or f"{key}=") + canonical(value)
+            for key, value in self.parameters.items()
+            if known[key].label or value != known[key].default
+        ]
+        if self.settings["dtype"] != "float32":
+            parts.append(f"dtype={self.settings['dtype']}")
+        parts += [f"{purpose}={seed}" for purpose, seed in self.fixed_seeds.items()]
+        for intervention in self.interventions:
+            for name, arguments in intervention.items():
+                schemas = INTERVENTIONS[name]
+                given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
+                parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
+        return "_".join(parts)
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """Its parameters and the arguments of its interventions, by the columns of tables."""
+        found = dict(self.parameters)
+        for intervention in self.interventions:
+            for name, arguments in intervention.items():
+                found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
+        return found
+
+    def intervenes(self, name: str) -> bool:
+        """Whether an intervention is among its own."""
+        return any(name in intervention for intervention in self.interventions)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many points it starts from, one after the other."""
+        return self.base.depth + 1 if self.base else 0
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """Kinds of logs that a block of this point has."""
+        return self.system.kinds
+
+    def cpu_batch(self, count: int) -> int:
+        """How many runs of a block of ``count`` advance together on a CPU, in groups alike."""
+        formula = self.system.cpu_batch
+        most = int(formula(**self.parameters)) if formula else count
+        return math.ceil(count / math.ceil(count / most))
+
+    def schedule(self, kind: str) -> Schedule:
+        """The steps at which a kind of log is written, to count them."""
+        always, log = self.system.logs[kind].always, self.settings["log"][kind]
+        return self.schedules.of(kind, log, self.steps, self.steps_per_epoch, always)
+
+    def steps_logged(self, kind: str) -> list[int]:
+        """Sorted steps at which a kind of log is written."""
+        return self.schedule(kind).steps
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of a run."""
+        return self.settings["steps"]
+
+    @cached_property
+    def steps_per_epoch(self) -> int:
+        """Number of steps in which a run sees its train set once."""
+        formula = self.system.steps_per_epoch
+        return int(formula(**self.parameters)) if formula else 1
+
+    @property
+    def reads(self) -> list[str]:
+        """Kinds of logs of its base that its interventions look at."""
+        return [READS[name] for act in self.interventions for name in act if name in READS]
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Its blocks, in the order of seeds."""
+        every = self.every_seed
+        blocks = (Block(self, s, self.settings["block"]) for s in every[:: self.settings["block"]])
+        return [block for block in blocks if block.name not in self.missing]
+
+    @property
+    def last_block(self) -> str:
+        """Name of its last block, which is the longest."""
+        return Block(
+            self, self.every_seed.stop - self.settings["block"], self.settings["block"]
+        ).name
+
+    @property
+    def every_seed(self) -> range:
+        """The seeds of all its runs, as planned."""
+        seeds = self.settings["seeds"]
+        return range(seeds["first"], seeds["first"] + seeds["count"])
+
+    @property
+    def count(self) -> int:
+        """Number of its runs, as planned."""
+        return self.settings["seeds"]["count"]
+
+    def seeds(self, seed: int) -> Seeds:
+        """The seeds of the run with a given seed."""
+        return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))
+
+    @property
+    def fixed_seeds(self) -> dict[str, int]:
+        """Seeds that all its runs share, by purpose."""
+        seeds = self.settings["seeds"]
+        return {k: seeds[k] for k in PURPOSES if seeds[k] is not None}
+
+    def run_id(self, seed: int) -> str:
+        """Identity of a run across the study."""
+        return f"{self.experiment}/{self.name}/s{seed:05d}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that its own config says of the numbers of its runs.
+
+        What is at its default is left out: an option that a later release adds must not make
+        finished runs again. Should a default itself change, VERSION is raised.
+        """
+        system, schedules = self.system, self.settings["log"]
+        identity = {
+            "system": system.name,
+            "parameters": {
+                name: value
+                for name, value in self.parameters.items()
+                if value != system.parameters[name].default
+            },
+            "steps": self.steps,
+            "dtype": self.settings["dtype"],
+            "seeds": self.fixed_seeds,
+            "log": {k: v for k, v in schedules.items() if v != system.logs[k].schedule},
+        }
+        return identity | ({"interventions": self.interventions} if self.interventions else {})
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Identity and version: what a log must have been made with to be this point's."""
+        spec = self.identity | {"version": self.version}
+        return spec | ({"base": self.base.spec} if self.base else {})
+
+    @property
+    def version(self) -> int | list[int]:
+        """Version of the code that decides its numbers: its system's and its interventions'."""
+        own = self.system.version
+        return [own, INTERVENTIONS_VERSION] if self.interventions else own

@@ -1,0 +1,224 @@
+"""Collections: folders about one subject, with its systems, tables, figures and claims.
+
+circlet ships some; a config names those of its user, which may be anywhere on disk. All of them
+have the same layout, every part of which may be left out:
+
+``systems/NAME.py``, ``equations/NAME.py``
+    a system: what it declares, and what computes it (`circlet.systems`);
+``tables/NAME.py``, ``figures/NAME.py``
+    a table or a figure (`circlet.study.targets`);
+``run_list.py``
+    what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`);
+``claims.csv``
+    published values (`circlet.sweeps.tables.scorecard`);
+``collection.yaml``
+    its title, the order of its figures, and its roles (`collection.schema.yaml`);
+``commands/NAME.py``
+    further subcommands of ``python -m circlet``.
+
+A shipped collection's names are as its files say. Those of a user's collection ``mine`` begin with
+``mine.``, so that they never clash with those of circlet or of others. In Python all are modules
+below ``circlet.collections``: ``from circlet.collections.mine import clusters``.
+"""
+
+import contextlib
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from circlet.errors import ConfigError
+from circlet.systems.spec import SystemSpec
+
+PACKAGE = Path(__file__).parents[1]
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """One collection."""
+
+    name: str
+    folder: Path
+    package: str  # of its modules
+    shipped: bool = False
+
+    def qualified(self, name: str) -> str:
+        """The name of something that belongs to it, as configs and results have it."""
+        return name if self.shipped else f"{self.name}.{name}"
+
+    @functools.cache  # noqa: B019 - there are five in a process
+    def modules(self, kind: str) -> dict[str, str]:
+        """Modules of one of its folders, by the name of what they make."""
+        files = sorted((self.folder / kind).glob("*.py"))
+        names = [file.stem for file in files if file.stem != "__init__"]
+        for name in names:
+            if not NAME.fullmatch(name):
+                raise ConfigError(
+                    f"{self.folder / kind / name}.py: must be named with lower-case letters, "
+                    "digits and underscores"
+                )
+        return {self.qualified(name): f"{self.package}.{kind}.{name}" for name in names}
+
+    @functools.cached_property
+    def about(self) -> dict[str, Any]:
+        """What its ``collection.yaml`` says; empty if it has none."""
+        from circlet.study import config_file
+
+        path = self.folder / "collection.yaml"
+        if not path.exists():
+            return {}
+        try:
+            text = yaml.load(path.read_text(encoding="utf-8"), Loader=config_file.StrictLoader)
+            return config_file.check(text, config_file.schema("collection"))
+        except (OSError, yaml.YAMLError, ValueError, ConfigError) as error:
+            raise ConfigError(f"{path}: {error}") from None
+
+    @property
+    def roles(self) -> dict[str, dict[str, Any]]:
+        """Its roles, what an experiment must be to have each, by name."""
+        return {self.qualified(name): role for name, role in self.about.get("roles", {}).items()}
+
+
+def _shipped() -> tuple[Collection, ...]:
+    names = ("musat", "ding", "odonnat", "findings")
+    folders = {name: f"circlet.collections.{name}" for name in names}
+    folders["sweeps"] = "circlet.sweeps"
+    return tuple(
+        Collection(name, PACKAGE.joinpath(*package.split(".")[1:]), package, shipped=True)
+        for name, package in folders.items()
+    )
+
+
+SHIPPED = _shipped()
+_own: dict[str, Collection] = {}  # of users, by name, as this process imports them
+
+
+def find(folders: Iterable[str]) -> tuple[Collection, ...]:
+    """The shipped collections, and those in some folders; raises ConfigError."""
+    found: dict[str, Collection] = {}
+    for text in folders:
+        folder = Path(text)
+        name = folder.resolve().name
+        if not folder.is_dir():
+            raise ConfigError(f"collections: {text}: there is no such folder")
+        if not NAME.fullmatch(name):
+            raise ConfigError(
+                f"collections: {text}: its folder must be named with lower-case letters, digits "
+                "and underscores, as it becomes a Python module"
+            )
+        if name in {c.name for c in SHIPPED}:
+            raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
+        if name in found:
+            raise ConfigError(
+                f"collections: {text}: {found[name].folder} is named {name!r}, too; rename one"
+            )
+        found[name] = _use(Collection(name, folder.resolve(), f"circlet.collections.{name}"))
+        _check_parts(found[name])
+    return (*SHIPPED, *found.values())
+
+
+def _check_parts(collection: Collection) -> None:
+    """Whether each system has its two files, and there is anything at all."""
+    systems, equations = (collection.modules(kind) for kind in ("systems", "equations"))
+    folder = collection.folder
+    for name in systems.keys() ^ equations.keys():
+        stem = name.rpartition(".")[2]
+        has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
+        raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
+    made = any(collection.modules(kind) for kind in ("systems", "tables", "figures"))
+    if not made and not (folder / "claims.csv").exists():
+        raise ConfigError(
+            f"collections: {folder}: is no collection: it has no systems/*.py, tables/*.py, "
+            "figures/*.py or claims.csv"
+        )
+
+
+def _use(collection: Collection) -> Collection:
+    """Make a user's collection importable below ``circlet.collections``."""
+    known = _own.get(collection.name)
+    if known and known.folder == collection.folder:
+        return known
+    for module in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
+        del sys.modules[module]  # another folder of the same name was used before
+    _own[collection.name] = collection
+    init = collection.folder / "__init__.py"
+    if init.exists():
+        spec = importlib.util.spec_from_file_location(
+            collection.package, init, submodule_search_locations=[str(collection.folder)]
+        )
+    else:
+        spec = importlib.machinery.ModuleSpec(collection.package, None, is_package=True)
+        spec.submodule_search_locations = [str(collection.folder)]
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[collection.package] = module
+    if init.exists() and spec.loader:
+        with explained(init):
+            spec.loader.exec_module(module)
+    return collection
+
+
+@contextlib.contextmanager
+def explained(file: Path) -> Iterator[None]:
+    """Turn whatever goes wrong in a user's module into a ConfigError that names its file."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{file}: cannot be imported: {text}") from error
+
+
+def path_of(module: str) -> Path:
+    """File of a module of circlet or of a collection; of a package without code, its folder."""
+    parts = module.split(".")[1:]
+    folder = PACKAGE
+    if parts[:1] == ["collections"] and parts[1:2] and parts[1] in _own:
+        folder, parts = _own[parts[1]].folder, parts[2:]
+    path = folder.joinpath(*parts)
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+class Systems(Mapping[str, SystemSpec]):
+    """The systems of some collections by name, each imported when it is asked for."""
+
+    def __init__(self, collections: Iterable[Collection]):
+        self._modules = {n: m for c in collections for n, m in c.modules("systems").items()}
+
+    def __getitem__(self, name: str) -> SystemSpec:
+        """The system of this name; raises KeyError, and ConfigError if it is wrongly declared."""
+        return _spec(name, self._modules[name], path_of(self._modules[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        """Their names."""
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._modules)
+
+
+@functools.cache
+def _spec(name: str, module: str, path: Path) -> SystemSpec:
+    declared = _imported(module, path)
+    system = getattr(declared, "SYSTEM", None)
+    if not isinstance(system, SystemSpec):
+        raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
+    *package, _, stem = module.split(".")
+    return replace(system, name=name, equations=".".join([*package, "equations", stem]))
+
+
+def _imported(module: str, path: Path) -> ModuleType:
+    with explained(path):
+        return importlib.import_module(module)

@@ -1,0 +1,65 @@
+"""Which point of another experiment a point starts from."""
+
+from typing import TYPE_CHECKING
+
+from circlet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from circlet.study.points import Point
+
+
+class Bases:
+    """The points of an experiment, for those that start from them.
+
+    A point starts from the one with the same parameters or, for a transfer, the same of those that
+    decide the shapes of the arrays, and of the others those that its experiment varies.
+    """
+
+    def __init__(self, candidates: list["Point"], transfer: bool):
+        self.name, self.transfer = candidates[0].experiment, transfer
+        first = candidates[0].parameters
+        self._swept = {
+            k for base in candidates for k, v in base.parameters.items() if v != first.get(k)
+        }
+        self._by_key: dict[tuple, list[Point]] = {}
+        for base in candidates:
+            self._by_key.setdefault(self._key(base), []).append(base)
+
+    def _alike(self, point: "Point") -> list[str]:
+        """Names of the parameters that must be the same."""
+        names = list(point.parameters)
+        if not self.transfer:
+            return names
+        return [k for k in names if k in self._swept or k in point.system.shapes]
+
+    def _key(self, point: "Point") -> tuple:
+        same = [point.parameters[name] for name in self._alike(point)]
+        return point.system.name, point.fixed_seeds.get("embedding"), *same
+
+    def find(self, where: str, point: "Point") -> "Point":
+        """The one that a point starts from."""
+        found = self._by_key.get(self._key(point), [])
+        if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
+            found = [
+                base
+                for base in found
+                if base.fixed_seeds == point.fixed_seeds
+                and base.settings["dtype"] == point.settings["dtype"]
+            ]
+        if len(found) != 1:
+            how_many = "more than one point" if found else "no point"
+            same = f"the {', '.join(self._alike(point))}" if self.transfer else "the parameters"
+            raise ConfigError(
+                f"{where}.interventions: {self.name} has {how_many} with {same} and seeds of "
+                f"{point.name}"
+            )
+        has, wanted = found[0].every_seed, point.every_seed
+        if wanted.start < has.start or wanted.stop > has.stop:
+            lacking = wanted.start if wanted.start not in has else has.stop
+            raise ConfigError(
+                f"{where}.seeds: {self.name}, which it starts from, has no seed {lacking}"
+            )
+        for kind in point.reads:
+            if found[0].settings["log"][kind] is None:
+                raise ConfigError(f"{where}.interventions: {self.name} does not log {kind}")
+        return found[0]

@@ -1,0 +1,286 @@
+"""Targets: the tables, figures and pages of a study, and what each is made from.
+
+A module in ``tables`` or ``figures`` of a collection makes one target, of its own name, from the
+inputs that it declares in literals:
+
+``TABLES``
+    tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
+``ROLES``
+    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one,
+    where ``"all"`` stands for every entry;
+``SYSTEMS``
+    without roles: the systems whose experiments it is about; all, if it does not say;
+``LOGS``
+    logs that it reads, of the experiments with these roles or systems;
+``DATA``
+    files beside it whose content counts as its code;
+``FROM_COLLECTIONS``
+    files of every collection that it uses: ``claims.csv``, ``run_list.py`` or ``collection.yaml``.
+
+A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
+columns. A figure declares its ``CAPTION`` and defines ``draw(study)``, which returns a matplotlib
+figure, and computes nothing that a table could hold.
+"""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from circlet.errors import ConfigError, LogError
+from circlet.study import cost, fingerprint
+from circlet.study.declarations import declared, literals
+from circlet.study.plan import Study
+from circlet.study.registry import Collection
+
+# What makes a file of a table or figure from what its module returns.
+MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
+PAGES = ("report", "explorer")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table, a figure or a page of a study."""
+
+    kind: str  # tables, figures or pages
+    name: str
+    module: str
+    study: Study  # the part of the study that it depends on
+    tables: tuple["Target", ...]  # those that it is made from
+    inputs: list[Path]
+    outputs: list[Path]
+    code: str  # fingerprint of the code that makes it
+
+    @property
+    def footer(self) -> dict:
+        """What the footer of its file says of its config, its code and its tables."""
+        own = self.study.config["experiments"]
+        missing = sum(len(names) for (e, _), names in self.study.missing.items() if e in own)
+        made = {"study": self.study.config, "code": self.code, "key": self.key}
+        return made | ({"missing_blocks": missing} if missing else {})
+
+    @cached_property
+    def key(self) -> str:
+        """Fingerprint of all that it is made from: config, code, and the keys of its tables."""
+        missing = sorted((*point, sorted(names)) for point, names in self.study.missing.items())
+        made = [self.module, self.study.config, missing, self.code, self.table_keys]
+        return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def table_keys(self) -> dict[str, str]:
+        """Keys that its tables must have: those that the job was given, or else as planned."""
+        return {t.name: self.study.keys.get(t.name) or t.key for t in self.tables}
+
+    def ready(self) -> "Target":
+        """The same when its module is imported, with a study that checks the keys of its tables.
+
+        Raises LogError if the code that makes it was edited since its fingerprint was taken.
+        """
+        if fingerprint.edited() and _code(self.kind, self.module, self.study) != self.code:
+            raise LogError(
+                f"{self.name}: the code of circlet was edited after this job had started; run again"
+            )
+        return replace(self, study=replace(self.study, keys=self.table_keys))
+
+    @property
+    def memory_mb(self) -> int:
+        """Memory that its job needs: one record of every run of the logs that it reads."""
+        logs = literals(self.module).get("LOGS", ())
+        return 1000 + math.ceil(
+            sum(
+                point.count * cost.record_bytes(point, kind)
+                for point in (self.study.points if logs else ())
+                for kind in set(logs) & set(point.logs)
+            )
+            / 1e6
+        )
+
+    @property
+    def job_log(self) -> Path:
+        """Text log of the job that makes it."""
+        return self.study.results / "job_logs" / self.kind / f"{self.name}.log"
+
+
+def modules(study: Study, kind: str) -> dict[str, str]:
+    """Modules of all tables, figures or systems of the study's collections, by name."""
+    return {n: m for c in study.collections for n, m in c.modules(kind).items()}
+
+
+def _roles(says: dict, study: Study) -> list[str]:
+    optional = says.get("OPTIONAL_ROLES", ())
+    wanted = study.reproduce if optional == "all" else (*says.get("ROLES", ()), *optional)
+    return [role for role in wanted if role in study.reproduce]
+
+
+def _experiments(says: dict, study: Study) -> list[str]:
+    """Names of the experiments that a target is about; none if the study lacks what it needs."""
+    if "ROLES" in says or "OPTIONAL_ROLES" in says:
+        roles = _roles(says, study)
+        needed = set(says.get("ROLES", ()))
+        has_optional = "OPTIONAL_ROLES" not in says or bool(set(roles) - needed)
+        complete = needed <= set(roles) and has_optional
+        return [study.reproduce[role] for role in roles] if complete else []
+    return study.of_systems(says.get("SYSTEMS", study.systems))
+
+
+def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
+    """Whether the study has what a target needs, given the tables that it has."""
+    says = declared(kind, module)
+    return set(says["TABLES"]) <= made and bool(_experiments(says, study))
+
+
+def _made(study: Study) -> set[str]:
+    """Names of the tables that the study yields."""
+    every, made = modules(study, "tables"), set[str]()
+    while new := {n for n, m in every.items() if _possible("tables", m, study, made)} - made:
+        made |= new
+    return made
+
+
+def used_collections(study: Study) -> list[Collection]:
+    """Collections with a system of the study."""
+    systems = set(study.systems)
+    return [c for c in study.collections if systems & c.modules("systems").keys()]
+
+
+def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], list[str]]:
+    """What collections contribute to a target: modules, files, and tables that it may use."""
+    names = literals(module).get("FROM_COLLECTIONS", ())
+    own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
+    tables = [table for m in own for table in literals(m)["TABLES"]]
+    paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.collections)
+    files = [path for path in paths if path.exists()]
+    tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
+    return own, files, list(dict.fromkeys(tables))
+
+
+def contributed(study: Study, file: str) -> list[str]:
+    """Modules of this name, ``run_list.py``, of the collections with a system of the study."""
+    return [
+        f"{collection.package}.{Path(file).stem}"
+        for collection in used_collections(study)
+        if (collection.folder / file).exists()
+    ]
+
+
+def claimed_tables(path: Path) -> list[str]:
+    """Tables that the claims of a collection are about."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if "table" not in (rows.fieldnames or ()):
+            raise ConfigError(f"{path}: has no column `table`")
+        return [row["table"] for row in rows]
+
+
+def _code(kind: str, module: str, study: Study) -> str:
+    """Fingerprint of the code and the files that make a target."""
+    own, files, _ = _contributions(module, study)
+    makers = [MAKERS[kind]] if kind in MAKERS else []
+    # Its system's declaration, as it is in the names of runs and in the columns of tables.
+    systems = modules(study, "systems")
+    own += [systems[name] for name in study.systems]
+    return fingerprint.digest(module, *makers, *own, data=tuple(files))
+
+
+def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
+    says = declared(kind, module)
+    part = study.part(_experiments(says, study), _roles(says, study))
+    logs = [
+        block.log(log)
+        for block in (part.blocks if "LOGS" in says else ())
+        for log in says["LOGS"]
+        if log in block.point.logs
+    ]
+    tables = tuple(made[table] for table in _reads(says, module, study) if table in made)
+    if kind == "tables":
+        outputs = [study.table(name)]
+    else:
+        outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
+    inputs = logs + [table.outputs[0] for table in tables]
+    return Target(kind, name, module, part, tables, inputs, outputs, _code(kind, module, part))
+
+
+def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
+    """Names of the tables that a target is made from if the study has them."""
+    contributed = _contributions(module, study)[2]
+    return [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
+
+
+def names(study: Study) -> tuple[list[str], list[str]]:
+    """Names of the tables and of the figures that the study yields, without their inputs."""
+    made = _made(study)
+    figures = modules(study, "figures").items()
+    return sorted(made), [n for n, m in figures if _possible("figures", m, study, made)]
+
+
+def tables(study: Study) -> list[Target]:
+    """All tables that the study yields, by name."""
+    return [target for _, target in sorted(_tables(study).items())]
+
+
+@lru_cache(maxsize=8)
+def _tables(study: Study) -> dict[str, Target]:
+    """All tables that the study yields, by name, each after those that it is made from."""
+    waiting, every = _made(study), modules(study, "tables")
+    made: dict[str, Target] = {}
+    while waiting:
+        for name in sorted(waiting):
+            module = every[name]
+            if not waiting & set(_reads(declared("tables", module), module, study)):
+                made[name] = _target("tables", name, module, study, made)
+        if not waiting & made.keys():
+            raise ConfigError(f"tables {', '.join(sorted(waiting))}: are made from each other")
+        waiting -= made.keys()
+    return made
+
+
+def figures(study: Study) -> list[Target]:
+    """All figures that the study yields."""
+    made, every = _tables(study), modules(study, "figures")
+    return [_target("figures", name, every[name], study, made) for name in names(study)[1]]
+
+
+def ordered(study: Study) -> list[Target]:
+    """All targets of a study, each after those that it is made from."""
+    drawn = figures(study)
+    return [*_tables(study).values(), *drawn, report(study, drawn), explorer(study)]
+
+
+def behind(target: Target) -> list[Target]:
+    """A target and all tables that it is made from, directly or not."""
+    found = [target]
+    for child in found:  # grows as it goes
+        found += [table for table in child.tables if table not in found]
+    return found
+
+
+def caption(figure: str, study: Study) -> str:
+    """Caption of a figure, one line of plain text."""
+    return literals(modules(study, "figures")[figure])["CAPTION"]
+
+
+def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:
+    """The report page of the study."""
+    drawn = figures(study) if drawn is None else drawn
+    return _page("report", study, [figure.outputs[0] for figure in drawn])
+
+
+def explorer(study: Study) -> Target:
+    """The explorer page of the study."""
+    return _page("explorer", study)
+
+
+def _page(name: str, study: Study, shown: Sequence[Path] = ()) -> Target:
+    """A page, made from some tables, as far as the study yields them, and some figures."""
+    module = f"circlet.pages.{name}"
+    reads = {*literals(module)["OPTIONAL_TABLES"], *_contributions(module, study)[2]}
+    tables = tuple(table for table in _tables(study).values() if table.name in reads)
+    inputs = [table.outputs[0] for table in tables] + [*shown]
+    outputs = [study.folder / f"{name}.html"]
+    code = _code("pages", module, study)
+    return Target("pages", name, module, study, tables, inputs, outputs, code)

@@ -1,0 +1,224 @@
+"""Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
+
+import functools
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from circlet.errors import ConfigError
+from circlet.study import config_file, limits
+from circlet.study.interventions import INTERVENTIONS, SPECTRAL, is_list_of_values
+from circlet.study.registry import Systems
+from circlet.study.schedules import INT32_MAX
+from circlet.study.seeds import PURPOSES
+from circlet.systems.spec import SystemSpec
+
+if TYPE_CHECKING:
+    from circlet.study.points import Point
+
+_DTYPE = {"dtype": {"enum": ["float32", "float64"]}}  # of the experiment, but may be swept
+
+
+def typed(value: Any, schema: dict[str, Any]) -> Any:
+    """A parameter value in its declared type: 1 and 1.0 are the same number."""
+    if isinstance(value, list):
+        return [typed(v, schema.get("items", schema)) for v in value]
+    wanted = {"number": float, "integer": int}.get(schema.get("type"))
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
+        return value  # as it is, for the schema to refuse
+    return wanted(value) + wanted(0)  # -0.0 is 0.0
+
+
+def canonicalise(settings: dict[str, Any], systems: Systems) -> None:
+    """Fill in the defaults of its system and bring an experiment's values to their types."""
+    system = systems.get(settings["system"])
+    known = system.schemas if system else {}
+    for values in (settings["parameters"], *settings.get("cases", [])):
+        values.update({k: typed(v, known.get(k, {})) for k, v in values.items()})
+    for name, values in settings["sweep"].items():
+        settings["sweep"][name] = typed(values, known.get(name, {}))
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            schemas = INTERVENTIONS.get(name, {})
+            given = {k: typed(v, schemas.get(k, {})) for k, v in arguments.items()}
+            defaults = {k: s.get("default") for k, s in schemas.items()}  # in their order
+            intervention[name] = {k: v for k, v in (defaults | given).items() if v is not None}
+    usual = {k: log.schedule for k, log in system.logs.items()} if system else {}
+    settings["log"] = usual | settings["log"]
+
+
+def bases(settings: dict[str, Any]) -> list[str]:
+    """Names of the experiments whose outcomes an experiment's interventions look at."""
+    acts = [act for intervention in settings["interventions"] for act in intervention.values()]
+    return [act["of"] for act in acts if "of" in act]
+
+
+def varied(settings: dict[str, Any]) -> set[str]:
+    """What an experiment varies: parameters, dtype, arguments of interventions, seeds."""
+    found = set(settings["sweep"]).union(*settings.get("cases", []))
+    for intervention in settings["interventions"]:
+        for name, arguments in intervention.items():
+            found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
+    return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
+
+
+def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> None:
+    """All rules about one experiment by itself."""
+    name = settings["system"]
+    if name not in systems:
+        known = ", ".join(sorted(systems))
+        raise ConfigError(f"{where}.system: no system {name!r} (there are: {known})")
+    system = systems[name]
+    schemas = system.schemas
+    _check_values(f"{where}.parameters", schemas, settings["parameters"])
+    for name, values in settings["sweep"].items():
+        _check_list(f"{where}.sweep", schemas | _DTYPE, name, values)
+    for case in settings.get("cases", []):
+        for name, value in case.items():
+            _check_list(f"{where}.cases", schemas | _DTYPE, name, [value])
+    swept = set(settings["sweep"]).union(*settings.get("cases", []))
+    if both := swept & set(settings["parameters"]):
+        raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
+    for case in settings.get("cases", []):
+        if both := set(case) & set(settings["sweep"]):
+            raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
+    if "steps" in settings and "epochs" in settings:
+        raise ConfigError(f"{where}: has both steps and epochs, give one")
+    if not {"steps", "epochs"} & set(settings):
+        raise ConfigError(f"{where}: needs steps or epochs")
+    if "epochs" in settings and not system.steps_per_epoch:
+        raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
+    _check_seeds(where, settings, system)
+    _check_log(where, settings, system)
+    for intervention in settings["interventions"]:
+        for act, arguments in intervention.items():
+            if act not in INTERVENTIONS:
+                known = ", ".join(INTERVENTIONS)
+                raise ConfigError(f"{where}.interventions: no {act!r} (there are: {known})")
+            _check_intervention(f"{where}.interventions.{act}", act, arguments)
+    named = [act for intervention in settings["interventions"] for act in intervention]
+    if twice := {act for act in named if named.count(act) > 1}:
+        raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
+    if "learning_rate" not in schemas and "freeze" in named:
+        raise ConfigError(
+            f"{where}.interventions: freeze needs a trained system, {name} is simulated"
+        )
+    if "signals" not in system.logs and (unfit := set(named) & set(SPECTRAL)):
+        raise ConfigError(
+            f"{where}.interventions: {min(unfit)} is about frequencies, {name} has none"
+        )
+    if "transfer" in named and not system.shapes:
+        raise ConfigError(f"{where}.interventions: transfer: {name} cannot start from others")
+
+
+def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
+    seeds, block = settings["seeds"], settings["block"]
+    if seeds["order"] is not None and not system.steps_per_epoch:
+        raise ConfigError(f"{where}.seeds.order: {system.name} has no batches")
+    for key in ("count", "first"):
+        if seeds[key] % block:
+            raise ConfigError(
+                f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
+                "seeds; set `block` to a divisor"
+            )
+    if (last := seeds["first"] + seeds["count"] - 1) > INT32_MAX:
+        raise ConfigError(
+            f"{where}.seeds: the last seed would be {last}, at most {INT32_MAX} is allowed"
+        )
+
+
+def _check_log(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
+    has = system.logs
+    needed = {"signals", "embeddings"} & set(has) or {"curves", "parameters"}
+    for kind, schedule in settings["log"].items():
+        if kind not in has and schedule is not None:
+            raise ConfigError(
+                f"{where}.log.{kind}: {system.name} has no such log (it has: {', '.join(has)})"
+            )
+        if schedule is None and kind in needed:
+            raise ConfigError(
+                f"{where}.log.{kind}: the tables need its first and last step at least; write {{}}"
+            )
+        if "every_epochs" in (schedule or {}) and not system.steps_per_epoch:
+            raise ConfigError(f"{where}.log.{kind}.every_epochs: {system.name} has no batches")
+
+
+def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> None:
+    schemas = INTERVENTIONS[name]
+    for argument, value in arguments.items():
+        values = value if is_list_of_values(name, argument, value) else [value]
+        if not values:
+            raise ConfigError(f"{where}.{argument}: is empty")
+        _check_list(where, schemas, argument, values)
+    if lacking := [k for k, s in schemas.items() if "default" not in s and k not in arguments]:
+        raise ConfigError(f"{where}: needs {', '.join(lacking)}")
+    if name == "keep":
+        if len(arguments.keys() - {"of"}) != 1:
+            raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
+        if ("of" in arguments) != ("strongest" in arguments):
+            raise ConfigError(f"{where}: strongest and of go together")
+
+
+def _check_list(where: str, schemas: dict[str, Any], name: str, values: list) -> None:
+    """Whether a parameter may have each of these values."""
+    valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
+    for value in values:
+        if not (valid and valid(value) and _is_finite(value)):
+            _check_values(where, schemas, {name: value})  # says what is wrong
+
+
+def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) -> None:
+    properties = {name: _bounded(schema) for name, schema in schemas.items()}
+    schema = {"type": "object", "additionalProperties": False, "properties": properties}
+    config_file.check(given, schema, where)
+    for name, value in given.items():
+        if not _is_finite(value):
+            raise ConfigError(f"{where}.{name}: {value} must be finite")
+
+
+def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter, with what fits a column of a table."""
+    if schema.get("type") == "integer":
+        return {"maximum": INT32_MAX} | schema
+    return schema | ({"items": _bounded(schema["items"])} if "items" in schema else {})
+
+
+@functools.cache
+def _validator(schema: str) -> Any:
+    return config_file.validator(json.loads(schema)).is_valid
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def check_point(where: str, point: "Point") -> None:
+    """Whether the values of a point go together."""
+    limits.check_name(where, point)
+    for rule in point.system.requires:
+        if not rule.holds(**point.parameters):
+            has = ", ".join(f"{name} = {point.parameters[name]}" for name in rule.names)
+            raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
+    limits.check_logs(where, point)
+    _check_frequencies(where, point)
+
+
+def _check_frequencies(where: str, point: "Point") -> None:
+    """Whether its modulus has the frequencies that its interventions name."""
+    last = (point.parameters["p"] - 1) // 2
+    for intervention in point.interventions:
+        for name, arguments in intervention.items():
+            named = [arguments.get("frequency"), *arguments.get("frequencies", [])]
+            for k in named:
+                if k is not None and k > last:
+                    raise ConfigError(
+                        f"{where}.interventions.{name}: there is no frequency {k}; p = "
+                        f"{point.parameters['p']} has 1 to {last}"
+                    )
+            wanted = arguments.get("random", arguments.get("strongest", 0))
+            if max(wanted, 2 if name == "construct" else 0) > last:
+                raise ConfigError(
+                    f"{where}.interventions.{name}: p = {point.parameters['p']} has only {last} "
+                    "frequencies"
+                )

@@ -1,0 +1,1 @@
+"""Tables of any study, whatever its systems: a collection like the others."""

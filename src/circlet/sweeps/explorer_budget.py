@@ -1,0 +1,131 @@
+"""What of a study the explorer shows, so that one page holds it: fewer runs, fewer steps, by rule.
+
+Three budgets, of runs that are listed at all, of bytes for states at the end, and of bytes for
+trainings, are spent run by run: first on one of every point, if there is room; then always on the
+system that has cost least so far, and of its points on that which has. Within a point runs are
+taken in turn, the first seed of each outcome, then the second of each, and so on.
+"""
+
+import heapq
+
+import numpy as np
+import pandas as pd
+
+from circlet.study import cost
+from circlet.study.points import Point
+
+LISTED = 6000  # runs
+ENDS, TRAININGS = 2_500_000, 9_000_000  # bytes, of values as the page has them
+VALUE = 2  # bytes of a value in the page
+SCALE = 2  # values that go with each array and step: what its integers are multiplied by
+FRAMES = 101
+RUN = 400_000  # bytes of one log of one run: of large networks fewer steps are shown
+FEWEST = 3  # steps of a large network
+
+MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+WHOLE = ("constant_attention", "sparse_transformer")  # systems whose networks the page computes
+
+
+def evenly(steps: list[int], most: int) -> list[int]:
+    """At most so many of some steps, from the first to the last."""
+    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
+    return [steps[i] for i in places]
+
+
+def arrays(point: Point) -> dict[str, int]:
+    """Logs of which a run's states are made, and how many values each has at a step."""
+    p, d = point.parameters["p"], point.parameters["d"]
+    sizes = {
+        "embeddings": p * d + SCALE,
+        "signals": (p - 1) // 2 + SCALE,
+        "curves": 2 * len(MEASURED),
+    }
+    if point.system.name in WHOLE:
+        embedded = p * d if "embeddings" in point.logs else 0
+        sizes["parameters"] = int(cost.weights(point)) - embedded + 9 * SCALE
+    return {k: size for k, size in sizes.items() if k in point.logs and point.steps_logged(k)}
+
+
+def frames(point: Point, kind: str) -> list[int]:
+    """Steps of a log that are shown of a run whose training is."""
+    most = max(FEWEST, min(FRAMES, RUN // (VALUE * arrays(point)[kind])))
+    return evenly(point.steps_logged(kind), most)
+
+
+def affordable(points: list[Point], costs: list[int], counts: list[int], budget: int) -> list[int]:
+    """How many runs of each point there is room for.
+
+    Parameters
+    ----------
+    points
+        All points.
+    costs, counts
+        What a run of each costs, and how many there are.
+    budget
+        What all may cost together.
+    """
+    runs = [0] * len(points)
+    spent = dict.fromkeys((point.system.name for point in points), 0)
+    waiting: dict[str, list[tuple[int, int]]] = {system: [] for system in spent}
+    for i, point in enumerate(points):
+        waiting[point.system.name].append((0, i))  # what it has cost so far; sorted, so a heap
+    firsts = sum(cost for cost, count in zip(costs, counts, strict=True) if count)
+    every_point_first = firsts <= budget
+    while system := _next(waiting, spent, every_point_first):
+        used, i = heapq.heappop(waiting[system])
+        if runs[i] == counts[i] or costs[i] > budget:
+            continue
+        runs[i] += 1
+        budget -= costs[i]
+        spent[system] += costs[i]
+        heapq.heappush(waiting[system], (used + costs[i], i))
+    return runs
+
+
+def _next(
+    waiting: dict[str, list[tuple[int, int]]], spent: dict[str, int], every_point_first: bool
+) -> str | None:
+    """The system whose turn it is: one with a point that has nothing, else that with the least."""
+    left = [system for system in waiting if waiting[system]]
+    if every_point_first:
+        left = [system for system in left if waiting[system][0][0] == 0] or left
+    return min(left, key=lambda system: spent[system], default=None)
+
+
+def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
+    """How much is shown of each run: ``training``, ``end``, ``outcome`` or ``nothing``.
+
+    Parameters
+    ----------
+    runs
+        Columns ``point`` (place in ``points``), ``seed`` and ``outcome``.
+    points
+        All points.
+
+    Returns
+    -------
+    Array of texts, in the order of the rows.
+    """
+    turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
+    ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])
+    place = ordered.groupby("point").cumcount().reindex(runs.index)
+    counts = runs["point"].value_counts().reindex(range(len(points)), fill_value=0).tolist()
+    listed = affordable(points, [1] * len(points), counts, LISTED)
+    trained = affordable(points, [_training(point) for point in points], listed, TRAININGS)
+    others = [n - m for n, m in zip(listed, trained, strict=True)]
+    ended = affordable(points, [_end(point) for point in points], others, ENDS)
+    ended = [n + m for n, m in zip(ended, trained, strict=True)]
+    shown = np.full(len(runs), "nothing", dtype=object)
+    for how, room in (("outcome", listed), ("end", ended), ("training", trained)):
+        shown[(place < runs["point"].map(dict(enumerate(room)))).to_numpy()] = how
+    return shown
+
+
+def _end(point: Point) -> int:
+    """Bytes of a run's state at the end."""
+    return VALUE * sum(size for kind, size in arrays(point).items() if kind != "curves")
+
+
+def _training(point: Point) -> int:
+    """Bytes of a run's training."""
+    return VALUE * sum(size * len(frames(point, kind)) for kind, size in arrays(point).items())

@@ -1,0 +1,56 @@
+"""Table ``explorer_runs``: the outcome of every run in a word, and what the explorer shows of it.
+
+A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
+``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
+and those that it declares in ``COLUMNS``, made from its ``TABLES``.
+"""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.lazy_import import load
+from circlet.storage import parquet
+from circlet.storage.schema import SEED, column, names
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps import explorer_budget
+
+TABLES = ("runs",)
+FROM_COLLECTIONS = ("run_list.py",)
+COLUMNS = [
+    SEED,
+    column("outcome", pa.string(), "in a word, as the run_list.py of its collection says"),
+    column("test_loss", pa.float64(), "at the last step", "nat"),
+    column("test_accuracy", pa.float64(), "at the last step", "0..1"),
+    column("shown", pa.string(), "in the explorer: training, end, outcome, or nothing"),
+]
+
+
+def columns(study: Study) -> list[pa.Field]:
+    """Its columns: those of all runs, and those of the collections whose systems it has."""
+    lists = (load(name) for name in targets.contributed(study, "run_list.py"))
+    return COLUMNS + [field for own in lists for field in own.COLUMNS]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per run of any system."""
+    runs = parquet.read_table(study, "runs")
+    parts = [load(name).runs(study) for name in targets.contributed(study, "run_list.py")]
+    found = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
+    frame = runs.join(found, on="run_id")
+    words = frame["status"].str.replace("_", " ")
+    told = (frame["status"] == "finished") & frame["outcome"].notna()
+    frame["outcome"] = np.where(told, frame["outcome"].astype(object), words.astype(object))
+    places = {f"{p.experiment}/{p.name}": i for i, p in enumerate(study.points)}
+    frame["seed"] = frame["run_id"].str.rsplit("/s", n=1).str[1].astype(int)
+    frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
+    frame["shown"] = explorer_budget.choose(frame, study.points)
+    own = columns(study)
+    frame = frame.reindex(columns=[*log_frames.key_columns(study), *names(own)])
+    for field in own:
+        if pa.types.is_list(field.type):  # NaN is no list
+            lists = frame[field.name].astype(object)
+            frame[field.name] = lists.where(frame[field.name].notna(), None)
+    return frame

@@ -1,0 +1,79 @@
+"""Table ``explorer_states``: arrays of the runs that the explorer shows, step by step.
+
+``embedding``; every weight and bias of networks that the page computes; ``signals``, of frequencies
+1..(p-1)//2; ``curves``: train and test loss, train and test accuracy. Which runs and steps is in
+``downsample``. Diverged runs have theirs, too, as far as they are logged.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.storage import parquet
+from circlet.storage.schema import STEP, column, names
+from circlet.study.plan import Study
+from circlet.study.points import Block
+from circlet.sweeps import explorer_budget
+
+LOGS = ("embeddings", "signals", "curves", "parameters")
+TABLES = ("explorer_runs",)
+COLUMNS = [
+    STEP,
+    column("name", pa.string(), "embedding, signals, curves, or name of a weight or bias"),
+    column("shape", pa.list_(pa.int32()), "its shape"),
+    column("values", pa.list_(pa.float32()), "its values, row by row"),
+]
+
+# Columns of a log that are its values, and the one by which they are ordered within a run.
+_VALUES = {
+    "embeddings": ("embedding", "vector", ["token"]),
+    "signals": ("signals", "signal", ["frequency"]),
+    "curves": ("curves", list(explorer_budget.MEASURED), []),
+}
+
+
+def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
+    """Arrays of a log by name, (steps, runs, *shape)."""
+    if kind == "parameters":
+        weights = parquet.read_weights(block, steps)
+        if "embeddings" in explorer_budget.arrays(block.point):
+            del weights["embedding"]  # is in its own log
+        return weights
+    name, columns, order = _VALUES[kind]
+    rows = parquet.read_log(block, kind, steps).sort_values(["step", "seed", *order])[columns]
+    values = np.stack(rows) if rows.ndim == 1 and rows.dtype == object else rows.to_numpy()
+    shape = values.shape[1:] if kind == "curves" else (-1, *values.shape[1:])
+    return {name: values.reshape(len(steps), block.count, *shape)}
+
+
+def _rows(block: Block, shown: dict[int, str]) -> Iterator[tuple]:
+    """Seed, step, name, shape and values of every array of a block that is shown."""
+    for kind in explorer_budget.arrays(block.point):
+        steps = {"training": explorer_budget.frames(block.point, kind), "end": [block.point.steps]}
+        if kind == "curves":
+            del steps["end"]  # whose values are in the table of runs
+        for how, wanted in steps.items():
+            seeds = [seed for seed in block.seeds if shown.get(seed) == how]
+            for name, array in _arrays(block, kind, wanted).items() if seeds else ():
+                for i, step in enumerate(wanted):
+                    for seed in seeds:
+                        values = array[i, seed - block.first]
+                        yield seed, step, name, values.shape, values.astype(np.float32).ravel()
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per run, step and array."""
+    columns = names(COLUMNS)
+    runs = parquet.read_table(study, "explorer_runs")
+    shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
+    frames = []
+    for block in study.blocks:
+        run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}
+        wanted = {seed: shown.get(name, "nothing") for seed, name in run_ids.items()}
+        rows = list(_rows(block, wanted))
+        frame = pd.DataFrame(rows, columns=["seed", "step", "name", "shape", "values"])
+        frames.append(frame.assign(run_id=frame.pop("seed").map(run_ids)))
+    return log_frames.keyed([f for f in frames if len(f)], study, columns)

@@ -1,0 +1,47 @@
+"""Table ``provenance``: which code, on which machines, made the runs, and in how many hours."""
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.storage import parquet
+from circlet.storage.schema import column, names
+from circlet.study.plan import Study
+
+LOGS = ("runs",)
+TABLES = ()
+COLUMNS = [
+    column("system", pa.string(), "what was trained or simulated"),
+    column("commit", pa.string(), "commit of the code; -dirty if it was edited since"),
+    column("versions", pa.string(), "versions of Python and of the packages that decide numbers"),
+    column("machine", pa.string(), "system, architecture and cores"),
+    column("device", pa.string(), "cpu, or the name of the GPU"),
+    column("blocks", pa.int32(), "blocks made so"),
+    column("runs", pa.int32(), "runs in them"),
+    column("hours", pa.float64(), "computing time of the runs, on one core or GPU", "h"),
+    column("interruptions", pa.int32(), "how often they went on from a checkpoint"),
+]
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per system, code and machine."""
+    columns = names(COLUMNS)
+    keys = columns[: columns.index("blocks")]
+    rows = []
+    for block in study.blocks:
+        runs, made = parquet.read_log(block, "runs"), parquet.footer(block.log("runs"))
+        packages = ", ".join(f"{name} {v}" for name, v in made["versions"].items() if v)
+        rows.append(
+            {
+                "system": block.point.system.name,
+                "commit": made["commit"] or "unknown",
+                "versions": f"Python {made['python']}, {packages}",
+                "machine": made["machine"],
+                "device": runs["device"].iloc[0],
+                "blocks": 1,
+                "runs": len(runs),
+                "hours": runs["seconds"].sum() / 3600,
+                "interruptions": made["interruptions"],
+            }
+        )
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.groupby(keys, sort=True, as_index=False).sum()

@@ -1,0 +1,243 @@
+"""Table ``scorecard``: every published claim beside our measurement, with a verdict.
+
+Published values are in the ``claims.csv`` of each collection, a row per claim, and nowhere else
+(`circlet.analysis.claims`). The verdict is by rule:
+
+reproduced
+    the 95 % interval of the difference, measured - published, contains zero. It counts the noise
+    of both samples: theirs has a size too. By ``kind``:
+
+    ``count``        shares of runs; Newcombe's interval for two independent shares;
+    ``absent``       the paper has none to report; the same, with zero published;
+    ``mean``         normal interval if the paper prints its own; otherwise our standard deviation
+                     stands for both samples, and the interval is Student's;
+    ``correlation``  difference of Fisher's z;
+    ``range``        the paper's value has a tolerance, of as many runs as it has: our value lies
+                     in it; with fewer runs it is wider, by the root of their ratio;
+    ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
+deviates
+    it does not; of a claim in words, the whole interval lies below zero;
+not_run
+    the study does not run it, not under the paper's conditions, or has too few runs to tell: fewer
+    than five behind a mean, whose interval would be so wide that it agrees with anything, or an
+    effect whose interval contains zero.
+
+Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
+them, is judged, and its note says in what it differs.
+
+At 95 %, one cell in twenty deviates by chance alone even if everything is the same.
+"""
+
+import math
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import claims, stats
+from circlet.analysis.stats import Estimate
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.storage.schema import column, estimate
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+OPTIONAL_ROLES = "all"
+TABLES = ()
+
+FROM_COLLECTIONS = ("claims.csv",)
+COLUMNS = [
+    column("claim", pa.string(), "identifier of the claim"),
+    column("paper", pa.string(), "collection that has the claim"),
+    column("source", pa.string(), "table, figure or section"),
+    column("statement", pa.string(), "what is claimed"),
+    column("published", pa.float64(), "published value; null if the claim is in words"),
+    column("measured", pa.float64(), "our value"),
+    column("low", pa.float64(), "lower end of its 95 % interval"),
+    column("high", pa.float64(), "upper end of its 95 % interval"),
+    column("n_runs", pa.int32(), "runs behind the value, as the circles behind their accuracy"),
+    column("n_planned", pa.int32(), "runs planned at these points"),
+    column("verdict", pa.string(), "reproduced, deviates or not_run"),
+    *estimate("difference", "measured - published, with the noise of both samples")[:3],
+    column(
+        "note",
+        pa.string(),
+        "why it was not run, or how its runs differ",
+    ),
+    column("table", pa.string(), "table that the measured value is in"),
+    column("where", pa.string(), "its row"),
+    column("column", pa.string(), "its column"),
+]
+_FEWEST = 5  # runs behind a mean or correlation that is compared
+
+
+def _assignments(text: str) -> dict[str, str]:
+    """``a=1;b>=2`` as {a: 1, b: >=2}."""
+    pairs = (part.replace(">=", "=>=", 1).split("=", 1) for part in text.split(";") if part)
+    return dict(pairs)
+
+
+def _same(value: object, text: str) -> bool:
+    """Whether a value is what a condition says, a value or with ``>=`` a bound."""
+    if text.startswith(">="):
+        return float(value) >= float(text[2:])
+    try:
+        return float(value) == float(text)
+    except (TypeError, ValueError):
+        return str(value) == text
+
+
+def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
+    """Why the study does not run a claim under some conditions; empty if it does.
+
+    Conditions are parameters, ``steps`` and ``epochs``; ``base.p`` is that of what the runs start
+    from, ``scratch.p`` that of the role ``scratch``. Unless they name which seeds the runs
+    ``shared``, it is none.
+    """
+    if role not in study.reproduce:
+        if study.whole and role in study.whole.reproduce:
+            return f"nothing is done yet of {study.whole.reproduce[role]}"
+        return f"the config's `reproduce` names no experiment for {role}"
+    for point in study.experiment(study.reproduce[role]):
+        for name, value in ({"shared": "none"} | conditions).items():
+            *owner, key = name.split(".")
+            found = _owned(study, point, *owner)
+            has = _has(found).get(key) if found else None
+            if not _same(has, value):
+                what = "shared seeds" if name == "shared" else name
+                return f"runs with {what} {has}, the paper has {value}"
+    return ""
+
+
+def _owned(study: Study, point: Point, owner: str = "") -> Point | None:
+    """The point that a condition is about: its own, its base, or the first of another role."""
+    if owner and owner != "base":
+        name = study.reproduce.get(owner)
+        return study.experiment(name)[0] if name else None
+    return point.base if owner else point
+
+
+def _has(point: Point) -> dict[str, object]:
+    """What conditions name of a point."""
+    shared = "+".join(point.fixed_seeds) or "none"
+    steps = {"steps": point.steps, "epochs": point.steps / point.steps_per_epoch}
+    return point.parameters | steps | {"shared": shared}
+
+
+_UNKNOWN = (math.nan, math.nan, math.nan)
+
+
+def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, float]:
+    """Measured - published and the ends of its 95 % interval; NaN where it cannot be told.
+
+    Parameters
+    ----------
+    claim
+        A row of `claims.read`.
+    measured
+        Our estimate; of a count, the count itself among its ``n`` runs.
+    """
+    value, low, high, n = measured
+    published, their_n = claim["published"], claim["published_n"]
+    if claim["kind"] in ("count", "absent"):
+        if n == 0:
+            return _UNKNOWN
+        known = 0 if claim["kind"] == "absent" else int(published)
+        shares = stats.share_difference(int(value), n, known, int(their_n))
+        return tuple(their_n * share for share in shares[:3])
+    if n < _FEWEST or math.isnan(high):
+        return _UNKNOWN
+    if claim["kind"] == "correlation":
+        spread = stats.Z * math.hypot(1 / math.sqrt(n - 3), 1 / math.sqrt(their_n - 3))
+        low, high = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
+        return value - published, low - published, high - published
+    if not math.isnan(claim["published_low"]):
+        theirs = (claim["published_high"] - claim["published_low"]) / 2
+        half = math.hypot((high - low) / 2, theirs)
+    else:
+        half = (high - low) / 2 * math.sqrt(1 + n / their_n)
+    return value - published, value - published - half, value - published + half
+
+
+def in_tolerance(claim: pd.Series, measured: Estimate) -> bool:
+    """Whether a value lies in the tolerance of the published one; an end that is not given is open.
+
+    Tolerances are bands of the paper's number of runs; that of fewer is so much wider.
+    """
+    wider = max(1.0, math.sqrt(claim["published_n"] / measured.n))
+    center, low, high = claim[["published", "published_low", "published_high"]]
+    # A comparison with NaN, an open end, is false.
+    below = measured.value < center - wider * (center - low)
+    above = measured.value > center + wider * (high - center)
+    return not (below or above or math.isnan(measured.value))
+
+
+def judge(claim: pd.Series, measured: Estimate) -> dict:
+    """Measured value, interval, difference and verdict of one claim."""
+    if claim["kind"] == "sign":
+        gap, holds = _UNKNOWN, measured.low > 0
+        decided = holds or measured.high <= 0
+    elif claim["kind"] == "range":
+        gap = (measured.value - claim["published"], math.nan, math.nan)
+        decided = measured.n >= min(_FEWEST, claim["published_n"])
+        holds = decided and in_tolerance(claim, measured)
+    else:
+        gap = difference(claim, measured)
+        decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
+    shown = measured[:3]
+    if claim["kind"] in ("count", "absent") and measured.n:
+        # Counts are compared per as many runs as the paper has.
+        shown = [claim["published_n"] / measured.n * value for value in shown]
+    few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
+    if claim["kind"] == "sign" and measured.low <= 0 < measured.high:
+        few = "the interval contains zero"
+    return {
+        **dict(zip(("measured", "low", "high"), shown, strict=True)),
+        **dict(zip(("difference", "difference_low", "difference_high"), gap, strict=True)),
+        "n_runs": measured.n,
+        "verdict": ("reproduced" if holds else "deviates") if decided else "not_run",
+        "note": "" if decided else f"{few}: too few to tell",
+    }
+
+
+def _answer(study: Study, claim: pd.Series) -> dict:
+    wanted = _assignments(claim["conditions"])
+    differs = unmet(study, claim["role"], wanted)
+    accepted = wanted | _assignments(claim["accepts"])
+    reason = differs if unmet(study, claim["role"], accepted) else ""
+    if not reason:
+        frame = parquet.read_table(study, claim["table"])
+        if "experiment" in frame:
+            frame = frame[frame["experiment"] == study.reproduce[claim["role"]]]
+        for name, value in claim["keys"].items():
+            if name not in frame:
+                raise ConfigError(
+                    f"claims.csv of {claim['collection']}: {claim['claim']}: the table "
+                    f"{claim['table']} has no column {name!r}"
+                )
+            frame = frame[frame[name] == value]
+        if len(frame):
+            row, column = frame.iloc[0], claim["column"]
+            ends = [row[name] for name in (column, f"{column}_low", f"{column}_high")]
+            measured = Estimate(*map(float, ends), int(row[f"{column}_n"]))
+            verdict = judge(claim, measured)
+            note = "; ".join(filter(None, [verdict["note"], differs]))
+            n_runs = min(measured.n, int(row.get("n_runs", measured.n)))  # n may count pairs
+            return verdict | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
+        reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"
+    return judge(claim, Estimate()) | {"n_planned": 0, "verdict": "not_run", "note": reason}
+
+
+def table(study: Study) -> pd.DataFrame:
+    """A row per published claim, in the order of the collections."""
+    shown = ["claim", "source", "statement", "published", "table", "column"]
+    return pd.DataFrame(
+        [
+            {
+                **claim[shown],
+                "paper": claim["collection"],
+                "where": claims.text_of(claim["keys"]),
+                **_answer(study, claim),
+            }
+            for _, claim in claims.read(study).iterrows()
+        ]
+    )

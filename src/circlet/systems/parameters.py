@@ -1,0 +1,35 @@
+"""Parameters and logs that several systems have."""
+
+from circlet.systems.spec import Log, Parameter, integer, number
+
+
+def dimension(default: int) -> Parameter:
+    """The embedding dimension, d."""
+    return integer("Embedding dimension.", default, label="d", minimum=1)
+
+
+def learning_rate(default: float) -> Parameter:
+    """The learning rate of the optimiser."""
+    return number("Learning rate of AdamW.", default, exclusiveMinimum=0)
+
+
+def weight_decay(default: float) -> Parameter:
+    """The weight decay of the optimiser."""
+    text = "Decoupled weight decay of AdamW, on every parameter."
+    return number(text, default, label="wd", minimum=0)
+
+
+TRAIN_FRACTION = number(
+    "Share of the pairs that is trained on (rounded down).",
+    0.8,
+    exclusiveMinimum=0,
+    exclusiveMaximum=1,
+)
+EMBEDDING_STD = number(
+    "Standard deviation of the normal initial embedding.", 1.0, exclusiveMinimum=0
+)
+
+
+def signals(**schedule: int) -> Log:
+    """Signals by a schedule, and always at the first steps, as their first changes are measured."""
+    return Log(schedule, always=range(11))

@@ -1,0 +1,139 @@
+"""What a system declares about itself, typed. Importing it takes no torch."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+Formula = Callable[..., float]
+"""A number that follows from the parameters: ``lambda p, d, **_: p * d``."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: its JSON schema, and what a point has if the config does not give it."""
+
+    type: Literal["integer", "number", "string", "boolean"]
+    description: str
+    default: Any
+    label: str = ""  # puts the parameter into the name of every point
+    limits: Mapping[str, Any] = field(default_factory=dict)  # further keywords of JSON schema
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema."""
+        return {"type": self.type, "description": self.description, **self.limits}
+
+
+def integer(description: str, default: int, *, label: str = "", **limits: int) -> Parameter:
+    """A whole number; ``limits`` are keywords of JSON schema, such as ``minimum``."""
+    return Parameter("integer", description, default, label, limits)
+
+
+def number(description: str, default: float, *, label: str = "", **limits: float) -> Parameter:
+    """A real number; ``limits`` are keywords of JSON schema, such as ``exclusiveMinimum``."""
+    return Parameter("number", description, default, label, limits)
+
+
+def boolean(description: str, default: bool) -> Parameter:
+    """True or false."""
+    return Parameter("boolean", description, default)
+
+
+def choice(description: str, default: str, *others: str) -> Parameter:
+    """One of some words, of which the first is the default."""
+    return Parameter("string", description, default, limits={"enum": [default, *others]})
+
+
+@dataclass(frozen=True)
+class Log:
+    """When a kind of log is written unless a config says otherwise, and the steps it always has."""
+
+    schedule: Mapping[str, Any] | None  # None: not at all
+    always: Iterable[int] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Something that must hold of the parameters of a point."""
+
+    text: str  # for the message: "k <= length"
+    holds: Callable[..., bool]
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters that it is about."""
+        kinds = inspect.signature(self.holds).parameters.values()
+        return [kind.name for kind in kinds if kind.kind is not kind.VAR_KEYWORD]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A number that a run has at its end, or a time within it."""
+
+    name: str
+    label: str  # for axes and lists
+    kind: Literal["share", "mean", "count", "time"]
+    table: str  # the table that has it, a row per run
+    column: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemSpec:
+    """A system: what it is called, what it can be told, and what it costs.
+
+    Formulas are functions of the parameters, by name.
+    """
+
+    version: int
+    """Raised whenever its numbers change by more than rounding, which differs between machines,
+    too; its runs are then made again."""
+    parameters: Mapping[str, Parameter]
+    logs: Mapping[str, Log]
+    """The logs that its runs have beside ``runs``."""
+    outcomes: tuple[Outcome, ...] = ()
+    flops_per_step: Formula
+    """Floating-point operations of a run per step, others than in products of matrices weighted by
+    what they cost."""
+    product_flops_per_step: Formula | None = None
+    """Those in products of matrices, if not all are; they bound the speed from below."""
+    flops_per_second: float
+    """How many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
+    AVX-512: it only serves to tell minutes from days."""
+    weights: Formula
+    """Numbers that a run keeps: all that is trained or moved."""
+    activations: Formula
+    """Numbers that a run holds at the height of a step: the memory that a block asks for."""
+    cpu_batch: Formula | None = None
+    """If stacking runs does not pay on a CPU: how many of a block advance together there."""
+    requires: tuple[Rule, ...] = ()
+    """What must hold of the parameters of a point, if not all values go together."""
+    steps_per_epoch: Formula | None = None
+    """If it trains on batches: steps in which it sees the train set once."""
+    shapes: tuple[str, ...] = ()
+    """If its runs can start from others (``transfer``): the parameters in which these must agree,
+    as they decide the shapes of the arrays."""
+    run_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the explorer's list of runs and their headings, beside seed and outcome."""
+    panels: tuple[str, ...] = ()
+    """Panels that the explorer shows of its runs beside the curves."""
+
+    name: str = ""  # as configs have it; set when it is found in its collection
+    equations: str = ""  # module that computes it; the same
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of logs that its runs have."""
+        return ("runs", *self.logs)
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Values of all parameters that a config does not give."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
+
+    @cached_property
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """JSON schemas of all parameters."""
+        return {name: parameter.schema for name, parameter in self.parameters.items()}

@@ -1,0 +1,212 @@
+"""What the terminal shows: the plan, the status and the scorecard, as text."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from circlet.errors import LogError
+from circlet.storage import parquet, progress
+from circlet.study import cost, targets
+from circlet.study.plan import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_NAMES = 12  # points of an experiment that are listed one by one
+JOB_SECONDS = 1.0  # start of a process with torch
+VERDICTS = ("reproduced", "deviates", "undecided", "not run")
+
+
+def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
+    """Aligned columns; ``align`` has < or > for each."""
+    cells = [tuple(header), *[tuple(map(str, row)) for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(align))]
+    lines = [
+        "  ".join(f"{cell:{a}{w}}" for cell, a, w in zip(row, align, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """Time in a unit that leaves two or three digits."""
+    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds / 86400:.0f} days"
+
+
+def plan(study: Study) -> str:
+    """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
+    rows = []
+    for name, settings in study.config["experiments"].items():
+        points = study.experiment(name)
+        # All blocks of a point cost the same.
+        firsts = [point.blocks[0] for point in points]
+        blocks = [point.count // first.count for point, first in zip(points, firsts, strict=True)]
+        seconds = sum(
+            n * (cost.cpu_seconds(first) + JOB_SECONDS)
+            for n, first in zip(blocks, firsts, strict=True)
+        )
+        runs = sum(point.count for point in points)
+        memory = max(cost.memory_mb(first) for first in firsts)
+        minutes = max(cost.minutes(first) for first in firsts)
+        rows.append(
+            (name, settings["system"], len(points), runs, sum(blocks), seconds, memory, minutes)
+        )
+    sums = (sum(row[i] for row in rows) for i in range(2, 6))
+    total = ("total", "", *sums, *(max(row[i] for row in rows) for i in (6, 7)))
+    header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
+    lines = [
+        aligned(
+            header,
+            [(*row[:5], "~" + duration(row[5]), *row[6:]) for row in [*rows, total]],
+            "<<>>>>>>",
+        ),
+        "",
+        "CPU time: expected, on one core. MB, min: memory and time limit (minutes) that a job of "
+        "the largest block asks for, on a CPU; on SLURM 500 MB more, for Snakemake.",
+        "",
+    ]
+    for name in study.config["experiments"]:
+        names = [point.name for point in study.experiment(name)]
+        shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
+        lines.append(f"{name}: {' '.join(shown)}")
+    tables, figures = targets.names(study)
+    lines += [
+        "",
+        f"tables:  {' '.join(tables)}",
+        f"figures: {' '.join(figures)}",
+        f"results: {study.results}",
+    ]
+    return "\n".join(lines)
+
+
+def status(study: Study, verify: bool = False) -> str:
+    """Runs by state for each experiment, and what to look at.
+
+    Started runs are running, or were interrupted. Outdated ones were made with other settings or
+    by another version of their system. Only footers of logs are read, unless all of them and the
+    tables are to be verified.
+    """
+    found = progress.states(study)
+    rows, notes = {}, {}
+    for block, state in found:
+        runs = rows.setdefault(block.point.experiment, dict.fromkeys(progress.STATES, 0))
+        runs[state] += block.count
+        folder = block.log("runs").parent
+        if state == "failed":
+            notes[f"failed: see {block.job_log}"] = None
+        if state == "damaged":
+            notes[f"damaged: delete {folder} and run again"] = None
+        if state == "outdated":
+            notes[
+                f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
+                "nothing to do, delete it"
+            ] = None
+    lines = [(name, sum(runs.values()), *runs.values()) for name, runs in rows.items()]
+    numbers = range(1, len(progress.STATES) + 2)
+    lines.append(("total", *(sum(line[i] for line in lines) for i in numbers)))
+    for base, runs in progress.lost_bases(study, found):
+        notes[
+            f"missing: {base.log('runs').parent}, from which {runs} finished runs of other "
+            "experiments started: put its logs back, or the next run makes both again"
+        ] = None
+    if verify:
+        notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
+        notes["Every byte of the finished logs and of the tables was read."] = None
+    elif any(state == "done" for _, state in found):
+        notes["Only the footers of logs were read; status --verify reads every byte."] = None
+    return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
+
+
+def failures(study: Study, configfile: str, most: int = 20) -> str:
+    """What has failed, when a run of the study has ended before its time, and what to do."""
+    found = progress.states(study)
+    failed = list(progress.failures(study, found))
+    started = (block for block, state in found if state == "started")
+    interrupted = sum(map(progress.was_interrupted, started))
+    done = sum(block.count for block, state in found if state == "done")
+    planned = sum(block.count for block, _ in found)
+    lines = ["", f"{done} of {planned} runs are done."]
+    if failed:
+        lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:most])]
+    if len(failed) > most:
+        lines.append(f"  ... and {len(failed) - most} more")
+    if interrupted:
+        lines.append(f"Interrupted, with their checkpoints saved: {interrupted} blocks.")
+    then = "Fix the cause and rerun" if failed else "Rerun"
+    return "\n".join(
+        [
+            *lines,
+            f"{then} the command: it resumes from here.",
+            "Tables and report of what is done: python -m circlet partial --configfile "
+            f"{configfile}",
+        ]
+    )
+
+
+def number(value: float | None) -> str:
+    """A number with three significant digits, four from 100 on; a dash for none."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
+
+
+def verdicts(card: "pd.DataFrame") -> "pd.Series":
+    """Verdicts of a scorecard for a reader: ``undecided`` has runs, but too few to tell."""
+    undecided = (card["verdict"] == "not_run") & (card["n_runs"] > 0)
+    return card["verdict"].str.replace("_", " ").mask(undecided, "undecided")
+
+
+def scorecard(study: Study) -> str:
+    """The scorecard, a line per claim, and the count of verdicts."""
+    from circlet.analysis import claims  # takes pandas, which most commands do not need
+
+    target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
+    if target is None:
+        return (
+            "no scorecard: the config's `reproduce` names nothing\n"
+            f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
+        )
+    behind = targets.behind(target)
+    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
+    if not current or not all(map(parquet.is_current, target.study.blocks)):
+        raise LogError(
+            f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
+            f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
+            "status` lists"
+        )
+    frame = parquet.read_table(study, "scorecard")
+    frame["verdict"] = verdicts(frame)
+    # Claims about experiments that the study does not name are counted below, not listed.
+    asked = frame["claim"].map(claims.read(study).set_index("claim")["role"].isin(study.reproduce))
+    rows = [
+        (
+            row.verdict,
+            f"{row.source}: {row.statement}",
+            number(row.published),
+            number(row.measured),
+            f"{number(row.low)} … {number(row.high)}",
+            f"{row.n_runs}/{row.n_planned}",
+        )
+        for row in frame[asked].itertuples()
+    ]
+    header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
+    counts = frame["verdict"].value_counts()
+    summary = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if name in counts)
+    noted = frame[frame["note"] != ""]
+    judged = noted["verdict"].isin(VERDICTS[:2])
+    reasons = noted.groupby([noted["verdict"].mask(judged, "judged on"), "note"]).size()
+    return "\n".join(
+        [
+            aligned(header, rows, "<<>>>>"),
+            "",
+            "The interval is that of our value; the verdict counts the noise of the paper's, too.",
+            *(f"{verdict} ({n}): {reason}" for (verdict, reason), n in reasons.items()),
+            f"scorecard: {len(frame)} claims: {summary}",
+            f"report:    {study.results / 'report.html'}",
+            f"explorer:  {study.results / 'explorer.html'}",
+        ]
+    )

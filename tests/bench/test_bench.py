@@ -1,0 +1,397 @@
+"""The benchmark measures what it says. How fast anything is, no test asks."""
+
+import json
+import time
+
+import pytest
+import torch
+from conftest import ROOT, config
+
+from circlet import bench, cli
+from circlet.bench import machine, pipeline, plain, training
+from circlet.errors import CircletError
+from circlet.study.declarations import SYSTEMS
+from circlet.study.plan import Study
+from circlet.systems import matmul
+
+CPU = torch.device("cpu")
+ABOUT = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}  # a machine of round figures
+
+
+def test_every_system_has_a_plain_loop_and_a_case():
+    assert set(plain.MAKERS) == set(training.CASES) == set(SYSTEMS)
+
+
+def test_rates_are_those_of_a_processor():
+    about = machine.describe(CPU, seconds=0.05)
+    assert 1e9 < about["torch_flops"] < 1e13
+    assert 1e9 < about["flops"] < 1e13
+    assert 1e8 < about["copied"] < 1e12
+    assert about["versions"]["torch"] == torch.__version__
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return list(training.measure(list(SYSTEMS), CPU, ABOUT, repeats=2, seconds=0.02))
+
+
+def test_a_row_is_consistent(rows):
+    assert [row["system"] for row in rows] == list(SYSTEMS)
+    for row in rows:
+        for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
+            assert 0 < ms["min"] <= ms["median"] <= ms["max"]
+        ours, theirs = (row["cpu_ms"][way]["median"] for way in ("circlet", "plain"))
+        assert row["times_plain"] == pytest.approx(theirs / ours)
+        assert row["cpu_seconds"]["circlet"] == pytest.approx(ours * row["steps"] / 1000)
+        least = max(row["floor_ms"].values())
+        assert row["times_floor"] == pytest.approx(row["ms"]["circlet"]["median"] / least)
+
+
+def test_a_window_counts_runs_and_steps():
+    """Two seconds of the clock for 10 runs of 4 steps are 50 ms per run and step."""
+    waited = []
+
+    def advance(until):
+        time.sleep(max(0, until - time.perf_counter()))
+        return 40
+
+    found = training._window(advance, 0.2, lambda: waited.append(1))
+    assert found.wall == pytest.approx(5, rel=0.2)
+    assert found.cpu < 1  # it slept
+    assert len(waited) == 2
+
+
+def test_floor_of_embedding_mlp():
+    """266 MFLOP in the layers of pairs, 9 more in the tables; 47 thousand values."""
+    at_least = training.floor("embedding_mlp", ABOUT)
+    assert at_least["products"] == pytest.approx(2.75, rel=0.01)
+    values = 59 * 128 + 100 * 257 + 100 * 101 + 59 * 101
+    assert at_least["memory"] == pytest.approx(1000 * values * 6 * 4 / 1e10)
+
+
+def test_floor_counts_products_alone_and_double_precision_twice():
+    # Two products of 153 x 2 by 2 x 153, in double precision.
+    assert training.floor("particles", ABOUT)["products"] == pytest.approx(
+        2 * 2 * 2 * 153**2 * 2 / 1e8
+    )
+    # 32 sequences: values by attention, both layers of the MLP, logits; three products each.
+    one = 24 * 2 + 2 * 32 * 2 + 3 * 2
+    assert training.floor("sparse_transformer", ABOUT)["products"] == pytest.approx(
+        3 * 2 * 32 * one / 1e8
+    )
+
+
+def test_floor_is_that_of_the_faster_products():
+    slower = training.floor("particles", ABOUT)["products"]
+    for faster in ("flops", "torch_flops"):
+        found = training.floor("particles", ABOUT | {faster: 2e11})["products"]
+        assert found == pytest.approx(slower / 2)
+
+
+def test_projection_scales_the_plan():
+    """Half as fast as the plan expects: twice its time."""
+    study = Study.of(
+        config(steps=2000, block=10, seeds={"count": 50}, sweep={"weight_decay": [0, 1]})
+    )
+    case = training.block("constant_attention", 100)
+    planned = 1000 * case.cpu_seconds / case.point.steps / 100
+    row = {"system": "constant_attention", "all_cores_ms": {"median": 2 * planned}}
+    (found,) = bench.projected(study, [row, {"system": "particles"}])
+    assert (found["runs"], found["run_steps"]) == (100, 200_000)
+    expected = sum(block.cpu_seconds for block in study.blocks)
+    assert found["hours"] == pytest.approx(2 * expected / 3600)
+
+
+def at_once(monkeypatch):
+    """Every window is one call, and returns what was done in it."""
+    monkeypatch.setattr(training, "_window", lambda advance, seconds, wait: advance(seconds))
+
+
+def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
+    made = []
+
+    class Part:
+        def __init__(self, point, seeds, device, bases):
+            made.append(seeds)
+            self.done = -1
+
+        def advance(self, after):
+            for _ in range(5):
+                self.done += 1
+                after(self) if _ == 4 else None
+
+    monkeypatch.setattr(training.loop, "Part", Part)
+    at_once(monkeypatch)
+    for system, runs, together in (("constant_attention", 100, 50), ("particles", 50, 10)):
+        way = training.circlet(system, runs, CPU)
+        assert len(made[-1]) == together  # as in a job
+        assert [way(0), way(0)] == [5 * together] * 2
+
+
+def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
+    class Run:
+        def step(self, number):
+            numbers.append(number)
+
+    numbers = []
+    monkeypatch.setattr(plain, "one", lambda *_: Run())
+    at_once(monkeypatch)
+    way = training.one("particles")
+    for _ in range(2):
+        before = len(numbers)
+        assert way(time.perf_counter() + 0.001) == len(numbers) - before > 0
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def windows(*walls, cpu=None):
+    return [training.Time(wall, wall if cpu is None else cpu) for wall in walls]
+
+
+def test_ratios_say_who_is_faster():
+    found = {
+        "plain": [training.Time(8.0, 6.0)],
+        "circlet": [training.Time(2.0, 1.0)],
+        "core": [training.Time(5.0, 5.0)],
+    }
+    least = {"products": 0.5, "memory": 0.1}
+    of_cpu = training.compared(found, least, steps=3000, cuda=False)
+    assert (of_cpu["times_plain"], of_cpu["times_floor"]) == (6, 4)
+    assert of_cpu["cpu_seconds"] == {"plain": 18, "circlet": 3, "core": 15}
+    of_gpu = training.compared(found, least, steps=3000, cuda=True)
+    assert (of_gpu["times_plain"], of_gpu["times_core"]) == (4, 2.5)
+
+
+def test_processes_side_by_side_share_the_work():
+    found = training.combined([(windows(2, 4, 3), 100.0), (windows(2, 4, 3, cpu=1.5), 300.0)])
+    assert found["ms"] == {"median": 1.5, "min": 1, "max": 2}
+    assert found["had"] == pytest.approx((3 + 1.5 / 2 + 1.5 / 4 + 1.5 / 3) / 6)
+    assert found["peak_mb"] == 300
+
+
+class Calls:
+    """A function whose calls take so many seconds of a clock that is only pretended."""
+
+    def __init__(self, monkeypatch, seconds):
+        self.now, self.made, self.seconds = 0.0, 0, iter(seconds)
+        monkeypatch.setattr(machine.time, "perf_counter", lambda: self.now)
+
+    def __call__(self):
+        self.made += 1
+        self.now += next(self.seconds)
+
+
+def test_rates_are_of_the_best_call_and_of_all_the_work(monkeypatch):
+    call = Calls(monkeypatch, [3, 2, 1, 4, 5, 6, 7])
+    assert machine.rate(6, call, CPU, seconds=18) == 6
+    assert call.made == 6  # 18 s are over in the sixth call, which is the fifth that counts
+    called = []
+
+    def rate(work, function, device, seconds):
+        called.append(function())
+        return work
+
+    monkeypatch.setattr(machine, "SIZE", {"cpu": 8})
+    monkeypatch.setattr(machine, "COPIED", 64)
+    monkeypatch.setattr(machine, "rate", rate)
+    about = machine.describe(CPU)
+    assert about["flops"] == about["torch_flops"] == 2 * 8**3
+    assert about["copied"] == 2 * 64
+    default, ours, copy = called
+    torch.testing.assert_close(default, ours)
+    assert copy.nbytes == 64
+    assert torch.equal(copy, torch.ones(16))
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5])
+def test_a_first_call_that_pays_for_page_faults_does_not_count(monkeypatch, seconds):
+    """As that of a copy did: a second long, the time was over, and the rate 0.6 GB/s, not 40."""
+    call = Calls(monkeypatch, [1.0] + 20 * [0.125])
+    assert machine.rate(5, call, CPU, seconds) == 40
+    assert call.made == 1 + 5
+
+
+def test_a_rate_is_of_several_calls_and_of_all_that_the_time_allows(monkeypatch):
+    slow = Calls(monkeypatch, [2, 2, 2, 2, 2, 1])  # each beyond the time
+    assert machine.rate(6, slow, CPU, seconds=0.5) == 6
+    many = Calls(monkeypatch, 9 * [2] + [1, 2])
+    assert machine.rate(6, many, CPU, seconds=17) == 6
+
+
+def test_products_of_all_libraries_are_counted_as_products():
+    for a in (torch.randn(1, 100, 100), torch.randn(2, 100, 100)):
+        with torch.autograd.profiler.profile() as profiler:
+            matmul.matmul(a, a)
+        names = [
+            e.key.split("::")[-1]
+            for e in profiler.key_averages()
+            if "mm" in e.key or "linear" in e.key
+        ]
+        assert set(names) - {"matmul"} <= set(training.KINDS)
+        assert names
+
+
+def test_logs_are_by_what_steps_with_them_are_slower(monkeypatch):
+    monkeypatch.setattr(training, "circlet", lambda *_: lambda seconds: training.Time(2.0, 2.0))
+    monkeypatch.setattr(training, "_window", lambda *_: training.Time(1.0, 1.0))
+    assert training.shares("constant_attention", 0.05)["logs"] == 0.5
+
+
+def test_shares_sum_to_one():
+    found = training.shares("embedding_mlp", 0.05)
+    assert sum(found.values()) == pytest.approx(1)
+    assert found["products"] > found["optimiser"] > 0
+
+
+@pytest.mark.slow  # two minutes
+def test_the_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "SECONDS", 0.02)
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    cli.main(["bench", "--json"])
+    measured = json.loads(capsys.readouterr().out)
+    parts = {row["what"] for row in measured["pipeline"]}
+    assert parts >= {"plan", "tables", "figures", "report and explorer"}
+    for row in measured["training"]:
+        assert 0 < row["all_cores_ms"]["min"] <= row["all_cores_ms"]["max"]
+        assert 50 < row["peak_mb"] < 2000
+    text = bench.text(measured)
+    assert "constant_attention" in text
+    assert "jobs of blocks" in text
+
+
+def printed(rows, device="cpu", **changes):
+    about = {
+        "device": device, "processor": "Z80", "cores": 2, "instructions": "AVX2",
+        "python": "3.12.1", "versions": {"circlet": "0.1", "torch": "2.13", "pandas": None},
+        "flops": 2.5e11, "torch_flops": 1.1e11, "copied": 4.07e10,
+    }  # fmt: skip
+    measured = {"machine": about, "training": rows, "pipeline": [], "study": []} | changes
+    return bench.text(measured).splitlines()
+
+
+def a_row(**changes):
+    """Each figure another, so that no column can be taken for its neighbour."""
+
+    def values(median):
+        return {"median": median, "min": 0.9 * median, "max": 1.1 * median}
+
+    row = {
+        "system": "constant_attention", "runs": 100, "together": 50, "steps": 2000,
+        "ms": {"plain": values(0.3), "circlet": values(0.012), "core": values(0.5)},
+        "times_plain": 24.0, "times_core": 40.0, "floor_ms": {"products": 0.0025, "memory": 0.001},
+        "times_floor": 5.0, "all_cores_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
+        "cpu_seconds": {"plain": 0.6, "circlet": 0.025},
+        "shares": {"products": 0.6, "python": 0.4},
+    }  # fmt: skip
+    return row | changes
+
+
+def test_a_printed_row_has_its_figures_in_their_columns():
+    lines = printed([a_row()])
+    header, row = lines[4].split("  "), lines[6]
+    columns = [column.strip() for column in header if column.strip()]
+    assert columns == [
+        "system", "runs", "plain loop", "circlet", "times plain", "all cores", "floor",
+        "times floor", "MB",
+    ]  # fmt: skip
+    assert row.split(None, 1)[1].strip() == (
+        "50 of 100  300 (270 … 330)  12.0 (10.8 … 13.2)         24.0  6.00 (5.40 … 6.60)   2.50"
+        "          5.0  321"
+    )
+    assert lines[:2] == [
+        "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
+        "float32 on one core: products 250 GFLOP/s (PyTorch's default 110), copies 40.7 GB/s",
+    ]
+    seconds = lines.index("CPU-seconds of a whole run")
+    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "circlet"]
+    assert lines[seconds + 3].split() == ["constant_attention", "2000", "0.600", "0.0250"]
+    shares = next(i for i, line in enumerate(lines) if line.startswith("What the time"))
+    assert lines[shares + 1].split() == ["system", "products", "Python"]
+    assert lines[shares + 3].split() == ["constant_attention", "60", "%", "40", "%"]
+
+
+def test_cores_that_others_use_are_said():
+    fine, busy = a_row(had=0.96), a_row(had=0.8)
+    assert "Others use this machine" not in "\n".join(printed([fine]))
+    assert "all cores had 80 % of their time" in "\n".join(printed([fine, busy]))
+
+
+def test_what_a_gpu_would_print():
+    lines = printed([a_row()], device="GPU of a test")
+    assert lines[0].startswith("GPU of a test, Z80, ")
+    assert lines[1].startswith("float32 on the GPU: ")
+    assert not any(line.startswith("What the time") for line in lines)
+    assert "24.0  500 (450 … 550)          40   2.50" in lines[6]
+
+
+def test_training_that_beats_its_floor_is_said():
+    fine, fast = a_row(), a_row(system="particles", times_floor=0.96)
+    assert "faster than the floor" not in "\n".join(printed([fine]))
+    (line,) = (line for line in printed([fine, fast]) if "faster than the floor" in line)
+    assert "particles (0.96). The rates" in line
+    assert "run bench again" in line
+    assert "constant_attention" not in line
+
+
+def test_times_of_a_study_are_printed_in_a_fitting_unit():
+    study = [{"system": "particles", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
+    assert printed([a_row()], study=study)[-1].split() == ["particles", "3", "2.0", "23", "h"]
+
+
+def test_what_was_measured_once_has_no_spread():
+    rows = [
+        {"what": "plan", "times": 1, "seconds": {"median": 0.5, "min": 0.25, "max": 1.0}},
+        {"what": "tables", "times": 12, "seconds": dict.fromkeys(("median", "min", "max"), 2.0)},
+    ]
+    lines = printed([a_row()], pipeline=rows)
+    assert lines[-2].split() == ["plan", "1", "0.500", "0.250", "1.000"]
+    assert lines[-1].split() == ["tables", "12", "2.000"]
+
+
+def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pipeline, "RUNS", 4)
+    monkeypatch.setattr(pipeline, "BLOCK", 2)
+    monkeypatch.setattr(pipeline, "_command", lambda *command: None)
+    found = {row["what"]: row for row in pipeline.measure()}
+    assert not any("dry run" in what for what in found)
+    assert found["logs from Parquet"]["times"] == 2 * 5
+    assert all(0 < row["seconds"]["min"] <= row["seconds"]["max"] for row in found.values())
+    # What was timed of one is counted as often as there are.
+    monkeypatch.setattr(pipeline, "_timed", lambda work: (work() and None) or [1.0] * 3)
+    found = {row["what"]: row["seconds"]["median"] for row in pipeline.measure()}
+    once = {"plan": 1, "logs from Parquet": 1}
+    of_blocks = dict.fromkeys(
+        ("start of jobs of blocks", "initial values and splits", "logs as tables"), 2
+    )
+    of_products = {"start of jobs of tables, figures, pages": 24}
+    for what, seconds in (once | of_blocks | of_products | {"logs to Parquet": 2}).items():
+        assert found[what] == seconds, what
+
+
+def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monkeypatch):
+    def measured(*_):
+        raise AssertionError("it began")
+
+    monkeypatch.setattr(bench.machine, "describe", measured)
+    missing = {"plotly", "snakemake"}
+    find_spec = pipeline.importlib.util.find_spec
+    monkeypatch.setattr(
+        pipeline.importlib.util,
+        "find_spec",
+        lambda name: None if name in missing else find_spec(name),
+    )
+    study = Study.of(config(tmp_path))
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(CircletError, match=r"needs plotly and snakemake.* --training-only"):
+        bench.run(study, CPU)
+    monkeypatch.chdir(tmp_path)  # where there is no workflow
+    with pytest.raises(CircletError, match=r"needs plotly,"):
+        bench.run(study, CPU)
+    missing.clear()
+    with pytest.raises(AssertionError, match="it began"):
+        bench.run(study, CPU)
+
+
+def test_a_command_that_fails_is_one_line(tmp_path):
+    with pytest.raises(CircletError, match=r"nonsense .*failed: error"):
+        pipeline._command("circlet", "table", "nonsense", "--study", json.dumps(config(tmp_path)))

@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+import torch
+from conftest import config, plain_run
+from torch import nn
+
+from circlet.collections.ding.equations import embedding_mlp as system
+from circlet.study.declarations import declared
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import loop
+from circlet.training.stack import stacked
+
+CPU = torch.device("cpu")
+
+
+def point(steps=100, dtype="float64", **parameters):
+    return Study.of(
+        config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
+    ).points[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "parameters", "atol"),
+    [
+        ("float64", {}, 1e-8),
+        ("float64", {"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, 1e-8),
+        ("float64", {"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, 1e-6),
+        ("float32", {"p": 23}, 2e-3),
+    ],
+    ids=["defaults", "even p, relu", "normal init, no decay", "float32"],
+)
+def test_block_equals_plain_pytorch(dtype, parameters, atol):
+    p = point(steps=100, dtype=dtype, **parameters)
+    p.settings["log"]["curves"] = {"every": 1}
+    tables = {k: t.to_pandas() for k, t in loop.run(p, [0, 3], CPU).items()}
+    for seed in (0, 3):
+        losses, network = plain_run(p, seed, 100)
+        curves = tables["curves"][tables["curves"]["seed"] == seed].sort_values("step")
+        np.testing.assert_allclose(curves["train_loss"].to_numpy()[:100], losses, atol=1e-5 + atol)
+        last = tables["embeddings"].query("seed == @seed and step == 100").sort_values("token")
+        found = np.stack(last["vector"])
+        np.testing.assert_allclose(found, network.embedding.weight.detach(), atol=1e-6 + 10 * atol)
+
+
+def test_stacked_runs_equal_single_ones(monkeypatch):
+    p = point(steps=20, p=11, d=6, hidden=8)
+    single = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    monkeypatch.setattr(loop, "together", lambda *_: 3)
+    together = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    keys = ["seed", "step", "token"]
+    a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, together))
+    np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_gradient_is_that_of_autograd():
+    p = point(p=7, d=3, hidden=5)
+    seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
+    starts = [system.initial(p.parameters, s) for s in seeds]
+    stack = stacked(starts, torch.float64, CPU)
+    state, gradient = stack.arrays, stack.zeros().arrays
+    problem = system.problem(p.parameters, seeds, torch.float64, CPU)
+    system.gradients(state, problem, gradient)
+    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
+    o = system.logits(leaves, problem.train, "silu")
+    target = problem.train.target[:, 0]
+    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
+    for name, leaf in leaves.items():
+        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
+
+
+def test_split_is_of_ordered_pairs():
+    parameters = point(p=59).parameters
+    mask = system.train_mask(parameters, Seeds(0, 0, 5, 0))
+    assert mask.shape == (59 * 59,)
+    assert mask.sum() == 2784
+    a, b = system.pairs(59).T
+    assert (a[61], b[61]) == (1, 2)
+    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
+    np.testing.assert_array_equal(problem.train.rows, np.stack([a, 59 + b], 1)[mask])
+    np.testing.assert_array_equal(problem.test.target[0, 0], (a + b)[~mask] % 59)
+
+
+def test_initialisation_is_that_of_the_code_or_of_the_text():
+    start = system.initial(point().parameters, Seeds(0, 0, 0, 0))
+    assert start["embedding"].shape == (59, 128)
+    assert 0.97 < start["embedding"].std() < 1.03
+    for layer, inputs in (("hidden1", 256), ("hidden2", 100), ("output", 100)):
+        for part in ("weight", "bias"):
+            bound = np.abs(start[f"{layer}.{part}"]).max() * np.sqrt(inputs)
+            assert 0.9 < bound <= 1
+    normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0, 0))
+    assert all(0.8 < array.std() < 1.2 for array in normal.values())
+
+
+def test_each_array_follows_its_own_seed():
+    parameters = point().parameters
+    one, other = (system.initial(parameters, s) for s in (Seeds(0, 1, 2, 0), Seeds(0, 5, 2, 0)))
+    np.testing.assert_array_equal(one["embedding"], other["embedding"])
+    assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
+    masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
+    assert (masks[0] != masks[1]).any()
+
+
+def golden_values():
+    """What must not change without a new VERSION: initial arrays, and the logs of a run."""
+    p = point(steps=20, p=13, d=8, hidden=10)
+    p.settings["log"]["gradients"] = {"every": 10}
+    tables = {k: t.to_pandas() for k, t in loop.run(p, [4], CPU).items()}
+    start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
+    last = tables["embeddings"].query("step == 20").sort_values("token")
+    return {
+        "version": declared("embedding_mlp")["VERSION"],
+        "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
+        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
+            :20
+        ].tolist(),
+        "embedding": np.stack(last["vector"]).ravel()[:40].astype(float).tolist(),
+        "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
+        "signal": tables["signals"]["signal"].astype(float).tolist(),
+        "gradient": tables["gradients"]["gradient"].astype(float).tolist(),
+    }
+
+
+def test_golden_values(golden):
+    golden("embedding_mlp", golden_values())

@@ -1,0 +1,194 @@
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import experiment
+
+from circlet.analysis import classifiers
+from circlet.collections.ding.tables import (
+    circle_ablations,
+    constructed_rates,
+    projections,
+    survival,
+    survival_classifiers,
+)
+from circlet.collections.findings.tables import forecast, forecast_milestones, precision
+from circlet.study.plan import Study
+
+
+def log(embeddings):
+    """Rows of the log of embeddings of one run, from a dict of steps."""
+    return pd.DataFrame(
+        [
+            (step, token, vector)
+            for step, embedding in embeddings.items()
+            for token, vector in enumerate(embedding)
+        ],
+        columns=["step", "token", "vector"],
+    )
+
+
+def ring(p, k, size):
+    angle = 2 * np.pi * k * np.arange(p) / p
+    return size * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def test_a_planted_run():
+    """Frequency 2 grows from 3 to 5, all else dies; early signals fall by a known share."""
+    p = 11
+    start = np.hstack([ring(p, 2, 3.0), ring(p, 4, 1.0)])
+    end = np.hstack([ring(p, 2, 5.0), ring(p, 4, 0.01)])
+    early = np.array([[10, 20, 30, 40, 50]]) * np.array([[1], [0.9], [0.85], [0.8], [0.7]])
+    rows = survival.run_rows(log({0: start, 9: end}).sample(frac=1, random_state=0), early, 9)
+    assert list(rows["frequency"]) == [1, 2, 3, 4, 5]
+    assert list(rows["survived"]) == [False, True, False, False, False]
+    np.testing.assert_allclose(
+        rows["final_signal"][[1, 3]], [5 * p / 2 * 2**0.5, 0.01 * p / 2**0.5]
+    )
+    np.testing.assert_allclose(rows["initial_gradient"], -0.1)
+    np.testing.assert_allclose(rows["early_gradients"][2], [-0.1, -0.05, -0.05, -0.1])
+    np.testing.assert_allclose(rows["circularity"][[1, 3]], 1)
+
+
+def test_runs_of_fewer_steps_have_no_initial_gradient():
+    p = 7
+    rows = survival.run_rows(log({0: ring(p, 1, 1), 2: ring(p, 1, 1)}), np.ones((3, 3)), 2)
+    assert np.isnan(rows["initial_gradient"]).all()
+
+
+def test_removed_frequencies_have_no_gradient():
+    found = survival.relative_gradients(np.array([[50.0, 1e-6], [45.0, 1.0]]))
+    assert found[0, 0] == pytest.approx(-0.1)
+    assert np.isnan(found[0, 1])
+
+
+def groups(n_groups=12, size=20, gap=2.0, seed=0):
+    rng = np.random.default_rng(seed)
+    alive = rng.random(n_groups * size) < 0.3
+    x = rng.normal(size=n_groups * size) + gap * alive
+    return x[:, None], alive, np.repeat(np.arange(n_groups), size)
+
+
+def test_auc_is_one_where_it_can_be_told_and_a_half_where_not():
+    x, alive, group = groups(gap=50)
+    assert classifiers.grouped_auc(x, alive, group, survival_classifiers.machine).value == 1
+    x, alive, group = groups(gap=0, n_groups=60)
+    found = classifiers.grouped_auc(x, alive, group, survival_classifiers.machine)
+    assert abs(found.value - 0.5) < 0.08
+    assert found.n >= 55
+
+
+def test_auc_never_sees_the_group_that_it_scores():
+    """Within a group the sign is random, so only a model that has seen the group can tell."""
+    rng = np.random.default_rng(0)
+    alive = np.tile([True, False], 200)
+    group = np.repeat(np.arange(20), 20)
+    one_hot = np.eye(20)[group] * np.where(alive, 1, -1)[:, None] * rng.choice([-1, 1], 20)
+    found = classifiers.grouped_auc(one_hot, alive, group, survival_classifiers.machine)
+    assert abs(found.value - 0.5) < 0.35
+
+
+def test_one_embedding_has_no_held_out_score():
+    x, alive, _ = groups()
+    assert classifiers.grouped_auc(x, alive, np.zeros(len(x)), survival_classifiers.machine).n == 0
+
+
+def test_always_dead_is_as_good_as_the_share_of_the_dead():
+    x, alive, _ = groups(gap=0, n_groups=50)
+    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
+    assert majority.value == pytest.approx(100 * (1 - alive.mean()), abs=7)
+    assert accuracy.value == pytest.approx(majority.value)
+    assert gain.value == pytest.approx(0)
+    x, alive, _ = groups(gap=8)
+    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
+    assert accuracy.value > 97 > majority.value
+    assert gain.value == pytest.approx(accuracy.value - majority.value)
+    assert gain.low > 0
+    assert majority.low < majority.value < majority.high
+
+
+def wide(**changes):
+    """Signals of two runs with three frequencies at steps 0, 5 and 10."""
+    index = pd.MultiIndex.from_product([["a", "b"], [1, 2, 3]], names=["run_id", "frequency"])
+    values = np.array([[8, 4, 2], [8, 8, 8], [8, 8, 8], [1, 1, 4], [1, 1, 1], [1, 1, 1.0]])
+    return pd.DataFrame(values, index=index, columns=[0, 5, 10])
+
+
+def test_forecast_features_know_nothing_of_later_steps():
+    later = wide()
+    later[10] *= np.arange(1, 7)
+    for step in (0, 5):
+        np.testing.assert_array_equal(
+            forecast.features(wide(), step), forecast.features(later, step)
+        )
+    assert (forecast.features(wide(), 10) != forecast.features(later, 10)).any()
+
+
+def test_forecast_features_are_relative_to_the_run():
+    louder = wide()
+    louder.loc["a"] = louder.loc["a"].to_numpy() * 7
+    for step in (0, 5, 10):
+        np.testing.assert_allclose(
+            forecast.features(wide(), step), forecast.features(louder, step), atol=1e-12
+        )
+    now, growth, recent = forecast.features(wide(), 10)[0]
+    assert (now, growth) == pytest.approx([np.log(1 / 4) * 2 / 3] * 2)
+    assert recent == pytest.approx(np.log(1 / 2) * 2 / 3)
+
+
+def test_forecast_grid_has_logged_steps_only():
+    point = Study.of(
+        {
+            "results": "r",
+            "experiments": {
+                "e": experiment("embedding_mlp", steps=300, log={"signals": {"every": 50}})
+            },
+        }
+    ).points[0]
+    steps = forecast.grid([point])
+    assert set(steps) <= set(point.steps_logged("signals"))
+    assert (steps[0], steps[-1]) == (0, 300)
+
+
+@pytest.mark.parametrize(
+    ("auc", "expected"),
+    [([0.5, 0.8, 0.95, 0.96], 10), ([0.95, 0.5, 0.95, 0.96], 10), ([0.95] * 4, 0),
+     ([0.95, 0.95, 0.95, 0.5], np.nan), ([0.5, 0.95, np.nan, 0.96], 100)],
+)  # fmt: skip
+def test_a_milestone_is_passed_for_good(auc, expected):
+    found = forecast_milestones.passes(pd.Series([0, 1, 10, 100]), pd.Series(auc), 0.9)
+    assert found == expected or (np.isnan(found) and np.isnan(expected))
+
+
+def test_constructed_outcomes_go_by_initial_signal():
+    run = pd.DataFrame(
+        {"run_id": "r", "seed": 3, "construct_ratio": 0.5, "frequency": [1, 2, 3, 4],
+         "initial_signal": [1e-6, 80, 40, 1e-6], "survived": [True, True, False, False]}
+    )  # fmt: skip
+    (row,) = constructed_rates.outcomes(run).itertuples(index=False)
+    assert tuple(row) == (0.5, 3, True, False, True)
+    # At equal signals, which rounding may order either way, the smaller frequency is the first.
+    equal = run.assign(initial_signal=[1e-6, 80.000001, 80.000002, 1e-6])
+    assert constructed_rates.outcomes(equal)["first"].tolist() == [True]
+
+
+def test_ablations_are_all_choices_of_up_to_three():
+    found = circle_ablations.choices([3, 8, 9, 1])
+    assert [sum(len(c) == n for c in found) for n in range(4)] == [1, 4, 6, 4]
+
+
+def test_principal_components_are_in_order_and_centred():
+    parts = projections.components(
+        np.random.default_rng(0).normal(size=(13, 6)) * [9, 5, 3, 1, 1, 1]
+    )
+    spread = (parts**2).sum(0)
+    assert (np.diff(spread) < 0).all()
+    np.testing.assert_allclose(parts.mean(0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "residual", "name"),
+    [("float64", "exact", "float64 exact"), ("float32", "exact", "float32 exact"),
+     ("float32", "cancelling", "float32 cancelling")],
+)  # fmt: skip
+def test_names_of_arithmetics(dtype, residual, name):
+    assert precision.arithmetic(pd.Series({"dtype": dtype, "residual": residual})) == name

@@ -1,0 +1,193 @@
+"""Claims in words and exemplary runs, from tables whose answers are known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import experiment
+
+from circlet.collections.musat.tables import exemplars, musat_claims
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+
+def test_exemplars_are_chosen_by_rule():
+    runs = pd.DataFrame(
+        {
+            "run_id": list("abcdef"),
+            "is_circle": [True, True, False, False, False, False],
+            "norm_ratio": [1.1, 1.05, 2, 3, 4, 5],
+            "imperfections": [80, 80, 10, 12, 40, 98],
+            "validation_accuracy": [0.9, 0.8, 0.5, 0.7, 0.4, 0.1],
+        }
+    )
+    chosen = {name: row["run_id"] for name, row in exemplars.choose(runs).items()}
+    assert chosen == {"circle": "b", "grid": "d", "imperfect_grid": "e"}
+    particles = runs.assign(validation_accuracy=float("nan"))
+    assert exemplars.choose(particles)["grid"]["run_id"] == "c"
+    assert exemplars.choose(runs.iloc[:0]) == {}
+
+
+@pytest.fixture
+def planted():
+    """Runs whose accuracy falls with imperfections, at equal levels over weight decay."""
+    stream = np.random.default_rng(0)
+    n = 400
+    imperfections = stream.integers(20, 120, n)
+    runs = pd.DataFrame(
+        {
+            "weight_decay": stream.choice([0.0, 0.3, 0.6, 1.0], n),
+            "imperfections": imperfections,
+            "is_circle": stream.random(n) < 0.2,
+            "validation_accuracy": 0.9 - imperfections / 200 + stream.normal(0, 0.05, n),
+        }
+    )
+    circles = runs["is_circle"]
+    runs.loc[circles, "validation_accuracy"] = 0.9 + stream.normal(0, 0.02, circles.sum())
+    return runs
+
+
+def test_claims_have_the_sign_of_what_is_planted(planted):
+    assert musat_claims.circles_beat_others(planted).low > 0
+    assert musat_claims.weakest_anticorrelation(planted).low > 0
+    swapped = planted.assign(is_circle=~planted["is_circle"])
+    assert musat_claims.circles_beat_others(swapped).high < 0
+    one = planted["weight_decay"] == 0.6
+    mixed = planted["validation_accuracy"].where(~one, -planted["validation_accuracy"])
+    weakest = musat_claims.weakest_anticorrelation(planted.assign(validation_accuracy=mixed))
+    assert weakest.high < 0  # the one weight decay that contradicts decides
+
+
+def test_claims_about_the_ends_need_both_ends(planted):
+    decays = musat_claims.DECAYS
+    more = planted.assign(is_circle=planted["weight_decay"] == 1.0)
+    assert musat_claims.more_circles(more, "weight_decay", decays).low > 90
+    without = planted[planted["weight_decay"] < 1]
+    assert np.isnan(musat_claims.more_circles(without, "weight_decay", decays).low)
+    assert np.isnan(musat_claims.fewer_imperfections(without).low)
+    beyond = pd.concat([more, more.assign(weight_decay=2.0, is_circle=False)])
+    assert musat_claims.more_circles(beyond, "weight_decay", decays).low > 90
+
+
+def test_shrinkage_is_per_cent():
+    frame = pd.DataFrame(
+        {
+            "layer": "hidden",
+            "seed": [0, 1, 0, 1],
+            "weight_decay": [0.0, 0.0, 1.0, 1.0],
+            "mean_abs_weight": [2.0, 4.0, 1.0, 2.0],
+            "mean_abs_bias": [8.0, 8.0, 1.0, 1.0],
+        }
+    )
+    found = musat_claims.shrinkage(frame, "mean_abs_weight")
+    assert (found.value, found.n) == (pytest.approx(50), 2)
+    assert math.isnan(found.low)  # two runs that shrink alike do not tell how others would
+    assert musat_claims.biases_shrink_more(frame)[0] == pytest.approx(100 * (1 - 2 / 8))
+
+
+def claims_of(monkeypatch, structures, magnitudes):
+    """The table of claims of a study whose tables hold these frames."""
+    attention = experiment(sweep={"weight_decay": [0, 0.3, 0.6, 1, 2]}, seeds={"count": 20})
+    particles = experiment("particles", sweep={"f_a": [0.5, 1, 2, 4]}, seeds={"count": 10})
+    study = Study.of(
+        {
+            "results": "r",
+            "experiments": {"e": attention, "f": particles},
+            "reproduce": {"table1": "e", "weight_magnitudes": "e", "table2": "f"},
+        }
+    )
+    tables = {"structures": structures, "weight_magnitudes": magnitudes}
+
+    def read(study, name, role):
+        frame = tables[name]
+        return frame[frame["experiment"] == study.reproduce[role]]
+
+    monkeypatch.setattr(parquet, "read_table", read)
+    return musat_claims.table(study).set_index("claim")
+
+
+def test_claims_of_planted_tables(monkeypatch):
+    """Circles and weights are planted at every decay; 2.0 and 4.0, beyond the paper's, say no."""
+    stream = np.random.default_rng(0)
+    rows = [
+        {
+            "experiment": "e", "seed": seed, "weight_decay": decay, "f_a": np.nan,
+            "is_circle": seed < share, "imperfections": 150 if seed < share else spread + seed,
+            "validation_accuracy": (
+                0.9 if seed < share else 0.6 - 0.01 * seed + 0.001 * stream.normal()
+            ) * (-1 if decay == 2 else 1),
+        }
+        for decay, share, spread in (
+            (0, 2, 80), (0.3, 4, 60), (0.6, 8, 50), (1, 12, 30), (2, 5, 140),
+        )
+        for seed in range(20)
+    ]  # fmt: skip
+    rows += [
+        {"experiment": "f", "seed": seed, "f_a": f_a, "is_circle": seed < share, "imperfections": 9}
+        for f_a, share in ((0.5, 0), (1, 3), (2, 9), (4, 0))
+        for seed in range(10)
+    ]
+    # Hidden: weights halve, biases shrink to a tenth. Output: both grow.
+    sizes = [
+        {
+            "experiment": "e", "seed": seed, "weight_decay": decay, "layer": layer,
+            "mean_abs_weight": w * (1 + seed / 50), "mean_abs_bias": b * (1 + seed / 50),
+        }
+        for layer, decay, w, b in (
+            ("hidden", 0, 2, 1), ("hidden", 1, 1, 0.1), ("hidden", 2, 9, 9),
+            ("output", 0, 1, 1), ("output", 1, 2, 3),
+        )
+        for seed in range(20)
+    ]  # fmt: skip
+    found = claims_of(monkeypatch, pd.DataFrame(rows), pd.DataFrame(sizes))
+    effect = found["effect"]
+    assert 30 < effect["circles_beat_others"] < 50  # points
+    assert effect["imperfections_hurt"] > 0.98
+    assert effect["decay_makes_circles"] == pytest.approx(50)
+    # Means of 80 + 2..19 and 30 + 12..19.
+    assert effect["decay_mends_grids"] == pytest.approx(90.5 - 45.5)
+    assert effect["alignment_makes_circles"] == pytest.approx(90)
+    assert effect["decay_limits_weights"] == pytest.approx(50)
+    assert effect["decay_limits_biases"] == pytest.approx(90)
+    assert effect["biases_limited_more"] == pytest.approx(80)
+    assert found["n_planned"].to_dict() == {
+        "circles_beat_others": 80, "imperfections_hurt": 80, "decay_makes_circles": 40,
+        "decay_mends_grids": 40, "alignment_makes_circles": 20, "decay_limits_weights": 20,
+        "decay_limits_biases": 20, "biases_limited_more": 20,
+    }  # fmt: skip
+    held = found[~found["effect_low"].isna()]
+    assert (held["effect_low"] <= held["effect"]).all()
+    assert (held["effect"] <= held["effect_high"]).all()
+
+
+def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
+    rows = [
+        {
+            "experiment": e, "run_id": f"{e}{value}{k}", "weight_decay": value, "f_a": value,
+            "is_circle": bool(k), "norm_ratio": 1.1 + (not k), "imperfections": 10,
+            "validation_accuracy": 0.5,
+        }
+        for e in "ef" for value in (0.0, 0.9, 2.0) for k in (0, 1)
+    ]  # fmt: skip
+    study = Study.of(
+        {
+            "results": "r",
+            "experiments": {"e": experiment(), "f": experiment("particles")},
+            "reproduce": {"table1": "e", "table2": "f"},
+        }
+    )
+
+    def read(study, _, role):
+        return pd.DataFrame(rows).query(f"experiment == {study.reproduce[role]!r}")
+
+    monkeypatch.setattr(parquet, "read_table", read)
+    found = exemplars.table(study)
+    assert set(found["run_id"][found["role"] == "table1"]) == {"e0.90", "e0.91"}
+    assert set(found["run_id"][found["role"] == "table2"]) == {"f0.90", "f0.91"}
+
+
+def test_of_two_values_as_near_the_smaller_is_meant():
+    runs = pd.DataFrame({"weight_decay": [1.5, 0.5, 0.5, 1.5]})
+    assert exemplars.nearest(runs, "weight_decay", 1)["weight_decay"].tolist() == [0.5, 0.5]
+    assert exemplars.nearest(runs, "weight_decay", 1.2)["weight_decay"].tolist() == [1.5, 1.5]

@@ -1,0 +1,283 @@
+"""Planted heads are found, networks as they are drawn are not; phases, attention, sharpness."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import config, experiment
+from test_sparse_transformer import hand_made
+
+from circlet.collections.odonnat import clusters, layer_projections, sharpness
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.tables import heads
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.systems import loss
+from circlet.training import loop
+
+CPU = torch.device("cpu")
+DEFAULTS = {name: p["default"] for name, p in system.PARAMETERS.items()}
+
+
+def stacked(*networks):
+    return {n: torch.as_tensor(np.stack([net[n] for net in networks])) for n in networks[0]}
+
+
+def planted(weights, noise=0.0, seed=0):
+    """Embeddings xi of all sequences of p = 2 that are a weighted sum of the tokens, in a plane."""
+    of = clusters.probes(2, 12, 5)
+    stream = np.random.default_rng(seed)
+    along = of.tokens @ np.asarray(weights, float)
+    xi = np.stack([0.3 + 0.8 * along, 1 - 0.6 * along]) + noise * stream.normal(
+        size=(2, len(along))
+    )
+    return torch.as_tensor(xi)[None], of
+
+
+HEADS = {
+    "uniform": [1, 1, 1, 1, 1] + [0] * 7,
+    "signed": [1, -1, 1, 1, -1] + [0] * 7,
+    "distractor": [1, 1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_planted_heads_are_found(name):
+    xi, of = planted(HEADS[name], noise=0.05)
+    found = clusters.signature(xi, of.tokens, 2, 5)
+    assert found.integers[0].tolist() == HEADS[name]
+    assert found.legal.all()
+    assert clusters.is_head(found).all()
+    assert heads.kind(found.integers[0].numpy(), 5) == name
+    assert found.r2[0] > 0.97
+    sums = of.tokens @ np.array(HEADS[name])
+    assert found.n_clusters[0] == len(np.unique(sums))
+    assert clusters.nearest(xi[0], found.classes[0])[0] == 1
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [1, 1, 1, 1, 0] + [0] * 7,  # a position of the prefix is ignored
+        [1, 1, 2, 1, 1] + [0] * 7,  # the parity is lost
+        [1, 1, 1, 1, 1, 1] + [0] * 6,  # a distractor counts
+    ],
+)
+def test_sums_that_do_not_tell_the_class_are_no_heads(weights):
+    xi, of = planted(weights)
+    found = clusters.signature(xi, of.tokens, 2, 5)
+    assert not found.legal.any()
+    assert not clusters.is_head(found).any()
+
+
+def test_blurred_clusters_are_no_head():
+    xi, of = planted(HEADS["uniform"], noise=1.0)
+    found = clusters.signature(xi, of.tokens, 2, 5)
+    assert found.rho[0] > 0.1
+    assert not clusters.is_head(found).any()
+
+
+def test_three_classes_need_weights_alike_by_three():
+    of = clusters.probes(3, 6, 2)
+    for weights, legal in (([1, 1, 0, 0, 0, 0], True), ([1, -2, 0, 3, 0, 0], True),
+                           ([1, -1, 0, 0, 0, 0], False), ([3, 3, 0, 0, 0, 0], True)):  # fmt: skip
+        along = torch.as_tensor(of.tokens @ np.array(weights, float))
+        xi = torch.stack([along, -along])[None]
+        found = clusters.signature(xi, of.tokens, 3, 2)
+        # A common factor is no property of the embedding: it is divided out.
+        assert found.legal[0] == legal, weights
+
+
+def test_networks_as_they_are_drawn_have_no_head():
+    networks = [system.initial(DEFAULTS, Seeds(i, i, i, i)) for i in range(100)]
+    of = clusters.probes(2, 12, 5)
+    with torch.no_grad():
+        xi = clusters.embed({n: a.float() for n, a in stacked(*networks).items()}, of, 2)
+    found = clusters.signature(xi, of.tokens, 2, 5)
+    assert not clusters.is_head(found).any()
+    suffix = clusters.variance_ratio(xi, torch.as_tensor(of.classes["suffix"])[None])
+    assert 0.45 < suffix.median() < 0.65
+
+
+def test_the_hand_made_head_is_a_head():
+    network = stacked(layer_projections.idealised())
+    of = clusters.probes(2, 12, 5)
+    xi = clusters.embed({n: a.float() for n, a in network.items()}, of, 2)
+    found = clusters.signature(xi, of.tokens, 2, 5)
+    assert clusters.is_head(found).all()
+    assert found.integers[0].tolist() == HEADS["uniform"]
+    for classes in of.classes.values():
+        assert clusters.variance_ratio(xi, torch.as_tensor(classes)[None])[0] < 1e-6
+    shares = heads.attention({n: a.float() for n, a in network.items()}, of, 2, 5)
+    assert shares["distractor_attention"][0] == pytest.approx(1.01e-6, rel=0.01)
+    assert shares["distractor_sensitivity"][0] < 1e-4
+
+
+def test_the_idealised_circuit_is_right_on_every_sequence():
+    weights = stacked(layer_projections.idealised())
+    of = clusters.probes(2, 12, 5)
+    chosen = system.encode(of.tokens[None], 2, 5, torch.float64, CPU)
+    value, accuracy = loss.curves(system.logits(weights, chosen, 2), chosen.target, 1)
+    assert accuracy == 1
+    assert value < 0.1
+
+
+def test_variance_ratio_is_within_by_total():
+    stream = np.random.default_rng(0)
+    xi, classes = stream.normal(size=(1, 3, 50)), stream.integers(4, size=50)
+    within = sum(
+        ((x - x.mean(1, keepdims=True)) ** 2).sum()
+        for c in range(4)
+        for x in [xi[0][:, classes == c]]
+    )
+    total = ((xi[0] - xi[0].mean(1, keepdims=True)) ** 2).sum()
+    found = clusters.variance_ratio(torch.as_tensor(xi), torch.as_tensor(classes)[None])
+    assert found[0] == pytest.approx(within / total)
+
+
+@pytest.mark.parametrize(
+    ("p", "length", "k", "n", "prefixes"),
+    [(2, 12, 5, 4096, 32), (3, 12, 5, 3888, 243), (4, 12, 5, 4096, 1024), (7, 9, 6, None, None),
+     (2, 3, 3, 8, 8)],
+)  # fmt: skip
+def test_probes_stand_for_the_input_space(p, length, k, n, prefixes):
+    of = clusters.probes(p, length, k)
+    assert of.tokens.shape[1] == length
+    assert of.tokens.max() == p - 1
+    if n:
+        assert len(of.tokens) == n
+        assert of.classes["suffix"].max() + 1 == prefixes
+    assert set(of.classes["sum"]) <= set(range(k * (p - 1) + 1))
+
+
+def test_separation_of_two_clusters():
+    x = torch.tensor([[0.0, 1.0, 10.0, 11.0], [0, 0, 0, 0]], dtype=torch.float64)
+    purity, separation = clusters.nearest(x, torch.tensor([0, 0, 1, 1]))
+    assert (purity, separation) == (1, 10)  # centroids 0.5 and 10.5, radius 0.5
+
+
+def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
+    parameters = DEFAULTS | {"hidden": 4, "n_train": 40, "n_test": 4}
+    seeds = [Seeds(i, i, i, i) for i in range(3)]
+    weights = {n: a.double() for n, a in stacked(
+        *(system.initial(parameters, s) for s in seeds)).items()}  # fmt: skip
+    chosen = system.problem(parameters, seeds, torch.float64, CPU).train
+    found = sharpness.largest(weights, chosen, 2)
+    for run in range(3):
+        names, shapes = zip(*((n, a[run].shape) for n, a in weights.items()), strict=True)
+        flat = torch.cat([a[run].flatten() for a in weights.values()])
+        own = system.Sequences(chosen.absent[run : run + 1], chosen.target[run : run + 1])
+
+        def value(flat, names=names, shapes=shapes, own=own):
+            parts = flat.split([s.numel() for s in shapes])
+            arrays = {n: x.view(1, *s) for n, x, s in zip(names, parts, shapes, strict=True)}
+            return loss.curves(system.logits(arrays, own, 2), own.target, 1)[0][0]
+
+        full = torch.autograd.functional.hessian(value, flat)
+        assert found[run] == pytest.approx(torch.linalg.eigvalsh(full)[-1].item(), rel=0.02)
+
+
+def test_phases_are_the_first_logged_steps():
+    curves = pd.DataFrame(
+        {"step": [0, 64, 128, 192], "test_loss": [0.7, 0.59, 0.7, 0.1],
+         "test_accuracy": [0.5, 0.97, 0.985, 0.7]}
+    )  # fmt: skip
+    found = heads.phases(curves.sample(frac=1, random_state=1), 2)
+    assert found == {"drop_step": 64, "fit_step": 128, "best_test_accuracy": 0.985}
+    assert heads.phases(curves.iloc[:1], 2)["fit_step"] is None
+    # Of p = 3 chance is ln 3, so 0.9 is a drop.
+    assert heads.phases(curves.assign(test_loss=[1.1, 0.96, 0.94, 1]), 3)["drop_step"] == 128
+
+
+def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
+    settings = experiment("sparse_transformer", epochs=40, block=1, seeds={"count": 1},
+                          parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
+                          log={"parameters": {"every_epochs": 1}})  # fmt: skip
+    block = next(Study.of({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
+    loop.run_block(block, "cpu")
+    asked = []
+    steps = heads.snapshots(block)
+    assert steps == [0, 5, 10, 15, 20, 25, 30, 35, 40]
+    arrays = parquet.read_weights(block, steps)
+    logged = {s: {n: a[i] for n, a in arrays.items()} for i, s in enumerate(steps)}
+
+    def found(signature, rho, most):
+        assert (rho, most) == (0.1, 24)
+        asked.append(len(signature.rho))
+        return torch.tensor([0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=torch.bool)
+
+    monkeypatch.setattr(clusters, "is_head", found)
+    of = clusters.probes(2, 12, 5)
+    assert heads.structure_steps(logged, steps, of, 2, 5) == [20]
+    assert asked == [9]
+
+
+def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
+    settings = {"system": "sparse_transformer", "epochs": 40}
+    for schedule in ({}, {"every_epochs": 7}, {"every_epochs": 10}):
+        block = next(Study.of(config(**settings, log={"parameters": schedule})).blocks)
+        assert heads.snapshots(block) == []
+
+
+def test_the_table_of_heads(tmp_path):
+    """A run that solves a short task: its row has its head, its phases and its overlap."""
+    settings = experiment(
+        "sparse_transformer", epochs=300, block=4, seeds={"count": 4},
+        parameters={"length": 3, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 16,
+                    "learning_rate": 0.02},
+        log={"parameters": {"every_epochs": 5}},
+    )  # fmt: skip
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    table = heads.table(study)
+    assert list(table["seed"]) == [0, 1, 2, 3]
+    assert set(table["test_overlap"]) == {1.0}  # all 8 sequences are in 64
+    solved = table[table["success"]]
+    assert len(solved)
+    assert solved["head_present"].any()  # not always all: outcomes depend on rounding
+    assert (solved["fit_step"] <= block.point.steps).all()
+    assert (solved["sharpness"].notna()).all()
+    runs = parquet.read_log(block, "runs")
+    np.testing.assert_allclose(table["test_accuracy"], runs["test_accuracy"])
+
+
+def test_a_diverged_run_has_no_row(tmp_path):
+    settings = {"steps": 30, "parameters": {"learning_rate": 1e30, "n_train": 64, "n_test": 4}}
+    study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
+    loop.run_block(next(study.blocks), "cpu")
+    assert set(parquet.read_log(next(study.blocks), "runs")["status"]) == {"diverged"}
+    assert heads.table(study).empty
+
+
+def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
+    initial = system.initial
+
+    def drawn(parameters, seeds):
+        arrays = initial(parameters, seeds)
+        return arrays | ({"query": arrays["query"] * np.nan} if seeds.network == 1 else {})
+
+    monkeypatch.setattr(system, "initial", drawn)
+    settings = {"steps": 4, "block": 3, "seeds": {"count": 3},
+                "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
+    study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
+    loop.run_block(next(study.blocks), "cpu")
+    table = heads.table(study)
+    assert list(table["seed"]) == [0, 2]
+    assert table[["rho_suffix", "sharpness", "distractor_attention"]].notna().all(axis=None)
+
+
+def test_distractors_that_are_attended_to_blur_the_head():
+    """Two positions beyond the prefix with the same vectors: their tokens move xi as much."""
+    full = hand_made(distractor=2) | {
+        "hidden.weight": np.zeros((1, 2)), "output.weight": np.zeros((2, 1)),
+    }  # fmt: skip
+    of = clusters.probes(2, 12, 5)
+    weights = {n: a.float() for n, a in stacked(full).items()}
+    found = clusters.signature(clusters.embed(weights, of, 2), of.tokens, 2, 5)
+    assert found.integers[0].tolist() == [1] * 7 + [0] * 5
+    assert not found.legal[0]
+    measured = heads.attention(weights, of, 2, 5)
+    assert measured["distractor_attention"][0] == pytest.approx(2 / 7, rel=1e-3)
+    assert measured["distractor_sensitivity"][0] == pytest.approx(2 / 7, rel=1e-3)

@@ -1,0 +1,248 @@
+"""The visual sandbox: what is drawn is the network, for any d, as picture and as film."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import experiment
+from PIL import Image
+
+from circlet import cli
+from circlet.collections.odonnat import layer_projections, network_panels, sandbox
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.figures import sandbox as figure
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import loop
+
+DEFAULTS = {name: p["default"] for name, p in system.PARAMETERS.items()}
+SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
+
+
+def drawn(**changes):
+    parameters = DEFAULTS | changes
+    return layer_projections.view(system.initial(parameters, Seeds(1, 1, 1, 1)), parameters)
+
+
+def test_a_view_is_the_network():
+    parameters = DEFAULTS | {"p": 3}
+    weights = system.initial(parameters, Seeds(0, 0, 0, 0))
+    view, _ = layer_projections.view(weights, parameters)
+    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    chosen = system.encode(view["tokens"][None], 3, 5, torch.float64, torch.device("cpu"))
+    xi = system.embed(own, chosen, 3)[0].T
+    np.testing.assert_allclose(view["xi_xy"], xi)
+    probability = torch.softmax(system.logits(own, chosen, 3), 1)[0].T
+    np.testing.assert_allclose(view["probability"], probability)
+    np.testing.assert_array_equal(view["label"], view["tokens"][:, :5].sum(1) % 3)
+    np.testing.assert_allclose(view["attention"].sum(1), 1)
+    assert not view["legal"][0]
+    np.testing.assert_array_equal(
+        view["pair_xy"][1, 4], weights["embedding"][1] + weights["position"][4]
+    )
+
+
+def test_clusters_are_named_by_the_signature(monkeypatch):
+    """Those of a head with a negative weight; without a legal one they are sums of the prefix."""
+    weights = [1, -1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0]
+    found = layer_projections.clusters.signature
+
+    def signature(*arguments):
+        integers = torch.tensor([weights])
+        return found(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
+
+    monkeypatch.setattr(layer_projections.clusters, "signature", signature)
+    view, _ = drawn()
+    np.testing.assert_array_equal(view["cluster"], view["tokens"] @ weights)
+
+
+def test_the_map_is_the_classifier_on_the_plane():
+    weights = system.initial(DEFAULTS, Seeds(0, 0, 0, 0))
+    view, _ = layer_projections.view(weights, DEFAULTS)
+    left, right, bottom, top = view["xi_box"]
+    x, y = (
+        np.linspace(left, right, layer_projections.GRID)[7],
+        np.linspace(bottom, top, layer_projections.GRID)[21],
+    )
+    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    point = torch.tensor([[[x], [y]]], dtype=torch.float64)
+    expected = torch.softmax(system.classify(own, point), 1)[0, :, 0]
+    np.testing.assert_allclose(view["xi_map"][21, 7], expected)
+
+
+def test_probes_have_every_sum():
+    for p, length, k in ((2, 12, 5), (3, 12, 5), (2, 3, 3), (5, 20, 9)):
+        tokens = layer_projections.probe_tokens(p, length, k)
+        sums = tokens[:, :k].sum(1)
+        assert tokens.shape[1] == length
+        assert {0, k * (p - 1)} <= set(sums)
+        assert len(tokens) <= 12 * 8
+    assert set(layer_projections.probe_tokens(2, 12, 5)[:, :5].sum(1)) == set(range(6))
+
+
+def test_planes_of_many_dimensions_keep_what_they_can():
+    """Points that lie in a plane of R^6 keep their distances; of others the largest are kept."""
+    stream = np.random.default_rng(0)
+    basis = np.linalg.qr(stream.normal(size=(6, 2)))[0]
+    points = stream.normal(size=(40, 2))
+    flat = (points @ basis.T) @ layer_projections._plane(torch.as_tensor(points @ basis.T))
+    np.testing.assert_allclose(
+        np.linalg.norm(flat[:, None] - flat, axis=2),
+        np.linalg.norm(points[:, None] - points, axis=2), atol=1e-9,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"vocabulary": 2}, {"p": 3}, {"d": 1}, {"d": 7, "p": 4, "vocabulary": 6, "bias": False},
+     {"length": 5, "k": 5}, {"length": 30, "p": 5, "vocabulary": 5, "hidden": 1}],
+    ids=["p2", "V2", "p3", "d1", "d7", "no distractors", "long"],
+)  # fmt: skip
+def test_all_panels_of_any_network(changes):
+    view, _ = drawn(**changes)
+    curves = {"step": [0, 5, 10]} | {
+        f"{part}_{name}": [1.0, 0.5, 0.2]
+        for part in ("train", "test")
+        for name in ("loss", "accuracy")
+    }  # fmt: skip
+
+    made, every = figure.grid()
+    figure.fill(made, every, network_panels.Moment(view, pd.DataFrame(curves), 5), "title")
+    assert len(every) == 16
+    made.canvas.draw()
+    for name, axes in every.items():
+        assert axes.get_title() == name
+        assert axes.lines or axes.collections or axes.images or axes.texts, name
+
+
+def test_panels_are_drawn_anew_without_rests():
+    curves = pd.DataFrame({"step": [0], "train_loss": 1.0, "test_loss": 1.0, "train_accuracy": 0.5,
+                           "test_accuracy": 0.5})  # fmt: skip
+    made, every = figure.grid()
+    counts = []
+    for seed in (0, 1):
+        view, _ = layer_projections.view(system.initial(DEFAULTS, Seeds(seed, 0, 0, 0)), DEFAULTS)
+        figure.fill(made, every, network_panels.Moment(view, curves, 0), str(seed))
+        counts.append({name: len(axes.get_children()) for name, axes in every.items()})
+    assert counts[0] == counts[1]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A study of two runs whose networks are logged every second step."""
+    settings = experiment("sparse_transformer", steps=12, parameters=SMALL | {"d": 3},
+                          log={"parameters": {"every": 2}})  # fmt: skip
+    study = Study.of(
+        {"results": str(tmp_path_factory.mktemp("film")), "experiments": {"e": settings}}
+    )
+    loop.run_block(next(study.blocks), "cpu")
+    return study
+
+
+def run_id(study, seed=1):
+    return study.points[0].run_id(seed)
+
+
+def n_frames(path):
+    with Image.open(path) as film:
+        return film.n_frames
+
+
+def command(study, *arguments):
+    cli.main(["sandbox", "--study", study.json, *map(str, arguments)])
+
+
+def test_a_picture_of_any_step(trained, capsys):
+    command(trained, run_id(trained), "--step", 4)
+    path = trained.results / "sandbox" / run_id(trained) / "step_4.png"
+    assert capsys.readouterr().out.strip() == str(path)
+    with Image.open(path) as picture:
+        assert min(picture.size) > 1000
+
+
+def test_a_film_has_a_frame_per_step(trained, tmp_path, capsys):
+    path = tmp_path / "film.gif"
+    command(trained, run_id(trained), "--film", "--output", path)
+    assert n_frames(path) == 7
+    assert "7 frames" in capsys.readouterr().out
+    command(trained, run_id(trained), "--film", "--frames", 3, "--output", path)
+    assert n_frames(path) == 3
+
+
+def test_the_frame_of_a_film_stands_still(trained):
+    run = sandbox.Run(trained, run_id(trained))
+    frames = [frame for _, frame in run.moments(run.steps)]
+    still = layer_projections.film(frames)
+    shown = [moment.view for moment, _ in run.moments(run.steps, still)]
+    for name in still.boxes:
+        left, right, bottom, top = still.boxes[name]
+        for view in shown:
+            np.testing.assert_array_equal(view[f"{name}_box"], still.boxes[name])
+    for view in shown[-1:]:  # in its planes all of the last step is inside
+        for name in still.boxes:
+            left, right, bottom, top = still.boxes[name]
+            x, y = view[f"{name}_xy"].reshape(-1, 2).T
+            assert left <= x.min() and x.max() <= right and bottom <= y.min() and y.max() <= top
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["e/none/s00000"],
+            "there is no run 'e/none/s00000' of sparse_transformer; they are named",
+        ),
+        (["RUN", "--step", "5"], "logs its network at 7 steps, not at 5 (nearest: 4"),
+        (["RUN", "--film", "--output", "a.avi"], "a film is a .gif or an .mp4"),
+        (["RUN", "--film", "--frames", "0"], "needs at least 2 frames"),
+        (["RUN", "--output", "a.xyz"], "a.xyz: a picture is a .png, .svg or .pdf"),
+        (["RUN", "--film", "--step", "4"], "give one of them"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):
+    with pytest.raises(SystemExit) as stop:
+        command(trained, *(run_id(trained) if a == "RUN" else a for a in arguments))
+    assert stop.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_mp4_needs_ffmpeg(trained, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
+    with pytest.raises(SystemExit):
+        command(trained, run_id(trained), "--film", "--output", tmp_path / "a.mp4")
+    assert "needs ffmpeg" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sandbox.shutil.which("ffmpeg") is None, reason="needs ffmpeg")
+def test_a_film_as_mp4(trained, tmp_path):
+    path = tmp_path / "film.mp4"
+    command(trained, run_id(trained), "--film", "--output", path)
+    assert path.read_bytes()[4:8] == b"ftyp"
+
+
+def test_a_run_that_is_not_done(trained, capsys):
+    elsewhere = Study.of(trained.config | {"results": str(trained.results / "other")})
+    with pytest.raises(SystemExit):
+        command(elsewhere, run_id(elsewhere))
+    assert "is missing; run snakemake to make it" in capsys.readouterr().err
+
+
+def test_a_diverged_network_is_said(tmp_path, capsys):
+    settings = experiment(
+        "sparse_transformer", steps=30, parameters=SMALL | {"learning_rate": 1e30}
+    )
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    loop.run_block(next(study.blocks), "cpu")
+    with pytest.raises(SystemExit):
+        command(study, run_id(study))
+    assert "its network at step 30 is not finite" in capsys.readouterr().err
+
+
+def test_weights_are_read_in_order(trained):
+    block = next(trained.blocks)
+    found = parquet.read_weights(block, [0, 12])
+    start = loop.initial(block.point, 1, {})
+    for name, array in start.items():
+        assert found[name].shape == (2, 2, *array.shape)
+        np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)

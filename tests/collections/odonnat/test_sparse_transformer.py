@@ -1,0 +1,283 @@
+import numpy as np
+import pytest
+import torch
+from conftest import config, experiment, plain_run
+from torch import nn
+
+from circlet.bench import plain
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.errors import ConfigError
+from circlet.study.declarations import declared
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import loop
+from circlet.training.stack import stacked
+
+CPU = torch.device("cpu")
+SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
+
+
+def point(steps=100, dtype="float64", **parameters):
+    settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype}
+    return Study.of(config(**settings, parameters=SMALL | parameters)).points[0]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"p": 3, "d": 5, "hidden": 7, "vocabulary": 4, "length": 6, "k": 2, "bias": False},
+        {"mlp_divisor": 7.0, "weight_decay": 0.1, "hidden": 1, "d": 1},
+        {"batch_size": 64, "p": 4, "vocabulary": 4, "d": 8},
+        {"batch_size": 10, "n_train": 64, "dropout": 0.4},
+    ],
+    ids=["defaults", "p 3, no bias", "MLP's rate, width 1", "full batch", "uneven, dropout"],
+)
+def test_block_equals_plain_pytorch(parameters):
+    p = point(**parameters)
+    p.settings["log"] |= {"curves": {"every": 1}}
+    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [0, 3], CPU).items()}
+    for seed in (0, 3):
+        losses, network = plain_run(p, seed, 100)
+        found = tables["curves"].query("seed == @seed").sort_values("step")["train_loss"]
+        np.testing.assert_allclose(found.to_numpy()[:100], losses, rtol=1e-6)
+        last = tables["parameters"].query("seed == @seed and step == 100").set_index("name")
+        for name, parameter in network.named_parameters():
+            key = name if name in last.index else name.removesuffix(".weight")
+            np.testing.assert_allclose(
+                last.loc[key, "values"], parameter.detach().ravel(), rtol=1e-5, atol=1e-6
+            )
+
+
+def test_float32_follows_float64():
+    runs = [point(dtype=dtype, steps=60) for dtype in ("float32", "float64")]
+    one, other = (loop.run(p, [1], CPU)["curves"].to_pandas()["train_loss"] for p in runs)
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_stacked_runs_equal_single_ones(monkeypatch):
+    p = point(steps=20)
+    together = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
+    monkeypatch.setattr(loop, "together", lambda *_: 1)
+    single = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
+    keys = ["seed", "step", "name"]
+    a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, together))
+    np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_gradient_is_that_of_autograd():
+    p = point(p=3, d=3, hidden=5, weight_decay=0.1)
+    seeds = [Seeds(i, i + 1, i + 2, i + 3) for i in range(3)]
+    starts = [system.initial(p.parameters, s) for s in seeds]
+    stack = stacked(starts, torch.float64, CPU)
+    state, gradient = stack.arrays, stack.zeros().arrays
+    problem = system.problem(p.parameters, seeds, torch.float64, CPU)
+    system.gradients(state, problem, gradient)
+    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
+    o = system.logits(leaves, problem.train, 3)
+    target = problem.train.target[:, 0]
+    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
+    for name, leaf in leaves.items():
+        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-9, msg=name)
+
+
+def test_label_is_the_sum_of_the_first_tokens():
+    parameters = point(p=3, vocabulary=3, k=4).parameters
+    train, test = system.sequences(parameters, Seeds(0, 0, 5, 0))
+    assert (train.shape, test.shape) == ((64, 12), (48, 12))
+    assert set(np.unique(train)) == {0, 1, 2}
+    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
+    expected = [sum(map(int, row[:4])) % 3 for row in test]
+    assert problem.test.target[0, 0].tolist() == expected
+    # One token stands at each position: as many zeros as tokens, the rest is shut out.
+    present = (problem.train.absent[0] == 0).view(3, 12, 64)
+    np.testing.assert_array_equal(present.int().argmax(0).T, train)
+    assert torch.isneginf(problem.train.absent[0]).sum() == 2 * 12 * 64
+
+
+def test_half_of_the_test_set_of_p_2_is_new():
+    """Of 4096 sequences 39.3 % are drawn: 1 - (1 - 1/4096)^2048."""
+    parameters = {k: v["default"] for k, v in declared("sparse_transformer")["PARAMETERS"].items()}
+    shares = []
+    for seed in range(20):
+        train, test = system.sequences(parameters, Seeds(0, 0, seed, 0))
+        known = {row.tobytes() for row in train}
+        shares.append(np.mean([row.tobytes() in known for row in test]))
+    assert np.mean(shares) == pytest.approx(0.3935, abs=0.01)
+
+
+def test_number_of_parameters():
+    """196 with two tokens, 198 with three; 9920 at d 32 and width 128 (counted from equations)."""
+    for expected, given in (
+        (196, {"vocabulary": 2}),
+        (198, {}),
+        (9920, {"p": 4, "vocabulary": 4, "d": 32, "hidden": 128}),
+        (198 - 34, {"bias": False}),
+    ):
+        p = point(**given)
+        arrays = system.initial(p.parameters, Seeds(0, 0, 0, 0))
+        assert sum(array.size for array in arrays.values()) == expected
+        assert p.evaluate("WEIGHTS") == expected
+
+
+def hand_made(distractor=0):
+    """The idealised clustering head: tokens left and right, positions up and down.
+
+    A ``distractor`` is a position beyond the prefix that is attended to, with the same vectors.
+    """
+    prefix = np.arange(12) < 5 + distractor
+    return {
+        "embedding": np.array([[-1.0, 0], [1, 0], [0, 0]]),
+        "position": np.where(prefix[:, None], [[0.0, 1]], [[0.0, -1]]),
+        "query": np.array([[0.0, 10]]),
+        "value.weight": np.eye(2),
+    }
+
+
+def test_hand_made_head():
+    """xi of j ones is ((2j - 5) / 5, 1); the distractors get 1e-6 of the attention."""
+    weights = {name: torch.as_tensor(array)[None] for name, array in hand_made().items()}
+    tokens = np.random.default_rng(0).integers(2, size=(1, 200, 12))
+    chosen = system.encode(tokens, 2, 5, torch.float64, CPU)
+    xi = system.embed(weights, chosen, 2)[0]
+    ones = tokens[0, :, :5].sum(1)
+    np.testing.assert_allclose(xi[0], (2 * ones - 5) / 5, atol=2e-5)
+    np.testing.assert_allclose(xi[1], 1, atol=2e-5)
+    _, _, score, _ = system.tables(weights, 2)
+    alpha = system.attention(score, chosen)[0].view(2, 12, -1)
+    mass = alpha[:, 5:].sum((0, 1))
+    np.testing.assert_allclose(mass, 1.01e-6, rtol=0.01)
+
+
+def test_initialisation():
+    start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0, 0))
+    for name, inputs in (("query", 40), ("value.weight", 40), ("hidden.weight", 40),
+                         ("hidden.bias", 40), ("output.weight", 20_000)):  # fmt: skip
+        bound = np.abs(start[name]).max() * np.sqrt(inputs)
+        assert 0.9 < bound <= 1, name
+    wide = system.initial(point(length=9000, vocabulary=9000).parameters, Seeds(0, 0, 0, 0))
+    for name in ("embedding", "position"):
+        assert wide[name].std() == pytest.approx(1, abs=0.05)
+
+
+def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
+    narrow, wide = (system.initial(point(hidden=h).parameters, Seeds(0, 1, 2, 0)) for h in (10, 40))
+    for name in ("embedding", "position", "query", "value.weight"):
+        np.testing.assert_array_equal(narrow[name], wide[name])
+    np.testing.assert_array_equal(narrow["hidden.weight"], wide["hidden.weight"][:10])
+    np.testing.assert_allclose(narrow["output.weight"], 2 * wide["output.weight"][:, :10])
+
+
+def test_each_array_follows_its_own_seed():
+    parameters = point().parameters
+    one, other = (system.initial(parameters, Seeds(*s)) for s in ((0, 1, 2, 3), (0, 9, 2, 3)))
+    assert all((one[k] == other[k]).all() == (k in ("embedding", "position")) for k in one)
+    assert not np.array_equal(
+        *(system.sequences(parameters, Seeds(0, 0, data, 0))[0] for data in (2, 3))
+    )
+
+    def first_batch(order):
+        problem = system.problem(parameters, [Seeds(0, 0, 0, order)], torch.float64, CPU)
+        return system.batch(problem, 1).train.absent
+
+    assert torch.equal(first_batch(1), first_batch(1))
+    assert not torch.equal(first_batch(1), first_batch(2))
+
+
+def test_an_epoch_sees_every_sequence_once():
+    parameters = point(batch_size=24).parameters
+    problem = system.problem(parameters, [Seeds(0, 0, s, s) for s in (1, 2)], torch.float64, CPU)
+    epochs = []
+    for first in (1, 4):
+        parts = [system.batch(problem, first + i).train for i in range(3)]
+        assert [part.target.shape[2] for part in parts] == [24, 24, 16]
+        epochs.append(torch.cat([part.absent for part in parts], 2))
+    for run in range(2):
+        whole = {c.numpy().tobytes() for c in problem.train.absent[run].T.contiguous()}
+        assert all({c.numpy().tobytes() for c in e[run].T.contiguous()} == whole for e in epochs)
+    assert not torch.equal(*epochs)
+
+
+def test_gradient_norms_are_of_the_whole_train_set():
+    p = point(steps=8)
+    p.settings["log"] |= {"gradient_norms": {"at": [4]}, "parameters": {"at": [4]}}
+    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [5], CPU).items()}
+    norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
+    rows = tables["parameters"].query("step == 4").set_index("name")
+    arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
+    network = plain.SparseTransformer(arrays, torch.float64)
+    train, _ = system.sequences(p.parameters, p.seeds(5))
+    tokens = torch.as_tensor(train).long()
+    nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()
+    for name, parameter in network.named_parameters():
+        key = name if name in norms else name.removesuffix(".weight")
+        assert norms[key] == pytest.approx(parameter.grad.norm().item(), rel=1e-4), key
+
+
+BAD = {
+    "k": ({"k": 13}, "needs k <= length, but .* has k = 13, length = 12"),
+    "vocabulary": ({"p": 4}, "needs vocabulary >= p, but .* has vocabulary = 3, p = 4"),
+    "batch": ({"batch_size": 65}, "needs batch_size <= n_train, .* batch_size = 65, n_train = 64"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_values_that_do_not_go_together(name):
+    parameters, message = BAD[name]
+    with pytest.raises(ConfigError, match=message):
+        point(**parameters)
+
+
+def test_epochs_and_steps_are_the_same_study():
+    settings = experiment("sparse_transformer", parameters=SMALL, epochs=3)
+    by_epochs = Study.of({"results": "r", "experiments": {"e": settings}}).points[0]
+    assert by_epochs.steps == 12
+    assert by_epochs.spec == point(steps=12, dtype="float32").spec
+    assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
+    swept = settings | {"parameters": {"n_train": 64, "n_test": 4},
+                        "sweep": {"batch_size": [1, 24, 64]}}  # fmt: skip
+    points = Study.of({"results": "r", "experiments": {"e": swept}}).points
+    assert [p.steps for p in points] == [192, 9, 3]
+    assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
+
+
+def test_epochs_need_batches():
+    for changes, message in (
+        ({"epochs": 5}, "epochs: constant_attention has no batches; give steps"),
+        ({"log": {"curves": {"every_epochs": 1}}}, "every_epochs: constant_attention has no batch"),
+        ({"seeds": {"count": 2, "order": 1}}, "seeds.order: constant_attention has no batches"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            Study.of(config(**changes))
+
+
+def test_frequencies_are_not_its_business():
+    with pytest.raises(ConfigError, match="scale is about frequencies, sparse_transformer has"):
+        Study.of(
+            config(
+                system="sparse_transformer",
+                interventions=[{"scale": {"frequency": 1, "factor": 2.0}}],
+            )
+        )
+
+
+def golden_values():
+    """What must not change without a new VERSION: initial arrays, data, order, and a run's end."""
+    p = point(steps=20, dtype="float64", p=3, dropout=0.2)
+    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [4], CPU).items()}
+    seeds = Seeds(1, 2, 3, 4)
+    start = system.initial(p.parameters, seeds)
+    train, test = system.sequences(p.parameters, seeds)
+    last = tables["parameters"].query("step == 20")
+    return {
+        "version": declared("sparse_transformer")["VERSION"],
+        "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
+        "tokens": [*train[0].tolist(), *test[-1].tolist()],
+        "order": seeds.stream("order", 7).permutation(64)[:10].tolist(),
+        "parameters": [float(values.sum()) for values in last["values"]],
+        "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
+    }
+
+
+def test_golden_values(golden):
+    golden("sparse_transformer", golden_values())

@@ -1,0 +1,204 @@
+"""Runs that start from another run's end."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import experiment
+
+from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.tables import interpolations, odonnat_claims, seed_effects
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.training import loop
+
+SMALL = {"length": 4, "k": 2, "n_train": 32, "n_test": 16, "batch_size": 16}
+TRANSFER = [{"transfer": {"of": "base"}}]
+
+
+def small(**changes):
+    parameters = SMALL | changes.pop("parameters", {})
+    return experiment("sparse_transformer", parameters=parameters, **changes)
+
+
+def study(tmp_path, **experiments):
+    return Study.of({"results": str(tmp_path), "experiments": experiments})
+
+
+def network(block, step, seed):
+    rows = parquet.read_log(block, "parameters", [step]).query("seed == @seed").set_index("name")
+    return rows["values"].map(tuple).to_dict()
+
+
+def test_a_run_starts_where_its_parent_ended(tmp_path):
+    whole = study(
+        tmp_path, base=small(seeds={"count": 4}),
+        child=small(parameters={"p": 3}, interventions=TRANSFER, block=1),
+    )  # fmt: skip
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    child = whole.experiment("child")[0]
+    assert child.name.endswith("transfer-of=base")
+    for block in child.blocks:
+        (parent,) = block.bases
+        assert block.inputs == [parent.log("parameters")]
+        (seed,) = block.seeds
+        assert network(block, 0, seed) == network(parent, parent.point.steps, seed)
+        assert network(block, 5, seed) != network(block, 0, seed)
+
+
+def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
+    """The first step is Adam's first, -lr g / (|g| + eps), g on a batch of the child's p = 3."""
+    whole = study(
+        tmp_path, base=small(steps=40),
+        child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),
+    )  # fmt: skip
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    point = whole.experiment("child")[0]
+    logged = parquet.read_weights(point.blocks[0], [0, 1])
+    weights = {name: torch.as_tensor(array[0, :1]).double() for name, array in logged.items()}
+    seeds, cpu = [point.seeds(0)], torch.device("cpu")
+    problem = system.problem(point.parameters, seeds, torch.float64, cpu)
+    gradient = {name: torch.zeros_like(array) for name, array in weights.items()}
+    system.gradients(weights, system.batch(problem, 1), gradient)
+    for name, array in logged.items():
+        g = gradient[name][0].numpy()
+        expected = array[0, 0] - 0.003 * g / (np.abs(g) + 1e-8)
+        np.testing.assert_allclose(array[1, 0], expected, rtol=1e-4, atol=1e-6)
+    assert problem.train.absent.shape[1] == 3 * 4
+
+
+def test_a_child_of_a_diverged_parent_says_so(tmp_path):
+    whole = study(
+        tmp_path, base=small(parameters={"learning_rate": 1e30}, steps=30),
+        child=small(interventions=TRANSFER),
+    )  # fmt: skip
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    runs = parquet.read_log(whole.experiment("child")[0].blocks[0], "runs")
+    assert set(runs["status"]) == {"no_base"}
+
+
+def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
+    base = small(parameters={"hidden": 8})
+    with pytest.raises(
+        ConfigError, match="base has no point with the d, length, vocabulary, hidden, bias and"
+    ):
+        study(tmp_path, base=base, child=small(interventions=TRANSFER))
+    changes = {"p": 3, "hidden": 8, "learning_rate": 0.1, "batch_size": 8, "k": 1, "dropout": 0.5}
+    point = study(
+        tmp_path, base=base, child=small(parameters=changes, interventions=TRANSFER)
+    ).experiment("child")[0]
+    assert point.base.parameters["p"] == 2
+
+
+def test_of_several_parents_the_one_alike_is_taken(tmp_path):
+    base = small(parameters={}, sweep={"learning_rate": [0.001, 0.01]})
+    child = small(parameters={"p": 3}, sweep={"learning_rate": [0.01]}, interventions=TRANSFER)
+    (point,) = study(tmp_path, base=base, child=child).experiment("child")
+    assert point.base.parameters["learning_rate"] == 0.01
+    with pytest.raises(ConfigError, match="base has no point with"):
+        study(tmp_path, base=base, child=small(interventions=TRANSFER))
+
+
+def test_a_parent_must_log_its_parameters_and_the_system_allow_it(tmp_path):
+    with pytest.raises(ConfigError, match="parameters: the tables need"):
+        study(tmp_path, base=small(log={"parameters": None}), child=small(interventions=TRANSFER))
+    with pytest.raises(ConfigError, match="embedding_mlp cannot start from others"):
+        study(
+            tmp_path, base=experiment("embedding_mlp"),
+            child=experiment("embedding_mlp", interventions=TRANSFER),
+        )  # fmt: skip
+
+
+def test_a_chain_of_transfers(tmp_path):
+    whole = study(
+        tmp_path, base=small(), middle=small(parameters={"p": 3}, interventions=TRANSFER),
+        last=small(parameters={"k": 3}, interventions=[{"transfer": {"of": "middle"}}]),
+    )  # fmt: skip
+    assert [b.point.experiment for b in whole.ordered_blocks] == ["base", "middle", "last"]
+    block = whole.experiment("last")[0].blocks[0]
+    alone = Study.of(json.loads(block.study))
+    assert set(alone.config["bases"]) == {"base", "middle"}
+    assert alone.points[0].spec == block.point.spec
+
+
+def test_a_line_between_two_ends(tmp_path):
+    settings = {"curriculum": small(parameters={"p": 3}, interventions=TRANSFER),
+                "curriculum_scratch": small(parameters={"p": 3}), "base": small()}  # fmt: skip
+    whole = Study.of(
+        {"results": str(tmp_path), "experiments": settings,
+         "reproduce": {k: k for k in ("curriculum", "curriculum_scratch")}}
+    )  # fmt: skip
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    table = interpolations.table(whole.part(["curriculum", "curriculum_scratch"],
+                                            ["curriculum", "curriculum_scratch"]))  # fmt: skip
+    assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
+    end = table[(table["t"] == 1) & (table["seed"] == 1)]
+    runs = parquet.read_log(whole.experiment("curriculum")[0].blocks[0], "runs").set_index("seed")
+    assert end["test_loss"].item() == pytest.approx(runs.loc[1, "test_loss"], rel=1e-4)
+    assert end["train_loss"].item() == pytest.approx(runs.loc[1, "train_loss"], rel=1e-4)
+    assert end["test_accuracy"].item() == pytest.approx(runs.loc[1, "test_accuracy"])
+
+
+def crossed(effect, noise=0.01, levels=(12, 3, 3)):
+    stream = np.random.default_rng(0)
+    grid = np.stack(np.meshgrid(*map(np.arange, levels), indexing="ij"), -1).reshape(-1, 3)
+    y = 0.7 + noise * stream.normal(size=len(grid))
+    for factor, size in enumerate(effect):
+        y = y + size * stream.normal(size=levels[factor])[grid[:, factor]]
+    columns = dict(zip(seed_effects.FACTORS.values(), grid.T, strict=True))
+    return pd.DataFrame(columns | {"test_accuracy": y})
+
+
+def test_the_seed_that_decides_is_named():
+    found = seed_effects.effects(crossed((0.1, 0, 0), noise=0.05))
+    assert found["initialisation"].low > 0.5
+    for name in ("data", "order"):
+        assert found[name].low == 0
+        assert found[name].high < 0.15
+    found = seed_effects.effects(crossed((0, 0.2, 0), noise=0.05))
+    assert found["initialisation"].low < 0.05
+    assert found["data"].low > 0.5
+
+
+def test_shares_cover_the_truth():
+    """Of pure noise, the interval of a factor's share holds 0 in at least 93 % of the cases."""
+    holds = []
+    for seed in range(200):
+        runs = crossed((0, 0, 0), levels=(8, 2, 2))
+        runs["test_accuracy"] = np.random.default_rng(seed).normal(size=len(runs))
+        holds.append(seed_effects.effects(runs)["initialisation"].low == 0)
+    assert np.mean(holds) > 0.93
+
+
+def test_an_incomplete_design_has_no_shares():
+    runs = crossed((0.1, 0, 0)).iloc[1:]
+    assert all(np.isnan(e.value) for e in seed_effects.effects(runs).values())
+    one_order = crossed((0.1, 0, 0), levels=(12, 3, 1))
+    assert np.isnan(seed_effects.effects(one_order)["order"].value)
+    assert seed_effects.effects(one_order)["initialisation"].low > 0.5
+
+
+def test_advantage_counts_successes():
+    found = odonnat_claims.advantage(pd.Series([1.0, 1, 0.5, 1]), pd.Series([0.3, 1, 0.2, 0.1]))
+    assert found.value == 0.5
+    assert found.low < 0.5 < found.high
+
+
+def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
+    """Neither its neighbours nor the block of its parent change it."""
+    whole = study(tmp_path, base=small(seeds={"count": 4}, block=4),
+                  child=small(interventions=TRANSFER, seeds={"count": 4}, block=4))  # fmt: skip
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    block = whole.experiment("child")[0].blocks[0]
+    bases = loop.base_ends(block)
+    alone = loop.run(block.point, [2], torch.device("cpu"), bases=bases)["runs"].to_pandas()
+    together = parquet.read_log(block, "runs").query("seed == 2")
+    np.testing.assert_allclose(alone["test_loss"], together["test_loss"], rtol=1e-5)

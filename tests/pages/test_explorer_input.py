@@ -1,0 +1,230 @@
+"""The explorer of odd studies in a real Chromium: diverged, sparse, partial, large, forged ones."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import experiment
+from test_explorer import choices, column, download, numbers, settled, step_now
+
+from circlet import build, cli
+from circlet.storage import parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps import explorer_budget
+from circlet.training import loop
+
+pytestmark = pytest.mark.browser
+
+
+def explorer_of(settings, folder, forged=None):
+    """Run a study here and make its explorer, after something was done to its tables."""
+    study = Study.of(settings | {"results": str(folder)})
+    for block in study.ordered_blocks:
+        loop.run_block(block, "cpu")
+    page = targets.explorer(study)
+    wanted = {path for target in targets.behind(page) for path in target.outputs}
+    for target in targets.ordered(study):
+        if set(target.outputs) <= wanted:
+            build.make(target)
+            if forged:
+                forged(target)
+    return page.outputs[0]
+
+
+WILD = {"learning_rate": 1e30}
+DIVERGING = {
+    "network": experiment(parameters=WILD, steps=20, log={"parameters": {"every": 5}}),
+    "mlp": experiment("embedding_mlp", parameters={"p": 7, "d": 6, "hidden": 8} | WILD, steps=20),
+    "transformer": experiment(
+        "sparse_transformer",
+        parameters={"length": 4, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 64} | WILD,
+        steps=10,
+        log={"parameters": {"every": 2}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIVERGING)
+def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, name):
+    path = explorer_of({"experiments": {name: DIVERGING[name]}}, tmp_path)
+    page = visit(path)
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert choices(page, "filter") == ["all (2)", "diverged (2)"]
+    for step in range(int(page.get_attribute("#step-slider", "max")) + 1):
+        page.locator("#step-slider").fill(str(step))
+    settled(page)
+    assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
+    assert page.inner_text("#embedding-note").endswith("not all values are finite here")
+    page.locator("#step-slider").fill("0")
+    study = Study.of({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
+    p = next(study.blocks).point.parameters["p"]
+    assert page.locator("#embedding-picture svg > g + g text").count() >= p  # not those of its axes
+    assert "finite" not in page.inner_text("#embedding-note")
+    if name == "transformer":
+        assert page.inner_text("#attention-note") != "background: 0; full colour: 0"
+    if name == "network":  # what came later does not coarsen the start
+        _, rows = numbers(page, "embedding")
+        log = parquet.read_log(next(study.blocks), "embeddings", [0]).query("seed == 0")
+        expected = np.stack(log.sort_values("token")["vector"])
+        np.testing.assert_allclose(np.array(rows, float)[:, 1:], expected, atol=1e-4)
+
+
+SPARSE = {
+    "no curves": experiment(log={"curves": None}),
+    "no parameters": experiment(log={"parameters": None, "embeddings": {"every": 1}}),
+    "no curves of circles": experiment(
+        "embedding_mlp", parameters={"p": 7, "d": 6, "hidden": 8}, log={"curves": None}
+    ),
+    "one dimension": experiment(parameters={"d": 1}),
+    "three": experiment(
+        "sparse_transformer",
+        parameters={
+            "p": 3, "d": 3, "length": 4, "k": 4, "vocabulary": 7, "bias": False,
+            "n_train": 64, "n_test": 32, "batch_size": 64,
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_whatever_is_logged_can_be_seen(visit, tmp_path, name):
+    page = visit(explorer_of({"experiments": {"e": SPARSE[name]}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    settled(page)
+    assert page.is_visible("#embedding-picture")
+    assert page.is_visible("#losses-picture") == ("curves" not in name)
+    page.click("#back")
+    assert step_now(page) < 5
+    numbers(page, "embedding")
+
+
+def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
+    """Embeddings are logged at every step, the network at the ends: no regions in between."""
+    often = experiment(steps=6, log={"embeddings": {"every": 1}, "curves": {"every": 3}})
+    page = visit(explorer_of({"experiments": {"e": often}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    empty = "() => document.querySelector('#sums-picture canvas').toDataURL().length < 3000"
+    for step, known in ((6, True), (4, False), (0, True)):
+        page.locator("#step-slider").fill(str(step))
+        settled(page)
+        assert page.evaluate(empty) != known
+        assert ("not logged here" in page.inner_text("#sums-note")) != known
+    page.locator("#step-slider").fill("4")
+    assert "train loss" in page.inner_text("#reading-now")
+    assert "(step 3)" in page.inner_text("#reading-now")  # where losses are logged last
+    _, name = download(page, "embedding", "csv")
+    assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
+
+
+def test_a_study_of_one_run(visit, tmp_path):
+    lone = experiment(seeds={"count": 1}, block=1, steps=1)
+    page = visit(explorer_of({"experiments": {"e": lone}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert page.locator("#run-list input").count() == 1
+    assert "This page lists 1 of 1 runs" in page.inner_text(".notes")
+    page.click("#back")
+    assert step_now(page) == 0
+
+
+EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&"
+
+
+def test_nothing_from_data_is_html(visit, tmp_path):
+    """Even if tables were forged: names from a config can hold no such letters."""
+
+    def forged(target):
+        if target.name == "explorer_runs":
+            path = target.outputs[0]
+            frame = pq.read_table(path).to_pandas()
+            frame["outcome"] = EVIL
+            table = pa.Table.from_pandas(frame, pq.read_schema(path), preserve_index=False)
+            parquet.write(table, path, parquet.footer(path))
+
+    page = visit(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    settled(page)
+    assert column(page, 2) == [EVIL, EVIL]
+    assert f"{EVIL} at the end" in page.inner_text("#reading-now")
+    assert choices(page, "filter")[1] == f"{EVIL} (2)"
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0
+
+
+def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
+    """With room for little, most runs have only their end, or only their outcome."""
+    monkeypatch.setattr(explorer_budget, "LISTED", 5)
+    monkeypatch.setattr(explorer_budget, "ENDS", 2 * 2 * (691 + 8 + 40))
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 4000)
+    many = experiment(seeds={"count": 6}, block=6)
+    page = visit(explorer_of({"experiments": {"e": many}}, tmp_path))
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "This page lists 5 of 6 runs; it has the end of 3" in page.inner_text(".notes")
+    assert "1 more are not in this page" in page.inner_text("#run-note")
+    counts = choices(page, "point")[0].split(": ")[1].split("; ")  # of all, none the less
+    assert sum(int(count.split(" × ")[0]) for count in counts) == 6
+    classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
+    assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
+    page.check("tr.end input")
+    assert page.is_visible("#embedding-picture")
+    assert not page.is_visible("#losses-picture")
+    assert "only the end of this run" in page.inner_text("#losses-missing")
+    assert page.is_disabled("#play")
+    assert page.is_disabled("#losses [data-save=csv]")
+    page.check("tr.outcome input")
+    assert "only the outcome of this run" in page.inner_text("#embedding-missing")
+    page.check("tr.training input")
+    assert page.is_enabled("#play")
+    settled(page)
+    chart, panel = page.locator("#signals-picture .main-svg").first, page.locator("#signals")
+    assert chart.bounding_box()["width"] <= panel.bounding_box()["width"]
+
+
+def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
+    broken = SPARSE["three"]["parameters"] | {"p": 2, "k": 2, "d": 2, "vocabulary": 2}
+    settings = {"experiments": {"e": SPARSE["three"] | {"parameters": broken}}}
+
+    def forged(target):
+        if target.name == "explorer_states":
+            path = target.outputs[0]
+            table = pq.read_table(path)
+            names = zip(*(table[c].to_pylist() for c in ("run_id", "name")), strict=True)
+            kept = [not (r.endswith("s00000") and name == "position") for r, name in names]
+            parquet.write(table.filter(pa.array(kept)), path, parquet.footer(path))
+
+    page = visit(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "s00000 cannot be shown: " in page.inner_text("#problem")
+    assert not page.is_visible("#embedding-picture")
+    page.check("#run-list tr:nth-child(2) input")
+    settled(page)
+    assert page.is_hidden("#problem")
+    assert page.is_visible("#attention-picture")
+    page.check("#run-list tr:nth-child(1) input")
+    assert page.is_visible("#problem")
+    page.keyboard.press("k")  # does nothing, and says nothing
+
+
+def test_a_partial_study_has_its_explorer(visit, tmp_path):
+    whole = Study.of(
+        {"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}}
+    )
+    loop.run_block(next(whole.blocks), "cpu")
+    cli.main(["partial", "--study", whole.json])
+    page = visit(tmp_path / "partial/explorer.html")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    assert "Partial" in page.inner_text(".notice:not([hidden])")
+    assert "2 of 4 are not done" in page.inner_text("#run-note")
+
+
+def test_missing_tables_are_named(visit, tmp_path):
+    """In a partial study tables are left out that cannot be made."""
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    study.left_out = ["explorer_runs", "explorer_states"]
+    build.make(targets.explorer(study))
+    page = visit(tmp_path / "explorer.html")
+    page.wait_for_function("document.documentElement.dataset.ready")
+    said = page.inner_text(".notice:not([hidden])")
+    assert "explorer_runs and explorer_states could not be made" in said
+    assert page.is_visible("#no-runs")
+    assert page.is_visible("#particles-picture")

@@ -1,0 +1,269 @@
+"""One Snakemake per results folder, one job per block."""
+
+import errno
+import fcntl
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, config
+
+from circlet import terminal
+from circlet.errors import Interrupted, LogError
+from circlet.storage import locks, parquet
+from circlet.study.plan import Study
+from circlet.training import devices, loop
+
+
+def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
+    held = locks.lock(tmp_path / "results")
+    with pytest.raises(
+        SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
+    ) as end:
+        locks.lock(tmp_path / "results")
+    assert end.value.code.startswith("error: ")
+    other = locks.lock(tmp_path / "other")  # another study
+    held.close()
+    locks.lock(tmp_path / "results").close()
+    other.close()
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    code = "import sys; from pathlib import Path; from circlet import locks; "
+    code += "held = locks.lock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(SystemExit, match=f"process {process.pid}"):
+            locks.lock(tmp_path)
+        process.kill()
+        process.wait()
+        locks.lock(tmp_path).close()
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    assert locks.lock(tmp_path) is None
+    assert "has no locks" in capsys.readouterr().err
+
+
+def test_results_that_cannot_be_written_are_one_line(tmp_path):
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(SystemExit, match=r"^error: .*cannot be written"):
+        locks.lock(tmp_path / "results")
+
+
+@pytest.fixture
+def block(tmp_path):
+    return next(Study.of(config(tmp_path / "results", steps=40)).blocks)
+
+
+ORPHAN = """
+import json, sys
+from circlet.study.plan import Study
+from circlet.training import loop
+
+block = next(Study.of(json.loads(sys.argv[1])).blocks)
+
+def progress(done, steps):
+    if done == 20:
+        print("begun", flush=True)
+        sys.stdin.readline()
+
+loop.run_block(block, "cpu", progress)
+"""
+
+
+@pytest.fixture
+def orphan(block):
+    """Start a process that runs the block to its middle, and to its end after a line."""
+    started = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", ORPHAN, block.study],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stdout.readline() == "begun\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def second(block):
+    """A process that is to run the same block, when it waits for the first."""
+    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", block.study]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.readline()
+    assert said.startswith("e/p17_d2_wd0/00000-00001: already runs (process ")
+    assert str(block.log("runs").with_name(".lock")) in said
+    return process
+
+
+def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan):
+    """As the job of a Snakemake that was killed, beside that of the next one."""
+    first = orphan()
+    with second(block) as process:
+        first.stdin.write("\n")
+        first.stdin.flush()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
+    assert process.returncode == 0
+    assert sorted(p.name for p in block.log("runs").parent.iterdir()) == sorted(
+        path.name for path in block.logs
+    )
+
+
+def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
+    first = orphan()
+    with second(block) as process:
+        first.kill()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert "2 runs, 40 steps each" in said
+    assert parquet.is_current(block)
+
+
+def test_who_waits_for_a_block_can_be_told_to_end(block):
+    """What it says then names the lock, in case its holder is gone with its machine."""
+    path = block.log("runs").with_name(".lock")
+    with locks.block_lock(block), pytest.raises(Interrupted) as stop:
+        loop.run_block(block, "cpu", None, [15])
+    said = f"ended by SIGTERM: {stop.value.saved}\n"
+    assert said.endswith(f"if that is gone, delete {path}\n")
+    block.job_log.parent.mkdir(parents=True)
+    block.job_log.write_text(said)
+    failures = terminal.failures(Study.of(json.loads(block.study)), "my.yaml")
+    assert f"if that is gone, delete {path} (log: {block.job_log})" in failures
+    assert "checkpoints" not in failures
+    assert "killed" not in failures
+
+
+def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, monkeypatch):
+    loop.run_block(block, "cpu")
+    assert loop._is_done(block)
+    block.log("signals").write_bytes(b"")
+    assert not loop._is_done(block)
+    loop.run_block(block, "cpu")
+    monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+    assert not loop._is_done(block)
+
+
+def test_what_a_killed_job_left_half_written_is_removed(block):
+    folder = block.log("runs").parent
+    folder.mkdir(parents=True)
+    left = [".runs.1a2b3c4d.parquet", ".checkpoint.00ff00ff.pt"]
+    kept = [".mine", "notes.1a2b3c4d.parquet", ".runs.old.parquet"]
+    for name in left + kept:
+        (folder / name).write_text("x")
+    loop.run_block(block, "cpu")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {path.name for path in block.logs} | set(kept)
+
+
+def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    folder = block.log("runs").parent
+    folder.mkdir(parents=True)
+    (folder / ".runs.1a2b3c4d.parquet").write_text("of a job that may still run")
+    with locks.block_lock(block):
+        loop.run_block(block, "cpu")
+    assert (folder / ".runs.1a2b3c4d.parquet").exists()
+    assert not (folder / ".lock").exists()
+    assert parquet.is_current(block)
+
+
+GPU = """
+import contextlib, sys, torch
+from circlet import cli
+from circlet.training import devices, loop
+
+cpu = torch.device("cpu")
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 1
+torch.cuda.device = lambda index: contextlib.nullcontext()
+devices.torch.device = lambda *_: cpu
+cli.main(["run", "--device", "cuda", "--study", sys.argv[1]])
+"""
+
+
+def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(
+    block, monkeypatch, tmp_path
+):
+    """The first job frees its GPU and its block in one moment; the GPU here is only pretended."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 1)
+    with devices.free_gpu(()):
+        command = [sys.executable, "-c", GPU, block.study]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert process.stderr.readline().startswith("waiting for one of 1 GPUs")
+        loop.run_block(block, "cpu")
+    said = process.communicate(timeout=PATIENCE)[1]
+    assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
+
+
+def test_a_finished_block_that_is_asked_for_runs_again(block):
+    """As README says of `circlet run`; only what others finished meanwhile is left alone."""
+    for _ in range(2):
+        seen = []
+        loop.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
+        assert seen[-1] == 40
+
+
+@pytest.mark.parametrize("fault", ["deleted", "stale"])
+def test_a_lock_that_vanishes_while_it_is_taken_is_taken_again(tmp_path, monkeypatch, fault):
+    """Its last holder deletes it between our opening and locking it, here or on another node."""
+    flock, path, tries = fcntl.flock, tmp_path / ".lock", []
+
+    def late(stream, how):
+        tries.append(stream)
+        if len(tries) == 1:
+            path.unlink()
+            if fault == "stale":
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return flock(stream, how)
+
+    monkeypatch.setattr(locks.fcntl, "flock", late)
+    held = locks._locked(path)
+    assert len(tries) == 2
+    assert os.path.samestat(os.fstat(held.fileno()), path.stat())
+    with pytest.raises(locks.Busy):
+        locks._locked(path)
+    held.close()
+
+
+@pytest.mark.parametrize("where", ["results", "block"])
+def test_a_link_in_the_place_of_a_lock_is_not_followed(block, tmp_path, where):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    path = (block.point.results if where == "results" else block.log("runs").parent) / ".lock"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(victim)
+    with pytest.raises(LogError, match="cannot be written: Too many levels of symbolic links"):
+        locks._locked(path)
+    assert victim.read_text() == "precious"
+
+
+def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
+    (block.log("runs").parent / ".a.1a2b3c4d.d").mkdir(parents=True)
+    loop.run_block(block, "cpu")
+
+
+def test_a_deleted_lock_lets_the_next_one_in(block):
+    """What the message says to do where the other process is gone with its machine."""
+    with locks.block_lock(block):
+        block.log("runs").with_name(".lock").unlink()
+        loop.run_block(block, "cpu")

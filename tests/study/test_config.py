@@ -1,0 +1,193 @@
+import json
+import re
+
+import pytest
+import yaml
+from conftest import ROOT, config, experiment
+
+from circlet.errors import ConfigError
+from circlet.study import config_file, declarations, points
+from circlet.study.declarations import SYSTEMS
+from circlet.study.plan import Study
+
+
+def message(changes):
+    with pytest.raises(ConfigError) as caught:
+        Study.of(changes)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+BAD = {
+    "unknown key": (config(stepz=5), "experiments.e: unknown key 'stepz'"),
+    "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
+    "missing steps": (
+        {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
+        "experiments.e: needs steps or epochs"),
+    "misspelt key": ({"results": "r", "experiments": {"e": {"system": "particles", "step": 5}}},
+                     "experiments.e: unknown key 'step'"),
+    "no results": ({"experiments": {"e": experiment()}}, "'results' is a required property"),
+    "no list": (config(sweep={"p": 11}), "e.sweep.p: 11 must be a list: write [11]"),
+    "no mapping": (config(seeds=40), "e.seeds: 40 must be a mapping of keys"),
+    "text": (config(sweep={"p": [11, "13"]}), "e.sweep.p: '13' is not of type 'integer'"),
+    "wrong type": (config(steps="many"), "experiments.e.steps: 'many' is not of type 'integer'"),
+    "a list": (config(parameters={"d": [2, 3]}), "what varies goes under `sweep`"),
+    "until alone": (config(log={"signals": {"until": 3}}), "`until` limits `every`"),
+    "YAML's 1e-4": (config(parameters={"learning_rate": "1e-4"}), "a dot and a sign, as in 1.0e-4"),
+    "float seeds": (config(seeds={"count": 1.5}), "experiments.e.seeds.count"),
+    "p is 1": (config(parameters={"p": 1}), "e.parameters.p: 1 is less than the minimum of 3"),
+    "negative decay": (config(parameters={"weight_decay": -0.1}), "e.parameters.weight_decay"),
+    "negative, swept": (config(sweep={"weight_decay": [0, -1]}), "weight_decay: -1.0 is less"),
+    "nan": (config(parameters={"learning_rate": float("nan")}), "rate: nan must be finite"),
+    "infinite": (config(sweep={"weight_decay": [float("inf")]}), "decay: inf must be finite"),
+    "unknown parameter": (config(sweep={"wd": [1]}), "e.sweep: unknown key 'wd'"),
+    "another system's": (config(parameters={"f_a": 1}), "e.parameters: unknown key 'f_a'"),
+    "no such system": (config(system="transformer"), "e.system: no system 'transformer'"),
+    "empty sweep": (config(sweep={"weight_decay": []}), "e.sweep.weight_decay: is empty"),
+    "twice the same point": (config(sweep={"weight_decay": [0.3, 0.30]}), "p17_d2_wd0.3 is listed"),
+    "both fixed and swept": (config(parameters={"p": 5}, sweep={"p": [5]}), "'p' is both"),
+    "both swept and listed": (config(sweep={"p": [5]}, cases=[{"p": 7}]), "in sweep and in cases"),
+    "no experiments": ({"results": "r", "experiments": {}}, "experiments: is empty"),
+    "slash in a name": ({"results": "r", "experiments": {"a/b": experiment()}},
+                        "'a/b' is not a valid name"),
+    "space in a name": ({"results": "r", "experiments": {"a b": experiment()}},
+                        "'a b' is not a valid name"),
+    "space in results": (config("my results"), "results: 'my results' is not a plain path"),
+    "ragged blocks": (config(block=50, seeds={"count": 120}), "120 is not a multiple of the block"),
+    "ragged start": (config(seeds={"count": 2, "first": 1}), "seeds.first: 1 is not a multiple"),
+    "late step": (config(log={"embeddings": {"at": [6]}}), "log.embeddings.at: step 6 is beyond"),
+    "role of nobody": (config() | {"reproduce": {"table1": "x"}}, "there is no experiment 'x'"),
+    "role of another system": (config(system="particles") | {"reproduce": {"table1": "e"}},
+                               "reproduce.table1: needs an experiment with constant_attention"),
+    "role that varies more": (
+        config(sweep={"weight_decay": [0], "hidden": [8]}) | {"reproduce": {"table1": "e"}},
+        "reproduce.table1: needs an experiment that varies only weight_decay, e varies hidden"),
+    "role in 3-D": (config(parameters={"d": 3}) | {"reproduce": {"table1": "e"}}, "with d = 2"),
+    "number as a name": ({"results": "r", "experiments": {2024: experiment()}},
+                         "2024 is not a valid name"),
+    "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
+    "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
+    "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_config_is_one_line_that_names_the_key(case):
+    changes, expected = BAD[case]
+    assert expected in message(changes)
+
+
+def test_duplicate_experiment_is_refused(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("experiments:\n  e: {steps: 1}\n  e: {steps: 2}\n")
+    with pytest.raises(ConfigError, match=r"'e' is given twice"):
+        config_file.read(path)
+
+
+@pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", ""])
+def test_what_is_no_config_is_refused(tmp_path, text):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"c\.yaml") as caught:
+        Study.read(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_impossible_date_is_refused(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("results: 2024-13-45\n")
+    with pytest.raises(ConfigError, match="month must be in"):
+        config_file.read(path)
+
+
+def test_missing_config_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        Study.read(tmp_path / "none.yaml")
+
+
+def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
+    given = config()
+    before = json.dumps(given)
+    full = Study.of(given).config
+    assert json.dumps(given) == before
+    assert full["experiments"]["e"]["dtype"] == "float32"
+    assert full["experiments"]["e"]["log"]["curves"] == {"every": 50}
+    assert full["experiments"]["e"]["seeds"] == {
+        "count": 2, "first": 0, "embedding": None, "network": None, "data": None, "order": None,
+    }  # fmt: skip
+
+
+def test_integers_may_be_written_with_a_point():
+    given = config(block=2.0, steps=5.0, seeds={"count": 4.0}, parameters={"p": 17.0})
+    study = Study.of(given)
+    assert [block.name for block in study.blocks] == ["00000-00001", "00002-00003"]
+    assert study.points[0].name == "p17_d2_wd0"
+    assert study.points[0].spec == Study.of(config(seeds={"count": 4})).points[0].spec
+
+
+def test_yaml_anchors_and_merges(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "results: r\n"
+        "experiments:\n"
+        "  a: &a {system: particles, steps: 5, block: 2, seeds: {count: 2}}\n"
+        "  b:\n    <<: *a\n    steps: 6\n"
+    )
+    assert [point.steps for point in Study.read(path).points] == [5, 6]
+
+
+def described(schema, path=""):
+    """Every key of a JSON schema with its description."""
+    for key, sub in schema.get("properties", {}).items():
+        yield f"{path}{key}", sub.get("description", "")
+        yield from described(sub, f"{path}{key}.")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_parameter_is_described_and_has_a_valid_default(system):
+    parameters = declarations.declared(system)["PARAMETERS"]
+    schema = {"properties": parameters}
+    config_file.check({k: v["default"] for k, v in parameters.items()}, schema)
+    assert all(len(v["description"]) > 10 for v in parameters.values())
+
+
+def test_every_key_is_described_in_schema_and_readme():
+    schema = config_file.schema()
+    keys = dict(described(schema))
+    for name, definition in schema["$defs"].items():
+        keys |= dict(described(definition, f"{name}."))
+    readme = (ROOT / "config/README.md").read_text()
+    for key, description in keys.items():
+        assert len(description) > 10, key
+        assert f"`{key.rsplit('.', 1)[-1]}`" in readme, f"config/README.md lacks {key}"
+    for system in SYSTEMS:
+        for name, parameter in declarations.declared(system)["PARAMETERS"].items():
+            row = re.search(rf"^\| `{name}` .*$", readme, re.MULTILINE)
+            assert row, f"config/README.md lacks {system}'s {name}"
+            assert f"`{points.canonical(parameter['default'])}`" in readme, name
+
+
+@pytest.mark.parametrize("name", ["config", "smoke", "paper", "full_length", "clustering_heads"])
+def test_shipped_configs_are_valid_and_keep_apart(name):
+    study = Study.read(ROOT / f"config/{name}.yaml")
+    expected = "results" if name == "config" else f"results/{name}"
+    assert str(study.results) == expected
+    assert yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())["reproduce"]
+
+
+def test_a_role_needs_its_dimension():
+    with pytest.raises(ConfigError, match="with d = 2"):
+        Study.of(config(parameters={"d": 1}) | {"reproduce": {"table1": "e"}})
+
+
+def test_a_role_needs_the_signals_that_it_fits():
+    def study(**log):
+        settings = experiment("embedding_mlp", steps=50, log=log)
+        return Study.of(
+            {"results": "r", "experiments": {"e": settings}, "reproduce": {"ode_dimensions": "e"}}
+        )
+
+    assert study(signals={"every": 1})
+    with pytest.raises(ConfigError, match="logs signals of every step to 50, e does not"):
+        study(signals={"every": 5})

@@ -1,0 +1,300 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from conftest import experiment
+
+from circlet.analysis import spectrum
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.study import interventions, points
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import loop
+
+CPU = torch.device("cpu")
+
+
+def start(p=13, d=6, seed=0):
+    return np.random.default_rng(seed).normal(size=(p, d))
+
+
+def signals(embedding):
+    """By the literal sum of the definition, for every k."""
+    p = len(embedding)
+    n = np.arange(p)
+    sums = [(np.exp(-2j * np.pi * k * n / p)[:, None] * embedding).sum(0) for k in range(p)]
+    return np.array([np.sqrt((np.abs(s) ** 2).sum()) for s in sums])
+
+
+@pytest.mark.parametrize("p", [12, 13])
+@pytest.mark.parametrize("factor", [0.3, 2.5])
+def test_scaling_changes_one_frequency_and_inverts(p, factor):
+    before = start(p)
+    scaled = interventions.scale(before, 4, factor)
+    expected = signals(before)
+    expected[[4, p - 4]] *= factor
+    np.testing.assert_allclose(signals(scaled), expected, atol=1e-12)
+    np.testing.assert_allclose(interventions.scale(scaled, 4, 1 / factor), before, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [12, 13])
+def test_keeping_leaves_only_the_kept(p):
+    before = start(p)
+    kept = interventions.keep(before, [2, 5])
+    expected = np.zeros(p)
+    expected[[2, 5, p - 2, p - 5]] = signals(before)[[2, 5, p - 2, p - 5]]
+    np.testing.assert_allclose(signals(kept), expected, atol=1e-12)
+    np.testing.assert_allclose(interventions.keep(kept, [2, 5]), kept, atol=1e-12)
+
+
+def test_constructed_embeddings_have_two_frequencies():
+    drawn = set()
+    for seed in range(20):
+        stream = Seeds(seed, 0, 0, 0).stream("intervention")
+        embedding = interventions.construct(stream, (13, 6), 0.4, 80.0)
+        found = signals(embedding)[1:7]
+        first, second = np.argsort(-found)[:2]
+        drawn |= {first, second}
+        np.testing.assert_allclose(sorted(found)[-2:], [32, 80], rtol=1e-12)
+        np.testing.assert_allclose(sorted(found)[:-2], 1e-6, rtol=1e-6)
+        assert np.isrealobj(embedding)
+    assert drawn == set(range(6))
+
+
+def test_random_frequencies_follow_the_embedding_seed():
+    one, same, other = (
+        interventions.draw(Seeds(e, n, 7, 0).stream("intervention"), 59, 2)
+        for e, n in ((3, 0), (3, 5), (4, 0))
+    )
+    assert one == same
+    assert one != other
+    assert all(1 <= k <= 29 for k in one)
+
+
+def small(**changes):
+    return experiment("embedding_mlp", parameters={"p": 11, "d": 6, "hidden": 8}, **changes)
+
+
+def study(folder, **experiments):
+    return Study.of({"results": str(folder), "experiments": experiments})
+
+
+def test_order_matters_and_is_kept(tmp_path):
+    acts = [{"scale": {"frequency": 2, "factor": 3}}, {"keep": {"frequencies": [2]}}]
+    point = study(tmp_path, e=small(interventions=acts)).points[0]
+    assert point.name == ("p11_d6_hidden=8_wd0.5_scale-frequency=2-factor=3_keep-frequencies=2")
+    plain = study(tmp_path, e=small()).points[0]
+    before = loop.initial(plain, 1, {})["embedding"]
+    after = loop.initial(point, 1, {})["embedding"]
+    np.testing.assert_allclose(signals(after)[2], 3 * signals(before)[2])
+    assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
+
+
+def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
+    point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20)).points[0]
+    point.settings["log"]["parameters"] = {}
+    logs = {k: t.to_pandas() for k, t in loop.run(point, [0, 1], CPU).items()}
+    vectors = logs["embeddings"].sort_values(["seed", "token", "step"])["vector"]
+    vectors = np.stack(vectors).reshape(-1, 2, 6)
+    np.testing.assert_array_equal(vectors[:, 0], vectors[:, 1])
+    weights = logs["parameters"].query("name == 'hidden1.weight'").sort_values(["seed", "step"])
+    first, last = np.stack(weights["values"])[:2]
+    assert np.abs(first - last).min() > 0
+    assert point.keys["freeze"] is True
+
+
+def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
+    whole = study(
+        tmp_path,
+        base=small(seeds={"count": 4}),
+        starts=small(interventions=[{"keep": {"strongest": 2, "of": "base"}}], block=1),
+    )
+    for block in whole.ordered_blocks:
+        loop.run_block(block, "cpu")
+    for block in (b for p in whole.experiment("starts") for b in p.blocks):
+        assert [b.name for b in block.bases] == ["00000-00001"]
+        seed = block.first
+        base = parquet.read_log(block.bases[0], "signals").query(f"seed == {seed}")
+        strongest = base[base["step"] == 5].nlargest(2, "signal")["frequency"]
+        mine = (
+            parquet.read_log(block, "signals").query("step == 0").set_index("frequency")["signal"]
+        )
+        assert set(mine[mine > 1e-4].index) == set(strongest)
+        before = base[base["step"] == 0].set_index("frequency")["signal"]
+        np.testing.assert_allclose(mine[strongest], before[strongest], rtol=1e-6)
+
+
+def test_a_run_whose_base_diverged_says_so(tmp_path):
+    whole = study(
+        tmp_path,
+        base=small(),
+        starts=small(interventions=[{"keep": {"strongest": 1, "of": "base"}}]),
+    )
+    point = whole.experiment("starts")[0]
+    bases = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
+    runs = loop.run(point, [0, 1], CPU, bases=bases)["runs"].to_pandas()
+    assert list(runs["status"]) == ["no_base", "finished"]
+
+
+def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
+    def spec(**changes):
+        acts = [{"keep": {"strongest": 1, "of": "base"}}]
+        whole = study(tmp_path, base=small(**changes), starts=small(interventions=acts))
+        return whole.experiment("starts")[0].spec
+
+    assert spec() == spec()
+    assert spec() != spec(steps=6)
+
+
+@pytest.mark.parametrize(
+    ("acts", "message"),
+    [
+        ([{"scale": {"frequency": 6, "factor": 1}}], "there is no frequency 6; p = 11 has 1 to 5"),
+        ([{"scale": {"frequency": 0, "factor": 1}}], "less than the minimum"),
+        ([{"scale": {"factor": 1}}], "scale: needs frequency"),
+        ([{"scale": {"frequency": 2, "factor": []}}], "factor: is empty"),
+        ([{"scale": {"frequency": 2, "factor": float("nan")}}], "nan must be finite"),
+        ([{"scale": {"frequency": 2, "factor": 1, "by": 2}}], "unknown key 'by'"),
+        ([{"keep": {}}], "needs one of frequencies, random, strongest"),
+        ([{"keep": {"random": 1, "frequencies": [1]}}], "needs one of"),
+        ([{"keep": {"random": 6}}], "p = 11 has only 5 frequencies"),
+        ([{"keep": {"strongest": 1}}], "strongest and of go together"),
+        ([{"keep": {"strongest": 1, "of": "nobody"}}], "there is no experiment 'nobody'"),
+        ([{"keep": {"strongest": 1, "of": "e"}}], "e would start from itself"),
+        ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
+        ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
+        ([{"shrink": {}}], "no 'shrink' (there are: scale"),
+        ([{"freeze": {"what": 1}}], "interventions"),
+    ],
+)
+def test_bad_interventions_are_one_line(tmp_path, acts, message):
+    with pytest.raises(ConfigError) as caught:
+        study(tmp_path, e=small(interventions=acts))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_not_trained_cannot_be_frozen(tmp_path):
+    with pytest.raises(ConfigError, match="freeze needs a trained system"):
+        study(tmp_path, e=experiment("particles", interventions=[{"freeze": {}}]))
+
+
+def test_a_base_needs_the_same_parameters_and_seeds(tmp_path):
+    acts = [{"keep": {"strongest": 1, "of": "base"}}]
+    with pytest.raises(ConfigError, match="no point with the parameters"):
+        study(tmp_path, base=experiment("embedding_mlp"), starts=small(interventions=acts))
+    with pytest.raises(ConfigError, match="base, which it starts from, has no seed 2"):
+        study(tmp_path, base=small(), starts=small(interventions=acts, seeds={"count": 4}))
+
+
+def test_lists_of_values_are_points(tmp_path):
+    acts = [{"scale": {"frequency": [1, 2], "factor": [0.5, 2]}}]
+    whole = study(tmp_path, e=small(interventions=acts, seeds={"count": 2, "embedding": [3, 4]}))
+    assert len(whole.points) == 8
+    assert len({point.name for point in whole.points}) == 8
+    assert {point.keys["scale_factor"] for point in whole.points} == {0.5, 2.0}
+    assert {point.seeds(1).embedding for point in whole.points} == {3, 4}
+    kept = [{"keep": {"frequencies": [[1], [1, 2]]}}]
+    names = [point.name for point in study(tmp_path, e=small(interventions=kept)).points]
+    assert [name.rsplit("=", 1)[1] for name in names] == ["1", "1+2"]
+
+
+def test_a_planted_circle_has_circularity_one():
+    p, k = 13, 3
+    angle = 2 * np.pi * k * np.arange(p) / p
+    circle = np.outer(np.cos(angle), [1, 0, 0]) + np.outer(np.sin(angle), [0, 1, 0])
+    found = spectrum.circularity(circle)
+    assert found[k - 1] == pytest.approx(1)
+
+
+def strongest(of):
+    return [{"keep": {"strongest": 1, "of": of}}]
+
+
+def test_a_base_may_have_a_base(tmp_path):
+    """The job of the last in a chain is planned, and runs, by itself."""
+    whole = study(
+        tmp_path,
+        a=small(seeds={"count": 6}, block=3),
+        b=small(interventions=strongest("a"), seeds={"count": 4}),
+        c=small(interventions=strongest("b"), seeds={"count": 4}, block=4),
+    )
+    assert [b.point.experiment for b in whole.ordered_blocks] == ["a", "a", "b", "b", "c"]
+    for block in whole.ordered_blocks:
+        alone = Study.of(json.loads(block.study))
+        (again,) = alone.blocks
+        assert again.point.spec == block.point.spec
+        assert again.logs == block.logs
+        assert again.inputs == block.inputs
+        loop.run_block(again, "cpu")
+    assert set(parquet.read_log(block, "runs")["status"]) == {"finished"}
+
+
+def test_the_part_of_a_study_knows_its_bases(tmp_path):
+    whole = study(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
+    part = whole.part(["b"])
+    assert [p.experiment for p in part.points] == ["b"]
+    assert list(part.config["bases"]) == ["a"]
+    assert part.points[0].spec == whole.experiment("b")[0].spec
+    assert Study.of(part.config).points[0].spec == part.points[0].spec
+
+
+def test_which_base_is_meant_is_never_guessed(tmp_path):
+    two = small(interventions=[{"scale": {"frequency": 1, "factor": [0.5, 2]}}])
+    with pytest.raises(ConfigError, match="base has more than one point with"):
+        study(tmp_path, base=two, starts=small(interventions=strongest("base")))
+    both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
+    starts = small(interventions=strongest("base"), dtype="float64")
+    point = study(tmp_path, base=both, starts=starts).experiment("starts")[0]
+    assert point.base.settings["dtype"] == "float64"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"interventions": [{"keep": {"strongest": 1, "of": ["a", "b"]}}]}, "is not of type"),
+        ({"interventions": [{"keep": {"random": 1}}, {"keep": {"random": 2}}]}, "listed twice"),
+        ({"log": {"signals": None}}, "log.signals: the tables need its first and last step"),
+        ({"log": {"embeddings": None}}, "log.embeddings: the tables need"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_once(tmp_path, changes, message):
+    with pytest.raises(ConfigError) as caught:
+        study(tmp_path, a=small(), b=small(), e=small(**changes))
+    assert message in str(caught.value)
+
+
+def test_seeds_may_be_written_with_a_point(tmp_path):
+    points = study(tmp_path, e=small(seeds={"count": 2, "embedding": [1.0, 2.0]})).points
+    assert [point.name.rsplit("_", 1)[1] for point in points] == ["embedding=1", "embedding=2"]
+    assert loop.run(points[0], [0], CPU)
+
+
+def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path, monkeypatch):
+    def specs():
+        whole = study(tmp_path, e=small(), f=small(interventions=[{"keep": {"random": 1}}]))
+        return [whole.experiment(name)[0].spec for name in ("e", "f")]
+
+    before = specs()
+    monkeypatch.setattr(points, "INTERVENTIONS_VERSION", 99)
+    after = specs()
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+def golden_values():
+    """What must not change without a new VERSION of interventions.py."""
+    stream = Seeds(5, 0, 0, 0).stream
+    acts = {
+        "scale": interventions.scale(start(), 2, 1.5),
+        "keep": interventions.keep(start(), interventions.draw(stream("intervention"), 13, 2)),
+        "construct": interventions.construct(stream("intervention"), (13, 6), 0.5, 80.0),
+    }
+    flat = {name: array.ravel()[:12].tolist() for name, array in acts.items()}
+    return {"version": interventions.VERSION, **flat}
+
+
+def test_golden_values(golden):
+    golden("interventions", golden_values())

@@ -1,0 +1,330 @@
+"""What the plan refuses because its jobs would fail, or because it would never end."""
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import ROOT, config, experiment
+
+from circlet import systems
+from circlet.cli import main
+from circlet.errors import ConfigError
+from circlet.study import config_file, limits, points, schedules, targets
+from circlet.study.declarations import SYSTEMS, declared
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+
+LIMITS = config_file.schema()["x-limits"]
+# What a job costs that nobody waits for: far more than any of these takes, far less than for ever.
+SECONDS = 5
+
+
+def message(make):
+    began = time.process_time()
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert time.process_time() - began < SECONDS
+    text = str(caught.value)
+    assert len(text.splitlines()) == 1
+    assert len(text) < 1200
+    return text
+
+
+def read(tmp_path, text):
+    path = tmp_path / "c.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return Study.read(path)
+
+
+def of(*experiments):
+    names = [f"e{i}" for i in range(len(experiments))]
+    return {"results": "r", "experiments": dict(zip(names, experiments, strict=True))}
+
+
+def decays(n):
+    return {"weight_decay": [i / 2**15 for i in range(n)]}
+
+
+START = 2**31 - 2
+KEEP = [{"keep": {"frequencies": list(range(1, 81))}}]
+
+# Accepted before, and then failed in the job or was never done.
+REFUSED = {
+    "large seed": (config(seeds={"count": 2, "first": 2**31}), "e.seeds.first: 2147483648 is"),
+    "last seed": (config(seeds={"count": 4, "first": START}), "the last seed would be 2147483649"),
+    **{
+        f"{purpose} seed": (
+            config(system="sparse_transformer", seeds={"count": 2, purpose: seed}),
+            f"e.seeds.{purpose}",
+        )
+        for purpose, seed in zip(
+            ("embedding", "network", "data", "order"), (2**31, [2**31], 2**40, [0, 2**31]),
+            strict=True,
+        )
+    },
+    "an option": (config("-x"), "results: '-x' is not a plain path"),
+    "here": (config("."), "results: '.' must be a folder of its own"),
+    "above": (config(".."), "results: '..' must be a folder of its own"),
+    "here, named": (config(str(ROOT / "src/..")), "must be a folder of its own"),
+    "root": (config("/"), "results: '/' must be a folder of its own"),
+    "back": (config("results/../."), "must be a folder of its own"),
+    "other folder": (config("results/partial"), "choose a path without 'partial'"),
+    "in a folder": (config("results/logs/mine"), "choose a path without 'logs'"),
+    "line break": (config("results\n"), "'results\\n' is not a plain path"),
+    "line break in a name": ({"results": "r", "experiments": {"e\n": experiment()}},
+                             "'e\\n' is not a valid name"),
+    "long path": (config("x/" * 600), "results: has 1200 characters"),
+    "long folder": (config("x" * 256), "longer than 255 bytes"),
+    "two zeros": (config(sweep={"weight_decay": [0.0, -0.0]}), "p17_d2_wd0 is listed twice"),
+    "long name": (config(system="embedding_mlp", parameters={"p": 163}, interventions=KEEP),
+                  "makes a name of 2"),
+    "nothing to train on": (config(parameters={"train_fraction": 0.001}),
+                            "needs train_fraction * (p * (p + 1) // 2) >= 1"),
+    "nothing to train on, swept": (
+        config(system="embedding_mlp", sweep={"p": [59, 3]}, parameters={"train_fraction": 0.1}),
+        "p3_d128_train_fraction=0.1_wd0.5 has train_fraction = 0.1, p = 3"),
+    "large log": (config(steps=10**7, log={"parameters": {"every": 1}}),
+                  "e.log.parameters: a block of p17_d2_wd0 would have 13820001382 values"),
+    "large log of embeddings": (config(system="particles", steps=10**8,
+                                       log={"embeddings": {"every": 1}}), "e.log.embeddings"),
+    "many names": (config(system="sparse_transformer", steps=2 * 10**7,
+                          log={"gradient_norms": {"every": 1}}), "e.log.gradient_norms"),
+    "large parameter": (config(parameters={"hidden": 2**31}), "hidden: 2147483648 is greater"),
+    "huge parameter": (config(parameters={"p": 10**400}), "e.parameters.p: an integer of more"),
+    "huge float": (config(parameters={"hidden": 1e300}), "parameters.hidden: 1000"),
+    "huge steps": (config(steps=10**400), "e.steps: an integer of more than 64 bits"),
+    "many steps": (config(steps=10**18), "steps: 1000000000000000000 is greater than"),
+    "many epochs": (config(system="sparse_transformer", epochs=2**30), "are 68719476736 steps"),
+    "many blocks": (config(steps=10**9, block=1, seeds={"count": 10**7}),
+                    "with it the study has 10000000 blocks, at most 100000"),
+    "many points": (config(sweep=decays(10**4) | {"d": [1, 2, 3]}), "the study has 30000 points"),
+    "many points in all": (of(*[experiment(sweep=decays(10**4))] * 3), "the study has 30000 point"),
+    "many values": (config(sweep=decays(20_000)), "sweep.weight_decay: has 20000 entries"),
+    "many cases": (config(cases=[{"p": 5}] * 20_000), "e.cases: has 20000 entries"),
+    "many per decade": (config(log={"signals": {"per_decade": 10**9}}), "maximum of 1000"),
+    "many seeds of two kinds": (config(seeds={"count": 2, "data": [0, "0"] * 10**4}), "seeds.data"),
+    "many experiments": (of(*[experiment()] * 1001), "experiments: has 1001 entries"),
+    "many keys": (config() | {f"k{i}": i for i in range(20_000)}, "and 19995 more"),
+    "text for a list": (config(interventions="a\n"), "e.interventions: 'a\\n' must be a list"),
+    "long text": (config(dtype="x" * 5000), "e.dtype: 'xxx"),
+    "a long list for a number": (config(steps=[0] * 20_000), "e.steps: [0, 0"),
+    "a seed twice": (config(seeds={"count": 2, "data": [1, 1]}), "[1, 1] lists a value twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_no_job_can_do_is_refused_in_one_line(monkeypatch, case):
+    monkeypatch.chdir(ROOT)
+    changes, expected = REFUSED[case]
+    assert expected in message(lambda: Study.of(changes))
+
+
+def nested(levels):
+    text = "0"
+    for _ in range(levels):
+        text = f"[{text}]"
+    return text
+
+
+DOUBLED = "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 18))
+WIDE = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 50)}]\n" for i in range(1, 9))
+MERGED = "".join(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 50)}]}}\n" for i in range(1, 9))
+DOCUMENTS = {
+    "500 levels": (f"results: {nested(500)}", "nested more than 20 levels deep"),
+    "500 levels of a block": ("results:\n" + "- " * 500 + "0", "nested more than 20 levels deep"),
+    "nothing but brackets": ("[" * 500_000, "nested more than 20 levels deep"),
+    "levels by aliases": (
+        "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 500)),
+        "nested more than 20 levels deep"),
+    "doubled aliases": ("a0: &a0 [x, x]\n" + DOUBLED, "more than 100000 keys and values"),
+    "wide aliases": ("a0: &a0 [x, x]\n" + WIDE, "more than 100000 keys and values"),
+    "merged keys": ("a0: &a0 {x: 1}\n" + MERGED, "more than 100000 keys and values"),
+    "an alias in itself": ("&a [*a]", "'a' contains itself"),
+    "a key merged into itself": ("a: &a {<<: *a}", "'a' contains itself"),
+    "20 000 keys": ("".join(f"k{i}: 1\n" for i in range(20_000)), "and 19995 more"),
+    "one of 20 000 keys again": ("".join(f"k{i}: 1\n" for i in range(20_000)) + "k7: 1",
+                                 "'k7' is given twice"),
+    "400 digits": (f"results: {'9' * 400}", "results: an integer of more than 64 bits"),
+    "5000 digits": (f"results: {'9' * 5000}", "line 1: '999"),
+    "to the base of 60": ("results: " + "9:" * 10_000 + "9", "is longer than 4096 characters"),
+    "5 MB": ("# much\n" * 800_000, "longer than 4000000 bytes"),
+    "UTF-16": ("results: r".encode("utf-16"), "not YAML: 'utf-8' codec"),
+    "NUL": ("results: \0", "control characters are not allowed"),
+    "no integer": ("results: !!int ''", "is not what its tag"),
+    "no date": ("results: !!timestamp x", "is not what its tag"),
+    "an object": ("results: !!python/object/apply:os.system [id]", "could not determine"),
+    "yte": ("__use_yte__: true\nresults: r\nexperiments: {}", "unknown key '__use_yte__'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DOCUMENTS)
+def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, case):
+    text, expected = DOCUMENTS[case]
+    assert expected in message(lambda: read(tmp_path, text))
+
+
+@pytest.mark.parametrize("with_libyaml", [True, False])
+def test_yaml_without_its_library_in_c_has_the_same_limits(tmp_path, with_libyaml):
+    (tmp_path / "deep.yaml").write_text(DOCUMENTS["500 levels of a block"][0])
+    (tmp_path / "wide.yaml").write_text(DOCUMENTS["wide aliases"][0])
+    code = (
+        f"import yaml; yaml.__with_libyaml__ = {with_libyaml}\n"
+        "from circlet import config\n"
+        "print(config._Loader.__name__)\n"
+        "for name in ('deep', 'wide'):\n"
+        "    try: config.read(f'{name}.yaml')\n"
+        "    except Exception as error: print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loader, deep, wide = done.stdout.splitlines()
+    assert loader == ("CSafeLoader" if with_libyaml else "SafeLoader")
+    assert deep.startswith("ConfigError is nested more than")
+    assert wide.startswith("ConfigError has more than")
+
+
+JSON = {
+    "no JSON": ("{", "--study: not JSON"),
+    "5000 digits": ('{"results": ' + "9" * 5000 + "}", "--study: not JSON"),
+    "400 digits": ('{"results": ' + "9" * 400 + "}", "results: an integer of more than 64 bits"),
+    "500 levels": (nested(500), "nested more than 20 levels deep"),
+    "100 000 levels": (nested(100_000), "--study: not JSON"),
+    "a number": ("5", "5 must be a mapping"),
+}
+
+
+@pytest.mark.parametrize("case", JSON)
+def test_a_study_as_json_is_refused_in_one_line(capsys, case):
+    text, expected = JSON[case]
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", "--study", text])
+    assert ended.value.code == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert expected in said.err
+
+
+def test_experiments_that_start_from_each_other_without_end():
+    def chain(n, order):
+        experiments = {
+            f"e{i}": experiment(
+                "sparse_transformer",
+                interventions=[{"transfer": {"of": f"e{i - 1}"}}] if i else [],
+            )
+            for i in order(range(n))
+        }
+        return {"results": "r", "experiments": experiments}
+
+    longest = LIMITS["chain"]["maximum"]
+    for order in (list, reversed):
+        study = Study.of(chain(longest + 1, order))
+        assert [b.point.depth for b in study.ordered_blocks] == list(range(longest + 1))
+        assert f"more than {longest} experiments" in message(
+            lambda o=order: Study.of(chain(900, o))
+        )
+
+
+def test_a_zero_has_one_sign():
+    one, other = (
+        Study.of(config(sweep={"weight_decay": [zero]})).points[0] for zero in (0.0, -0.0)
+    )
+    assert one.spec == other.spec
+    assert str(other.parameters["weight_decay"]) == "0.0"
+
+
+def test_studies_may_lie_side_by_side_and_keep_out_of_each_others_folders(monkeypatch):
+    study = Study.read(ROOT / "config/smoke.yaml")
+    assert study.results.parts == ("results", "smoke")
+    made = [path for block in study.blocks for path in (*block.logs, block.job_log)]
+    made += [p for target in targets.ordered(study) for p in (*target.outputs, target.job_log)]
+    folders = {path.relative_to(study.results).parts[0] for path in made}
+    assert folders - {"report.html", "explorer.html"} <= set(points.FOLDERS)
+    assert study.partial(study.blocks).folder.name in points.FOLDERS
+
+
+def test_no_name_is_longer_than_a_file_system_allows():
+    """The SLURM plugin makes one of all wildcards of a job."""
+    for n in range(50, 80):
+        keep = [{"keep": {"frequencies": list(range(1, n))}}]
+        changes = config(system="embedding_mlp", parameters={"p": 163}, interventions=keep)
+        try:
+            study = Study.of(changes)
+        except ConfigError:
+            break
+        block = next(study.blocks)
+        assert len("_".join(block.key)) <= limits.LONGEST_NAME
+    assert 50 < n < 79
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_largest_log_that_the_plan_allows_fits_into_its_file(system):
+    """Of names the plan only knows how long they are at most."""
+    point = Study.of(config(system=system)).points[0]
+    arrays = systems.load(system).initial(point.parameters, Seeds(0, 0, 0, 0))
+    assert sum(map(len, arrays)) <= points.NAMES_BYTES
+    assert sum(array.size for array in arrays.values()) == point.evaluate("WEIGHTS")
+    if "embeddings" in point.logs:
+        assert arrays["embedding"].size == point.values("embeddings")
+
+
+@pytest.mark.parametrize("system", ["constant_attention", "embedding_mlp"])
+@pytest.mark.parametrize("fraction", [1e-9, 0.0123, 0.1, 0.5, 0.99, 1 - 2**-53])
+@pytest.mark.parametrize("p", [3, 4, 64])
+def test_the_plan_knows_whether_there_are_pairs_to_train_and_to_test_on(system, fraction, p):
+    parameters = {"p": p, "train_fraction": fraction}
+    defaults = {k: v["default"] for k, v in declared(system)["PARAMETERS"].items()}
+    mask = systems.load(system).train_mask(defaults | parameters, Seeds(0, 0, 0, 0))
+    try:
+        Study.of(config(system=system, parameters=parameters))
+    except ConfigError:
+        assert not mask.any() or mask.all()
+    else:
+        assert mask.any()
+        assert not mask.all()
+
+
+def test_a_base_of_many_points_is_found_at_once():
+    keep = [{"keep": {"strongest": 1, "of": "e0"}}]
+    settings = experiment("embedding_mlp", sweep=decays(5000))
+    began = time.process_time()
+    study = Study.of(of(settings, settings | {"interventions": keep}))
+    assert time.process_time() - began < SECONDS
+    for point in study.experiment("e1")[::999]:
+        assert point.base.parameters == point.parameters
+
+
+def test_a_base_with_fewer_seeds_is_named():
+    keep = [{"keep": {"strongest": 1, "of": "e0"}}]
+    few = experiment("embedding_mlp", seeds={"first": 4, "count": 4})
+    many = few | {"block": 50_000, "interventions": keep, "seeds": {"count": 10**9}}
+    changes = of(few, many)
+    assert "e0, which it starts from, has no seed 0" in message(lambda: Study.of(changes))
+    changes["experiments"]["e1"] |= {"block": 2, "seeds": {"first": 4, "count": 6}}
+    assert "e0, which it starts from, has no seed 8" in message(lambda: Study.of(changes))
+
+
+def test_a_hundred_thousand_runs_are_planned_in_a_second(capsys):
+    study = json.dumps(config(sweep=decays(200), block=50, seeds={"count": 500}))
+    main(["plan", "--study", study])  # reads what the modules declare
+    capsys.readouterr()
+    began = time.process_time()
+    main(["plan", "--study", study])
+    assert time.process_time() - began < 1
+    assert "100000" in capsys.readouterr().out
+
+
+def test_every_limit_is_described_in_schema_and_readme():
+    readme = (ROOT / "config/README.md").read_text()
+    for name, entry in LIMITS.items():
+        assert len(entry["description"]) > 10
+        row = next(line for line in readme.splitlines() if line.startswith(f"| `{name}` |"))
+        assert f"{entry['maximum']:,}".replace(",", " ") in row
+
+
+def test_steps_of_a_schedule_fit_their_column():
+    assert np.iinfo(np.int32).max == schedules.INT32_MAX

@@ -1,0 +1,238 @@
+import json
+
+import pytest
+from conftest import config, experiment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from circlet.errors import ConfigError
+from circlet.study import declarations, points
+from circlet.study.declarations import SYSTEMS
+from circlet.study.plan import Study
+from circlet.study.points import canonical
+from circlet.study.schedules import Schedule, schedule_steps
+
+
+def paths(**changes):
+    return [str(path) for block in Study.of(config(**changes)).blocks for path in block.logs]
+
+
+def test_a_part_has_one_order_however_its_study_is_given():
+    """So a table made by hand from a config file is that of Snakemake's job, row by row."""
+    swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
+    kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
+    given = {"results": "r", "experiments": {
+        "c": swept | {"interventions": kept}, "b": swept, "a": experiment("particles"),
+    }}  # fmt: skip
+    study = Study.of(given)
+    parts = [s.part(["c", "b", "a"]) for s in (study, Study.of(json.loads(study.json)))]
+    assert study.points[0].experiment == "c"
+    assert parts[0].points[0].experiment == "a"
+    assert [p.key for p in parts[0].points] == [p.key for p in parts[1].points]
+    assert {p.key for p in parts[0].points} == {p.key for p in study.points}
+    assert list(parts[0].parameters) == list(parts[1].parameters)
+
+
+def test_paths_are_readable():
+    assert paths(sweep={"weight_decay": [0.5]}, parameters={"p": 59, "d": 128})[0] == (
+        "results/logs/e/p59_d128_wd0.5/seeds_00000-00001/runs.parquet"
+    )
+
+
+def test_unlabelled_parameters_show_where_they_are_not_at_their_default():
+    study = Study.of(config(sweep={"learning_rate": [0.01, 0.001]}))
+    assert [p.name for p in study.points] == [
+        "p17_d2_wd0", "p17_d2_learning_rate=0.001_wd0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("same", ["0.3", "0.30", "3e-1", "0.299999999999999999"])
+def test_numbers_are_canonical(same):
+    assert canonical(float(same)) == "0.3"
+    assert paths(sweep={"weight_decay": [float(same)]}) == paths(sweep={"weight_decay": [0.3]})
+
+
+def test_integers_and_floats_are_the_same_number():
+    assert paths(sweep={"weight_decay": [1]}) == paths(sweep={"weight_decay": [1.0]})
+    one, other = (Study.of(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
+    assert one.spec == other.spec
+
+
+@settings(max_examples=30, derandomize=True)
+@given(
+    decays=st.lists(st.floats(0, 2), min_size=1, max_size=4, unique_by=canonical),
+    more=st.integers(0, 3),
+    blocks=st.integers(1, 3),
+)
+def test_what_exists_is_never_renamed(decays, more, blocks):
+    before = Study.of(config(sweep={"weight_decay": decays[:1]}, seeds={"count": 2 * blocks}))
+    after = Study.of(
+        config(sweep={"weight_decay": decays}, seeds={"count": 2 * (blocks + more)})
+        | {"results": "results"}
+    )
+    old = {str(b.log("runs")): b.study for b in before.blocks}
+    new = {str(b.log("runs")): b.study for b in after.blocks}
+    assert old.items() <= new.items()
+
+
+def test_grid_and_cases_combine():
+    study = Study.of(config(sweep={"weight_decay": [0, 1]}, cases=[{"p": 5, "d": 3}, {"p": 7}]))
+    assert [p.name for p in study.points] == [
+        "p5_d3_wd0", "p5_d3_wd1", "p7_d2_wd0", "p7_d2_wd1",
+    ]  # fmt: skip
+
+
+def test_blocks_cover_the_seeds_once():
+    study = Study.of(config(block=5, seeds={"first": 10, "count": 15}))
+    seeds = [seed for block in study.blocks for seed in block.seeds]
+    assert seeds == list(range(10, 25))
+    assert [block.name for block in study.blocks] == ["00010-00014", "00015-00019", "00020-00024"]
+
+
+def test_a_block_is_the_study_of_itself():
+    study = Study.of(
+        config(sweep={"learning_rate": [0.01, 0.1]}, cases=[{"p": 5}], seeds={"count": 6})
+    )
+    for block in study.blocks:
+        again = list(Study.of(json.loads(block.study)).blocks)
+        assert len(again) == 1
+        assert again[0].logs == block.logs
+        assert again[0].point.spec == block.point.spec
+
+
+@pytest.mark.parametrize("kind", ["curves", "signals", "embeddings", "parameters"])
+@pytest.mark.parametrize("schedule", [{}, {"every": 2}, {"at": [3]}, {"every": 50}])
+def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
+    for system in SYSTEMS:
+        if kind not in points.kinds(system):
+            continue
+        block = next(Study.of(config(system=system, log={kind: schedule})).blocks)
+        again = next(Study.of(json.loads(block.study)).blocks)
+        assert again.point.spec == block.point.spec
+
+
+def test_new_options_change_no_job_that_is_done(monkeypatch):
+    """A parameter or a kind of log that a later release adds, at its default."""
+    before = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
+    known = declarations.declared("constant_attention")
+    more = known["PARAMETERS"] | {
+        "dropout": {"type": "number", "default": 0.0, "description": "Share of units left out."}
+    }
+    monkeypatch.setattr(points, "declared", lambda _: known | {"PARAMETERS": more})
+    after = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
+    assert after == before
+
+
+def test_logs_that_a_system_lacks_are_refused():
+    with pytest.raises(ConfigError, match="particles has no such log"):
+        Study.of(config(system="particles", log={"curves": {"every": 7}}))
+
+
+def test_fixed_seeds():
+    point = Study.of(config(seeds={"count": 2, "embedding": 7})).points[0]
+    assert (point.seeds(1).embedding, point.seeds(1).network, point.seeds(1).data) == (7, 1, 1)
+
+
+def test_run_ids_are_unique():
+    study = Study.of(config(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}))
+    ids = [b.point.run_id(s) for b in study.blocks for s in b.seeds]
+    assert len(set(ids)) == len(ids) == 8
+
+
+def test_schedule_has_first_and_last():
+    assert schedule_steps({}, 7) == [0, 7]
+    assert schedule_steps({"every": 3}, 7) == [0, 3, 6, 7]
+    assert schedule_steps({"at": [5, 2]}, 7) == [0, 2, 5, 7]
+
+
+SCHEDULES = st.fixed_dictionaries(
+    {},
+    optional={
+        "every": st.integers(1, 30),
+        "every_epochs": st.integers(1, 8),
+        "per_decade": st.integers(1, 40),
+        "at": st.lists(st.integers(0, 60), max_size=5),
+    },
+)
+
+
+@settings(max_examples=200, derandomize=True)
+@given(SCHEDULES, st.integers(0, 70), st.integers(60, 90), st.integers(1, 9), st.integers(1, 12))
+def test_a_schedule_is_counted_as_it_is_listed(schedule, until, steps, epoch, every):
+    if "every" in schedule:
+        schedule = schedule | {"until": until}
+    counted = Schedule.of(schedule, steps, epoch, early=range(11))
+    listed = {0, steps, *range(11), *schedule.get("at", [])}
+    listed |= set(range(0, min(until, steps) + 1, schedule.get("every", steps + 1)))
+    listed |= set(range(0, steps + 1, epoch * schedule.get("every_epochs", steps + 1)))
+    if density := schedule.get("per_decade"):
+        listed |= {round(10 ** (i / density)) for i in range(2 * density)}
+    listed = {step for step in listed if step <= steps}
+    assert counted.steps == sorted(listed)
+    assert counted.size == len(listed)
+    assert counted.count(every, until) == sum(s % every == 0 and s <= until for s in listed)
+    assert counted.contains(range(0, until + 1, every)) == (
+        set(range(0, until + 1, every)) <= listed
+    )
+
+
+def test_a_billion_steps_are_counted_and_not_listed():
+    study = Study.of(config(steps=10**9, log={"curves": {"every": 2}, "signals": {"every": 1}}))
+    point = study.points[0]
+    assert point.schedule("curves").size == 5 * 10**8 + 1
+    assert point.schedule("signals").contains(range(10**9 + 1))
+    assert not point.schedule("curves").contains(range(10**9 + 1))
+    assert point.blocks[0].memory_mb() > 10**6
+
+
+def test_cost_grows_with_the_study():
+    small, large = (next(Study.of(config(steps=s)).blocks).cpu_seconds for s in (5, 10))
+    assert 0 < small * 2 == large
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dtype": "float64"}, {"steps": 6}, {"system": "particles"}, {"parameters": {"hidden": 8}},
+        {"log": {"curves": {"every": 7}}}, {"log": {"embeddings": {"at": [2]}}},
+        *({"seeds": {"count": 2, kind: 3}} for kind in ("embedding", "network", "data")),
+    ],
+)  # fmt: skip
+def test_what_determines_the_numbers_is_in_the_identity(change):
+    assert Study.of(config(**change)).points[0].spec != Study.of(config()).points[0].spec
+
+
+def test_a_raised_version_is_another_spec(monkeypatch):
+    before = Study.of(config()).points[0].spec
+    known = declarations.declared("constant_attention")
+    monkeypatch.setattr(points, "declared", lambda _: known | {"VERSION": known["VERSION"] + 1})
+    assert Study.of(config()).points[0].spec != before
+
+
+def test_run_ids_differ_between_experiments():
+    points = Study.of(
+        {"results": "r", "experiments": {"a": experiment(), "b": experiment()}}
+    ).points
+    assert [p.run_id(3) for p in points] == ["a/p17_d2_wd0/s00003", "b/p17_d2_wd0/s00003"]
+
+
+def test_names_keep_all_digits():
+    assert points.canonical(0.123456789) == "0.123456789"
+
+
+def test_a_log_at_the_last_step_is_allowed():
+    Study.of(config(log={"embeddings": {"at": [5]}}))
+
+
+@pytest.mark.parametrize(
+    ("system", "count", "together"),
+    [
+        ("constant_attention", 100, 50),  # the caches hold 69
+        ("constant_attention", 10, 10),
+        ("embedding_mlp", 8, 1),
+        ("particles", 50, 10),  # 11
+        ("sparse_transformer", 50, 50),
+    ],
+)
+def test_a_block_advances_in_groups_alike(system, count, together):
+    assert Study.of(config(system=system)).points[0].cpu_runs(count) == together

@@ -1,0 +1,177 @@
+"""What the explorer shows of a study: fairly shared, within its room, and as logged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import experiment
+from test_workflow import STUDY
+
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.sweeps import explorer_budget
+from circlet.sweeps.tables import explorer_runs, explorer_states
+from circlet.training import loop
+
+NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
+CIRCLES = experiment("embedding_mlp", seeds={"count": 4}, block=4, steps=40)
+
+
+def points(**experiments):
+    return Study.of({"results": "r", "experiments": experiments}).points
+
+
+def rows(outcomes):
+    """Runs with these outcomes, by point."""
+    return pd.DataFrame(
+        [
+            {"point": place, "seed": seed, "outcome": outcome}
+            for place, found in enumerate(outcomes)
+            for seed, outcome in enumerate(found)
+        ]
+    )
+
+
+def test_outcomes_of_transformers():
+    """A head is told of p = 2, clusters of any other."""
+    cases = {
+        (True, 2, True, True): "success, head",
+        (True, 2, False, True): "success, no head",
+        (False, 2, False, False): "failure, no head",
+        (True, 3, None, True): "success, clusters",
+        (False, 3, None, False): "failure, no clusters",
+    }
+    frame = pd.DataFrame(list(cases), columns=["success", "p", "head_present", "clustered"])
+    frame["head_present"] = frame["head_present"].astype("boolean")
+    frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
+    frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
+    found = explorer_runs._heads(frame)
+    assert found["outcome"].tolist() == list(cases.values())
+    assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_the_end_of_a_run_is_its_last_step(tmp_path):
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end")))
+    assert {step for _, step, *_ in found} == {block.point.steps}
+    names = {name for _, _, name, *_ in found}
+    assert "embedding" in names and "curves" not in names
+
+
+def test_every_point_first_then_who_has_least():
+    ps = points(a=NETWORK, b=CIRCLES)
+    assert [p.system for p in ps] == ["constant_attention"] * 2 + ["embedding_mlp"]
+    costs, counts = [1, 1, 10], [6, 6, 4]
+    assert explorer_budget.affordable(ps, costs, counts, 12) == [1, 1, 1]
+    assert explorer_budget.affordable(ps, costs, counts, 17) == [4, 3, 1]  # no room for another 10
+    assert explorer_budget.affordable(ps, costs, counts, 24) == [6, 6, 1]
+    assert explorer_budget.affordable(ps, costs, counts, 32) == [6, 6, 2]
+    assert explorer_budget.affordable(ps, costs, counts, 1000) == counts
+
+
+def test_without_room_for_every_point_none_is_overspent():
+    ps = points(a=NETWORK, b=CIRCLES)
+    assert explorer_budget.affordable(ps, [1, 1, 10], [6, 6, 4], 5) == [3, 2, 0]
+    assert explorer_budget.affordable(ps, [9, 9, 9], [6, 6, 4], 5) == [0, 0, 0]
+    assert explorer_budget.affordable(ps, [1, 1, 1], [0, 0, 0], 5) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_budget_is_overspent_nor_left(seed):
+    stream = np.random.default_rng(seed)
+    ps = points(a=NETWORK, b=CIRCLES, c=experiment("particles"))
+    costs, counts = stream.integers(1, 30, 4).tolist(), stream.integers(0, 9, 4).tolist()
+    budget = int(stream.integers(1, 500))
+    runs = explorer_budget.affordable(ps, costs, counts, budget)
+    left = budget - sum(n * cost for n, cost in zip(runs, costs, strict=True))
+    assert left >= 0
+    assert all(n <= count for n, count in zip(runs, counts, strict=True))
+    lacking = [cost for n, cost, count in zip(runs, costs, counts, strict=True) if n < count]
+    assert all(cost > left for cost in lacking)
+
+
+def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
+    (point,) = points(a=NETWORK | {"sweep": {}})
+    runs = rows([["grid", "grid", "grid", "circle", "grid", "circle"]])
+    runs = runs.sample(frac=1, random_state=0)  # in any order of rows
+    room = explorer_budget._training(point)
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * room)
+    monkeypatch.setattr(explorer_budget, "LISTED", 5)
+    monkeypatch.setattr(explorer_budget, "ENDS", 0)
+    shown = pd.Series(explorer_budget.choose(runs, [point]), index=runs["seed"]).sort_index()
+    # Order: seeds 0 (grid), 3 (circle), 1, 5, 2, 4.
+    assert shown.tolist() == ["training", "training", "outcome", "training", "nothing", "outcome"]
+
+
+def test_a_training_has_at_most_so_many_steps_and_bytes():
+    often = {"embeddings": {"every": 1}, "parameters": {"every": 1}}
+    (small,) = points(a=experiment(steps=1000, log=often))
+    (large,) = points(a=experiment("embedding_mlp", steps=1000, log=often))
+    for point in (small, large):
+        for kind, size in explorer_budget.arrays(point).items():
+            steps = explorer_budget.frames(point, kind)
+            assert steps[0] == 0 and steps[-1] == 1000
+            assert len(steps) <= explorer_budget.FRAMES
+            assert len(steps) * size * explorer_budget.VALUE <= explorer_budget.RUN
+    assert len(explorer_budget.frames(small, "parameters")) == explorer_budget.FRAMES
+    assert "parameters" not in explorer_budget.arrays(large)  # which the page does not compute
+
+
+def test_states_leave_room_for_the_rest_of_the_page():
+    """As text, with the library, all states stay a megabyte below 20."""
+    library = 2_000_000
+    assert 4 / 3 * (explorer_budget.ENDS + explorer_budget.TRAININGS) + library < 20e6 - 6e5
+
+
+def test_logs_that_are_not_written_are_not_shown():
+    (point,) = points(a=experiment(log={"curves": None, "parameters": None}))
+    assert set(explorer_budget.arrays(point)) == {"embeddings", "signals"}
+
+
+def test_states_are_those_of_the_logs(finished, monkeypatch):
+    monkeypatch.chdir(finished.folder)
+    states = pd.read_parquet("results/smoke/tables/explorer_states.parquet")
+    seen = set()
+
+    def last(log):
+        return log[log["seed"] == log["seed"].max()]
+
+    for block in STUDY.blocks:
+        run_id = block.point.run_id(block.seeds[-1])
+        own = states[states["run_id"] == run_id]
+        for name, rows in own.groupby("name"):
+            row = rows.iloc[len(rows) // 2]
+            step = row["step"]
+            if name == "signals":
+                log = last(parquet.read_log(block, "signals", [step]))
+                expected = log.sort_values("frequency")["signal"]
+            elif name == "curves":
+                log = last(parquet.read_log(block, "curves", [step]))
+                expected = log[list(explorer_budget.MEASURED)].iloc[0]
+            elif name == "embedding" and "embeddings" in block.point.logs:
+                log = last(parquet.read_log(block, "embeddings", [step]))
+                expected = np.concatenate(log.sort_values("token")["vector"].tolist())
+            else:
+                weights = parquet.read_weights(block, [step])[name][0, -1]
+                assert list(row["shape"]) == list(weights.shape)
+                expected = weights.ravel()
+            np.testing.assert_array_equal(row["values"], expected)
+            seen.add((block.point.system, name))
+    assert {system for system, _ in seen} == set(STUDY.systems)
+    assert ("sparse_transformer", "query") in seen
+    assert not {name for system, name in seen if system == "embedding_mlp"} & {"hidden.weight"}
+
+
+def test_no_array_is_there_twice(finished):
+    path = finished.folder / "results/smoke/tables/explorer_states.parquet"
+    states = pd.read_parquet(path, columns=["run_id", "name", "step"])
+    assert not states.duplicated().any()
+
+
+def test_blocks_without_anything_to_show_are_not_read(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(explorer_states, "_arrays", lambda *a: read.append(a) or {})
+    block = next(Study.of({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
+    assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome")))
+    assert not read

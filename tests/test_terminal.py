@@ -1,0 +1,270 @@
+import json
+import math
+import re
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT, config, experiment
+from test_io import flipped
+
+from circlet import analysis, build, cli, tables, terminal
+from circlet.errors import LogError
+from circlet.pages import report
+from circlet.storage import parquet, progress, provenance, schema
+from circlet.study import declarations, targets
+from circlet.study.plan import Study
+from circlet.training import loop
+
+ROW = {
+    "claim": "x", "paper": "musat", "source": "Table 1", "statement": "a < b & c",
+    "published": 11.0, "measured": 22.0, "low": 20.0, "high": 24.0, "n_runs": 33, "n_planned": 44,
+    "verdict": "deviates", "note": "", "difference": 11.0, "difference_low": 9.0,
+    "difference_high": 13.0, "table": "table1", "where": "", "column": "circles",
+}  # fmt: skip
+
+
+@pytest.fixture
+def reported(tmp_path):
+    """A study without figures to draw whose scorecard has one row and whose runs are known."""
+    s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    for block in s.blocks:
+        loop.run_block(block, "cpu")
+    made = {p.name: p for p in targets.tables(s)}
+    for name in (
+        "runs", "provenance", "structures", "structure_summary", "table1", "weight_magnitudes",
+        "musat_claims",
+    ):  # fmt: skip
+        analysis.make(made[name])
+    card = schema.conform(pd.DataFrame([ROW]), tables.TABLES["scorecard"], "scorecard")
+    parquet.write(card, s.table("scorecard"), provenance.made_by() | made["scorecard"].footer)
+    return s
+
+
+def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
+    monkeypatch.setattr(targets, "figures", lambda _: [])
+    report.make(targets.report(reported))
+    page = (reported.results / "report.html").read_text()
+    cells = ('paper">11', 'here">22', 'in">20 … 24', 'runs">33 / 44')
+    row = "a &lt; b &amp; c" + "".join(f'<td class="n" data-label="{cell}' for cell in cells)
+    assert page.count(row) == 2  # among what deviates, and in its paper
+    assert '<span class="deviates"><b>1</b>' in page
+    assert re.search(
+        '<td>e<td>constant_attention<td class="n">2<td class="n">2<td class="n">0', page
+    )
+    assert "2 runs in this study; 1 deviates." in page
+    assert "embedding_mlp" not in page  # nor the other papers
+    assert "Partial" not in page
+    made = parquet.footer(next(reported.blocks).log("runs"))
+    assert f"<td>{made['commit']}<td>{made['machine']}" in page
+
+
+def test_the_scorecard_in_the_terminal(reported):
+    line = terminal.scorecard(reported).splitlines()[2].split()
+    assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
+
+
+def test_a_claim_is_beside_its_figure(reported, monkeypatch):
+    """The row is of no known claim; given the name of one, it moves from the other claims."""
+    (drawn,) = [p for p in targets.figures(reported) if p.name == "imperfections_accuracy"]
+    for path in drawn.outputs:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("<svg/>")
+    monkeypatch.setattr(targets, "figures", lambda _: [drawn])
+    published = pd.read_csv(declarations.PACKAGE / "data/published.csv")
+    known = published[published["figure"] == drawn.name]["claim"].iloc[0]
+    for row, beside in ((ROW | {"claim": known}, True), (ROW, False)):
+        card = schema.conform(pd.DataFrame([row]), tables.TABLES["scorecard"], "scorecard")
+        made = {p.name: p for p in targets.tables(reported)}
+        parquet.write(
+            card, reported.table("scorecard"), provenance.made_by() | made["scorecard"].footer
+        )
+        report.make(targets.report(reported))
+        page = (reported.results / "report.html").read_text()
+        figure = page[page.index(f'<figure id="{drawn.name}"') : page.index("</figure>")]
+        assert ("a &lt; b &amp; c" in figure) == beside
+        assert ("Other claims" in page) != beside
+
+
+def test_every_claim_names_a_figure_that_exists_or_none():
+    published = pd.read_csv(declarations.PACKAGE / "data/published.csv")
+    placed = {name: paper for paper, names in report.SECTIONS.items() for name in names}
+    assert set(placed) <= set(declarations.modules("figures"))
+    for claim in published.dropna(subset="figure").itertuples():
+        assert placed[claim.figure] == claim.paper, claim.claim
+
+
+@pytest.mark.parametrize("table", ["scorecard", "table1", "structures"])
+def test_a_scorecard_from_older_code_is_not_shown(reported, table):
+    path = reported.table(table)
+    parquet.write(pq.read_table(path), path, parquet.footer(path) | {"key": "another"})
+    with pytest.raises(LogError, match="older than the config or the code"):
+        terminal.scorecard(reported)
+
+
+def test_a_scorecard_from_older_runs_is_not_shown(reported):
+    path = next(reported.blocks).log("runs")
+    made = parquet.footer(path)
+    parquet.write(pq.read_table(path), path, made | {"spec": made["spec"] | {"version": 0}})
+    with pytest.raises(LogError, match="older than the config or the code"):
+        terminal.scorecard(reported)
+
+
+def test_the_plan_tells_minutes_from_days():
+    """The default study takes a quarter of an hour of CPU time; a hundred times it, a day."""
+    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
+    total = terminal.plan(Study.of(config_)).split("total")[1].splitlines()[0]
+    assert f" {sum(block.count for block in Study.of(config_).blocks)} " in total
+    assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25
+    for settings in config_["experiments"].values():
+        settings["seeds"]["count"] *= 100
+    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(Study.of(config_)))
+
+
+def test_numbers_have_three_digits():
+    assert [terminal.number(v) for v in (0.12345, 1.2345, 99.96, 102.24, math.nan, None)] == [
+        "0.123", "1.23", "100", "102.2", "–", "–",
+    ]  # fmt: skip
+
+
+def test_durations():
+    assert [terminal.duration(s) for s in (100, 600, 7200, 200000)] == [
+        "100 s",
+        "10 min",
+        "2 h",
+        "2 days",
+    ]
+
+
+def test_states_of_blocks(tmp_path):
+    blocks = list(Study.of(config(tmp_path, seeds={"count": 4})).blocks)
+    loop.run_block(blocks[0], "cpu")
+    assert [progress.state(b) for b in blocks] == ["done", "waiting"]
+    outdated = next(Study.of(config(tmp_path, steps=6)).blocks)
+    assert progress.state(outdated) == "outdated"
+    blocks[0].log("curves").unlink()
+    assert progress.state(blocks[0]) == "waiting"
+    blocks[1].job_log.parent.mkdir(parents=True)
+    for text, state in (("error: x", "failed"), ("interrupted", "started"), ("step", "started")):
+        blocks[1].job_log.write_text(f"note\n{text}\n")
+        assert progress.state(blocks[1]) == state
+    lines = terminal.status(Study.of(config(tmp_path, seeds={"count": 4}))).splitlines()
+    assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    study = Study.of(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})
+    first, second = study.blocks
+    loop.run_block(first, "cpu")
+    second.job_log.parent.mkdir(parents=True, exist_ok=True)
+    return study, second
+
+
+def test_failures_are_named_with_their_reason_and_log(half_done):
+    study, second = half_done
+    second.job_log.write_text("e: 3 % done\nerror: no space\n")
+    said = terminal.failures(study, "my.yaml")
+    name = "/".join(second.key)
+    assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
+    assert "2 of 4 runs are done" in said
+    assert "Fix the cause and rerun the command" in said
+    assert said.endswith("python -m circlet partial --configfile my.yaml")
+
+
+def test_what_was_killed_has_no_error_of_its_own(half_done):
+    study, second = half_done
+    for text, after in (("", ""), ("e: 3 % done\n", " after “e: 3 % done”")):
+        second.job_log.write_text(text)
+        assert f"ended without an error of its own{after}: killed" in terminal.failures(study, "")
+
+
+def test_a_block_that_had_finished_is_not_called_killed(half_done):
+    """Its log is that of an earlier job: the last one did not get so far as to write one."""
+    study, second = half_done
+    second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs, 5 steps each, 0.1 s\n")
+    said = terminal.failures(study, "")
+    assert "has finished before, and its logs are gone" in said
+    assert "killed" not in said
+
+
+def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
+    study, second = half_done
+    loop.run_block(second, "cpu")
+    tables = {t.name: t for t in targets.tables(study) if t.name in ("runs", "structures")}
+    for table in tables.values():
+        build.make(table)
+    runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
+    log = next(study.blocks).log("embeddings")
+    assert "Only the footers of logs were read; status --verify" in terminal.status(study)
+    assert "Every byte of the finished logs and of the tables was read." in terminal.status(
+        study, True
+    )
+    assert "damaged:" not in terminal.status(study, True)
+    for path in (log, runs):  # in the data, far from the footer
+        path.write_bytes(flipped(path.read_bytes(), 300))
+    assert "damaged:" not in terminal.status(study)
+    said = terminal.status(study, True)
+    assert f"damaged: {log}: is damaged (" in said
+    assert f"damaged: {runs}: is damaged (" in said
+    assert said.count("damaged: ") == 2
+    runs.write_bytes(structures.read_bytes())
+    assert f"damaged: {runs}: was made from another config" in terminal.status(study, True)
+
+
+def test_the_exit_status_of_verifying_tells_of_damage(half_done, capsys):
+    study, _ = half_done
+    command = ["status", "--verify", "--study", study.json]
+    cli.main(command)
+    log = next(study.blocks).log("embeddings")
+    log.write_bytes(flipped(log.read_bytes(), 300))
+    with pytest.raises(SystemExit) as end:
+        cli.main(command)
+    assert end.value.code == 1
+    assert "damaged: " in capsys.readouterr().out
+
+
+def test_what_was_interrupted_has_not_failed(half_done):
+    study, second = half_done
+    for text in ("ended by SIGINT: saved x", "terminated", "interrupted"):
+        second.job_log.write_text(text)
+        said = terminal.failures(study, "")
+        assert "Interrupted, with their checkpoints saved: 1 blocks." in said
+        assert "failed" not in said
+        assert "Mend" not in said
+
+
+def test_tables_that_failed_are_named(half_done):
+    study, second = half_done
+    loop.run_block(second, "cpu")
+    table = next(p for p in targets.tables(study) if p.name == "runs")
+    table.job_log.parent.mkdir(parents=True)
+    table.job_log.write_text("error: x.parquet: is damaged\n")
+    assert f"runs: x.parquet: is damaged (log: {table.job_log})" in terminal.failures(study, "")
+
+
+def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
+    small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
+    starts = [{"keep": {"strongest": 1, "of": "base"}}]
+    study = Study.of({"results": str(tmp_path), "experiments": {
+        "base": experiment(**small), "after": experiment(**small, interventions=starts),
+    }})  # fmt: skip
+    for block in study.ordered_blocks:
+        loop.run_block(block, "cpu")
+    assert "missing" not in terminal.status(study)
+    base = next(study.blocks)
+    base.log("signals").unlink()
+    said = terminal.status(study)
+    assert f"missing: {base.log('runs').parent}, from which 2 finished runs of other" in said
+    assert "put its logs back, or the next run makes both again" in said
+
+
+def test_many_failures_are_counted(tmp_path):
+    study = Study.of(config(tmp_path, seeds={"count": 60}))
+    for block in study.blocks:
+        block.job_log.parent.mkdir(parents=True, exist_ok=True)
+        block.job_log.write_text("error: x\n")
+    lines = terminal.failures(study, "").splitlines()
+    assert "30 failed:" in lines
+    assert "  ... and 10 more" in lines
+    assert len(lines) < 30

@@ -1,0 +1,389 @@
+"""A block that is ended before its time goes on where it was, to the same numbers."""
+
+import errno
+import hashlib
+import io as io_stream
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from conftest import PATIENCE, config
+from test_io import flipped
+
+from circlet.errors import Interrupted
+from circlet.storage import locks, parquet, provenance
+from circlet.study.plan import Study
+from circlet.training import checkpoint, loop
+
+SYSTEMS = {
+    "constant_attention": {"log": {"curves": {"every": 3}, "parameters": {"every": 20}}},
+    "particles": {},
+    "embedding_mlp": {
+        "parameters": {"p": 7, "d": 6, "hidden": 5},
+        "log": {"gradients": {"every": 10}, "parameters": {"every": 10}},
+    },
+    "sparse_transformer": {
+        "parameters": {"n_train": 48, "n_test": 8, "batch_size": 16, "dropout": 0.1},
+        "log": {
+            "curves": {"every": 3},
+            "parameters": {"every": 10},
+            "gradient_norms": {"every": 8},
+        },
+    },
+    "frozen": {
+        "system": "embedding_mlp",
+        "parameters": {"p": 7, "d": 6, "hidden": 5},
+        "interventions": [{"freeze": {}}],
+    },
+}
+
+
+def block_of(tmp_path, name="constant_attention", **changes):
+    settings = {"system": name, "steps": 40} | SYSTEMS.get(name, {}) | changes
+    return next(Study.of(config(tmp_path, **settings)).blocks)
+
+
+class After:
+    """As a signal that arrives after so many steps of all parts together."""
+
+    def __init__(self, steps, number=signal.SIGTERM):
+        self.steps, self.number, self.caught = steps, number, []
+
+    def __call__(self, done, steps):
+        if done >= self.steps:
+            self.caught.append(self.number)
+
+
+def interrupt(block, steps):
+    stop = After(steps)
+    with pytest.raises(Interrupted) as raised:
+        loop.run_block(block, "cpu", stop, stop.caught)
+    assert raised.value.signal == signal.SIGTERM
+    assert block.checkpoint.exists()
+    assert not block.log("runs").exists()
+
+
+def logs(block):
+    """All logs of a block but the times, which differ."""
+    tables = {kind: parquet.read_log(block, kind) for kind in block.point.logs}
+    tables["runs"] = tables["runs"].drop(columns="seconds")
+    return {kind: pa.Table.from_pandas(frame) for kind, frame in tables.items()}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("steps", [0, 17, 40, 63])
+def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, steps):
+    """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second part."""
+    undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
+    if steps > 40 and block.point.cpu_runs(2) == 2:
+        pytest.skip("all its runs advance together")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, steps)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert not block.checkpoint.exists()
+    assert parquet.footer(block.log("runs"))["interruptions"] == 1
+    assert (parquet.read_log(block, "runs")["seconds"] > 1e-4).all()
+
+
+def test_it_really_goes_on(tmp_path):
+    block = block_of(tmp_path)
+    interrupt(block, 30)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen == list(range(31, 41))
+
+
+def test_several_interruptions(tmp_path):
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    for steps in (5, 6, 30):
+        interrupt(block, steps)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert parquet.footer(block.log("runs"))["interruptions"] == 3
+
+
+def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
+    """No signal tells of SIGKILL; the checkpoints that are saved anyway, now and then, do."""
+    clock = iter(range(100_000))  # a second per look at the clock
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
+    block = block_of(tmp_path)
+
+    def kill(done, _):
+        if done == 35:
+            raise KeyboardInterrupt  # at once, as SIGKILL: nothing is saved
+
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_block(block, "cpu", kill)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert 15 < seen[0] < 35
+
+
+def test_checkpoints_get_rarer_as_a_block_gets_longer(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    kept = checkpoint.Checkpoint(tmp_path / "c.pt", "", [])
+    saved = []
+    for second in range(4000):
+        now[0] = second
+        if kept.due():
+            kept.save([])
+            saved.append(second)
+    assert saved == [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440, 3040, 3640]
+
+
+@pytest.mark.parametrize("other", ["settings", "code", "versions"])
+def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeypatch, other):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    if other == "settings":
+        block = block_of(tmp_path, steps=41)
+    elif other == "code":
+        monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+    else:
+        made = provenance.made_by()
+        monkeypatch.setattr(loop.io, "provenance", lambda: made | {"python": "4.0"})
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+    assert not block.checkpoint.exists()
+
+
+@pytest.mark.parametrize("other", [{"commit": "another"}, {"machine": "one of 128 cores"}])
+def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monkeypatch, other):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    made = provenance.made_by()
+    monkeypatch.setattr(loop.io, "provenance", lambda: made | other)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 21
+
+
+def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
+    """The runs that a block starts from were made again, and ended otherwise."""
+    study = config(tmp_path, steps=40)
+    study["experiments"]["after"] = study["experiments"]["e"] | {
+        "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
+    }
+    base, block = Study.of(study).ordered_blocks
+    loop.run_block(base, "cpu")
+    interrupt(block, 20)
+    frame = parquet.read_log(base, "signals")
+    frame["signal"] += 1
+    footer = parquet.footer(base.log("signals"))
+    parquet.write(pa.Table.from_pandas(frame, preserve_index=False), base.log("signals"), footer)
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+
+
+def test_a_damaged_checkpoint_is_left_unused(tmp_path):
+    """Whichever byte flips: the block begins anew, or ends with the same numbers."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+    whole = block.checkpoint.read_bytes()
+    positions = np.random.default_rng(0).integers(len(whole), size=25)
+    for damaged in [*(flipped(whole, i) for i in positions), whole[:1000], b""]:
+        block.checkpoint.write_bytes(damaged)
+        loop.run_block(block, "cpu")
+        assert logs(block) == logs(undisturbed)
+
+
+def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
+    """... that was not asked to end; one that was says that nothing was saved."""
+    monkeypatch.setattr(checkpoint, "FIRST", 0.0)
+    block = block_of(tmp_path)
+
+    opened = Path.open
+
+    def full(path, mode="r", **options):
+        if "checkpoint" in path.name and "w" in mode:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return opened(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", full)
+    loop.run_block(block, "cpu")
+    assert block.log("runs").exists()
+    stop = After(20)
+    with pytest.raises(Interrupted, match="nothing was saved"):
+        loop.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
+
+
+def planted(block, change):
+    """Put a checkpoint there that was changed in a way that its checksum does not tell."""
+    body = torch.load(io_stream.BytesIO(block.checkpoint.read_bytes()[32:]), weights_only=True)
+    changed = io_stream.BytesIO()
+    torch.save(change(body), changed)
+    write_checkpoint(block, changed.getvalue())
+
+
+def write_checkpoint(block, body):
+    block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
+
+
+def in_part(**changes):
+    """A checkpoint whose last part differs."""
+    return lambda saved: saved | {"parts": [*saved["parts"][:-1], saved["parts"][-1] | changes]}
+
+
+def of_tensors(name, change):
+    """A checkpoint with other tensors under one name of its last part."""
+
+    def changed(tensors):
+        if isinstance(tensors, torch.Tensor):
+            return change(tensors)
+        return {key: changed(value) for key, value in tensors.items()}
+
+    return lambda saved: in_part(**{name: changed(saved["parts"][-1][name])})(saved)
+
+
+ODD = {
+    "a list": lambda saved: [saved],
+    "nothing": lambda saved: {},
+    "no parts": lambda saved: {k: v for k, v in saved.items() if k != "parts"},
+    "parts that are a number": lambda saved: saved | {"parts": 3},
+    "parts of numbers": lambda saved: saved | {"parts": [3]},
+    "interruptions in words": lambda saved: saved | {"interruptions": "many"},
+    "a step beyond the end": in_part(done=41),
+    "a step before the start": in_part(done=-2),
+    "a step in words": in_part(done="20"),
+    "half a step": in_part(done=20.5),
+    "fewer than no interruptions": lambda saved: saved | {"interruptions": -5},
+    "very many interruptions": lambda saved: saved | {"interruptions": 10**30},
+    "values that are sparse": of_tensors("values", lambda t: t.to_sparse()),
+    "logs that are sparse": of_tensors("recorded", lambda t: t.to_sparse()),
+    "logs without values": of_tensors("recorded", lambda t: t.to("meta")),
+    "another step": in_part(done=19),
+    "no seconds": in_part(seconds=None),
+    "no values": in_part(values={}),
+    "values of one run": of_tensors("values", lambda t: t[:1]),
+    "values of another type": of_tensors("values", lambda t: t.double()),
+    "values that are lists": of_tensors("values", lambda t: t.tolist()),
+    "no optimiser": in_part(optimizer={}),
+    "moments of another shape": of_tensors("optimizer", lambda t: t.new_zeros(1)),
+    "no logs": in_part(recorded={}),
+    "logs of one run": of_tensors("recorded", lambda t: t[:1]),
+    "logs of another type": of_tensors("recorded", lambda t: t.to(torch.int32)),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
+    """Somebody, or another version, may have put it there: its checksum is right."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+    planted(block, ODD[case])
+    with caplog.at_level("INFO"):
+        loop.run_block(block, "cpu")
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1, said
+    assert said[0].startswith(f"{block.checkpoint}: cannot be used and is left unused (")
+    assert logs(block) == logs(undisturbed)
+    assert parquet.footer(block.log("runs"))["interruptions"] == 0
+    assert not block.checkpoint.exists()
+
+
+def test_logs_in_a_checkpoint_are_known_by_their_names(tmp_path):
+    """Not by their order, in which somebody may have written them."""
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 20)
+
+    def reordered(saved):
+        kinds = saved["parts"][-1]["recorded"].items()
+        return in_part(recorded={
+            kind: {step: dict(reversed(arrays.items())) for step, arrays in steps.items()}
+            for kind, steps in kinds
+        })(saved)  # fmt: skip
+
+    planted(block, reordered)
+    loop.run_block(block, "cpu")
+    assert logs(block) == logs(undisturbed)
+    assert parquet.footer(block.log("runs"))["interruptions"] == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"PK\x03\x04", b"\x80\x02}q\x00.", b"cos\nsystem\n."])
+def test_a_checkpoint_that_is_no_pickle_of_ours_is_left_unused(tmp_path, caplog, body):
+    block = block_of(tmp_path)
+    interrupt(block, 20)
+    write_checkpoint(block, body)
+    seen = []
+    with caplog.at_level("INFO"):
+        loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen[0] == 0
+    assert "cannot be used and is left unused" in caplog.text
+    assert not block.checkpoint.exists()
+
+
+def test_in_a_checkpoint_of_several_parts_one_that_does_not_fit_is_enough(tmp_path):
+    """Of two runs, one after the other, the first is at its end and the second is odd."""
+    undisturbed = block_of(tmp_path / "a", "embedding_mlp")
+    block = block_of(tmp_path / "b", "embedding_mlp")
+    loop.run_block(undisturbed, "cpu")
+    interrupt(block, 63)
+    planted(block, in_part(done=3))
+    seen = []
+    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    assert seen.count(0) == 1  # the first run's first step, again
+    assert seen[-1] == 80
+    assert logs(block) == logs(undisturbed)
+
+
+@pytest.mark.parametrize("number", checkpoint.SIGNALS)
+def test_signals_wait_for_the_end_of_a_step(number):
+    before = signal.getsignal(number)
+    with checkpoint.deferred() as caught:
+        os.kill(os.getpid(), number)
+        assert caught == [number]
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_to_the_real_command(tmp_path):
+    """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
+    study = Study.of(config(tmp_path, system="particles", steps=5_000_000))
+    command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
+    block = next(study.blocks)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "% done" in process.stderr.readline()  # after five seconds
+        process.terminate()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert said == (
+        f"ended by SIGTERM: saved {block.checkpoint}, the same command goes on from there\n"
+    )
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "goes on at" in process.stderr.readline()
+        process.kill()
+    assert block.checkpoint.exists()
+
+
+def test_one_block_twice_at_once_disturbs_nobody(tmp_path, monkeypatch):
+    """Where the file system has no locks: a Snakemake that was killed and begun again."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
+    loop.run_block(undisturbed, "cpu")
+
+    def other(done, _):
+        if done == 20:
+            interrupt(block, 30)  # saves a checkpoint of the same block
+        if done == 30:
+            loop.run_block(block, "cpu")  # goes on from it, ends first, removes it
+            assert not block.checkpoint.exists()
+
+    loop.run_block(block, "cpu", other)
+    assert logs(block) == logs(undisturbed)

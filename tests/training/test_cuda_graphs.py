@@ -1,0 +1,110 @@
+"""CUDA graphs, with a recorder in their place that needs no GPU."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet.collections.ding.equations import embedding_mlp
+from circlet.collections.odonnat.equations import sparse_transformer
+from circlet.study.plan import Study
+from circlet.training import cuda_graphs, loop
+from circlet.training.stack import stacked
+
+CPU = torch.device("cpu")
+
+
+class Recorded:
+    """What a graph promises: nothing is done when it is recorded, all at every replay."""
+
+    def __init__(self):
+        self.recorded = self.replayed = 0
+
+    def __call__(self, function):
+        self.recorded += 1
+
+        def replay():
+            self.replayed += 1
+            function()
+
+        return replay
+
+
+def trained(system, steps, wrap, **parameters):
+    """Weights of two runs after some steps, each through what ``wrap`` makes of the step."""
+    point = Study.of(config(system=system.__name__.split(".")[-1], parameters=parameters)).points[0]
+    seeds = [point.seeds(seed) for seed in (0, 1)]
+    starts = [system.initial(point.parameters, s) for s in seeds]
+    stack = stacked(starts, torch.float32, CPU)
+    problem = system.problem(point.parameters, seeds, torch.float32, CPU)
+    advance, batch, _ = loop.stepping(system, point.parameters, stack, problem)
+    step = wrap(advance, problem)
+    with torch.no_grad():
+        for number in range(1, steps + 1):
+            step(batch(number))
+    return stack.tensors[1]
+
+
+@pytest.mark.parametrize(
+    ("system", "parameters", "shapes"),
+    [
+        (embedding_mlp, {"p": 7, "d": 4}, 1),
+        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 16}, 1),
+        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 24, "dropout": 0.2}, 2),
+        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 64}, 1),
+    ],
+    ids=["no batches", "batches", "uneven batches, dropout", "full batch"],
+)
+def test_replayed_steps_are_the_steps(system, parameters, shapes):
+    recorder = Recorded()
+    replayed = trained(
+        system, 20, lambda step, problem: cuda_graphs.Graphed(step, problem, recorder), **parameters
+    )
+    plain = trained(system, 20, lambda step, problem: step, **parameters)
+    np.testing.assert_array_equal(replayed, plain)
+    assert recorder.recorded == shapes
+    assert recorder.replayed == 20 - shapes * cuda_graphs.WARM_UP
+
+
+def test_what_cannot_be_recorded_runs_as_it_comes(caplog):
+    def refuse(function):
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    plain = trained(embedding_mlp, 10, lambda step, problem: step, p=7, d=4)
+    fallen = trained(
+        embedding_mlp,
+        10,
+        lambda step, problem: cuda_graphs.Graphed(step, problem, refuse),
+        p=7,
+        d=4,
+    )
+    np.testing.assert_array_equal(fallen, plain)
+    assert caplog.text.count("no CUDA graph: operation not permitted") == 1
+
+
+def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded():
+    def full(function):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        trained(
+            embedding_mlp, 10, lambda step, problem: cuda_graphs.Graphed(step, problem, full), p=7
+        )
+
+
+def test_batches_are_left_as_they_are():
+    """A graph reads its own memory; those of earlier steps must not be written over."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Batch:
+        train: torch.Tensor
+
+    seen = []
+    graphed = cuda_graphs.Graphed(lambda batch: seen.append(batch.train.clone()), None, Recorded())
+    batches = [Batch(torch.full((2,), float(i))) for i in range(6)]
+    for batch in batches:
+        graphed(batch)
+    assert [float(batch.train[0]) for batch in batches] == list(range(6))
+    assert [float(values[0]) for values in seen] == list(range(6))

@@ -1,0 +1,92 @@
+"""On a GPU the runs are those of the CPU, and the same each time: the first half of `make gpu`."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet.study.plan import Study
+from circlet.training import cuda_graphs, loop
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+LAST = {
+    "constant_attention": ("embeddings", "vector"),
+    "particles": ("embeddings", "vector"),
+    "embedding_mlp": ("embeddings", "vector"),
+    "sparse_transformer": ("parameters", "values"),
+}
+every_system = pytest.mark.parametrize("system", LAST)
+
+
+def point(system, steps, **changes):
+    return Study.of(config(system=system, steps=steps, **changes)).points[0]
+
+
+def outcome(one, device="cuda"):
+    kind, column = LAST[one.system]
+    tables = loop.run(one, [0, 1], torch.device(device))
+    return np.concatenate(tables[kind].to_pandas()[column])
+
+
+@every_system
+def test_gpu_equals_cpu(system):
+    one = point(system, 50, dtype="float64")
+    np.testing.assert_allclose(outcome(one), outcome(one, "cpu"), atol=1e-5)
+
+
+@every_system
+def test_every_time_the_same(system):
+    one = point(system, 300)
+    np.testing.assert_array_equal(outcome(one), outcome(one))
+
+
+@every_system
+def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
+    one = point(system, 100)
+    replayed = outcome(one)
+    monkeypatch.setattr(cuda_graphs, "WARM_UP", 1000)
+    np.testing.assert_array_equal(replayed, outcome(one))
+    assert "no CUDA graph" not in caplog.text
+
+
+@every_system
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+def test_steps_do_not_wait_for_the_gpu(system):
+    """But for the order of an epoch of 64 steps, which is drawn on the CPU."""
+    device = torch.device("cuda")
+    with torch.no_grad():
+        part = loop.Part(point(system, 64), [0, 1], device, {})
+        for number in range(1, 10):
+            part.step(part.batch(number))
+        try:
+            torch.cuda.set_sync_debug_mode("error")
+            for number in range(10, 60):
+                part.step(part.batch(number))
+                part.recorder.arrays(number, part.arrays, {"signals", "embeddings"})
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+@every_system
+def test_the_second_gpu_computes_the_same(system):
+    one = point(system, 100)
+    with torch.cuda.device(1):
+        there = outcome(one, "cuda:1")
+    np.testing.assert_array_equal(there, outcome(one))
+
+
+@every_system
+def test_a_run_goes_on_from_its_state(system):
+    one, device, states = point(system, 100), torch.device("cuda"), {}
+    with torch.no_grad():
+        whole = loop.Part(one, [0, 1], device, {})
+        whole.advance(
+            lambda part: states.update({part.done: part.state()}) if part.done == 40 else None
+        )
+        rest = loop.Part(one, [0, 1], device, {})
+        rest.restore(states[40])
+        rest.advance(lambda part: None)
+    for name, values in whole.arrays.items():
+        assert torch.equal(values, rest.arrays[name]), name

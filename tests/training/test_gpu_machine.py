@@ -1,0 +1,116 @@
+"""What a bare machine with a GPU needs: no Snakemake, plotly, git or installed circlet.
+
+The processes here find none of them, as if they were not installed. They run on the CPU.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, config
+
+from circlet.storage import parquet, provenance
+from circlet.study.plan import Study
+
+# Python imports this file when it starts. Packages that it hides cannot be imported, and no
+# distribution of their name is found, so that pytest does not look for their plugins.
+HIDDEN = """
+import importlib.machinery, importlib.metadata, os
+
+PACKAGES = {*os.environ.get("HIDE", "").split()} | {
+    "snakemake", "snakemake_interface_common", "plotly", "hypothesis", "_hypothesis_pytestplugin",
+    "xdist", "execnet", "snakefmt", "ruff", "playwright", "axe_playwright_python",
+}
+DISTRIBUTIONS = PACKAGES | {"circlet", "pytest-xdist", "pytest_xdist"}
+finder, metadata = importlib.machinery.PathFinder, importlib.metadata.MetadataPathFinder
+find_spec, find_distributions = finder.find_spec, metadata.find_distributions
+
+def bare_find_spec(cls, name, path=None, target=None):
+    return None if name.partition(".")[0] in PACKAGES else find_spec(name, path, target)
+
+def bare_find_distributions(cls, *arguments, **named):
+    found = find_distributions(*arguments, **named)
+    return [one for one in found if one.metadata["Name"] not in DISTRIBUTIONS]
+
+finder.find_spec = classmethod(bare_find_spec)
+metadata.find_distributions = classmethod(bare_find_distributions)
+"""
+
+# The training part of bench, of one system and for a moment.
+BENCH = """
+import sys
+from circlet import bench, cli
+
+if __name__ == "__main__":
+    bench.machine.SIZE, bench.machine.COPIED = {"cpu": 64}, 2**20
+    bench.machine.cores = lambda: 1  # each is a process, which imports torch
+    bench.SYSTEMS, bench.SECONDS, bench.REPEATS = ("particles",), 0.01, 1
+    cli.main(["bench", *sys.argv[1:]])
+"""
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """Run Python as on such a machine."""
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(HIDDEN)
+    (folder / "bench.py").write_text(BENCH)
+    environment = os.environ | {
+        "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}",
+        "PATH": str(folder),  # no git
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+
+    def run(*arguments, expected=0, hide=""):
+        command, own = [sys.executable, *map(str, arguments)], environment | {"HIDE": hide}
+        done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True)
+        assert done.returncode == expected, done.stdout + done.stderr
+        return done
+
+    run.folder = folder
+    return run
+
+
+def test_the_machine_is_bare(bare):
+    """Or the tests below would show nothing."""
+    code = (
+        "import importlib.metadata as m, importlib.util as u, shutil;"
+        "print([u.find_spec(n) for n in ('snakemake', 'plotly', 'hypothesis', 'xdist')],"
+        "shutil.which('git'), any(d.name == 'circlet' for d in m.distributions()))"
+    )
+    assert bare("-c", code).stdout.strip() == "[None, None, None, None] None False"
+
+
+def test_runs_are_made_on_a_bare_machine(bare, tmp_path):
+    study = config(tmp_path / "results")
+    (tmp_path / "config.yaml").write_text(json.dumps(study))
+    bare("-m", "circlet", "run", "--configfile", tmp_path / "config.yaml")
+    (block,) = Study.of(study).blocks
+    made = parquet.footer(block.log("runs"))
+    assert made["commit"] is None
+    assert made["versions"] == provenance.made_by()["versions"]
+    assert None not in made["versions"].values()
+
+
+def test_tests_of_a_gpu_are_found_on_a_bare_machine(bare):
+    found = bare("-m", "pytest", "tests/training/test_gpu.py", "-p", "no:cacheprovider").stdout
+    assert " skipped in " in found
+    assert "failed" not in found and "error" not in found
+
+
+def test_training_is_benched_on_a_bare_machine(bare):
+    measured = json.loads(bare(bare.folder / "bench.py", "--training-only", "--json").stdout)
+    assert [row["system"] for row in measured["training"]] == ["particles"]
+    assert measured["study"] and measured["pipeline"] == []
+    assert isinstance(measured["warnings"], list)
+
+
+@pytest.mark.parametrize(("package", "command"), [("jsonschema", "plan"), ("torch", "run")])
+def test_a_package_that_is_missing_is_named(bare, package, command):
+    """Both when the command line is imported, and when a command imports what it needs."""
+    said = bare("-m", "circlet", command, expected=1, hide=package).stderr
+    assert said.startswith(f"error: the Python package {package} is not installed; install it")
+    assert said.count("\n") == 1

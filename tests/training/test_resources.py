@@ -1,0 +1,122 @@
+"""What the plan asks a scheduler for, against what real blocks take."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, config
+from test_workflow import STUDY
+
+from circlet.study import targets
+from circlet.study.plan import Study
+
+# Each makes another part of the estimate large: the process, couples of pairs, logged parameters,
+# a large modulus, logged signals and embeddings, many small runs, double precision.
+BLOCKS = {
+    "nothing": ("particles", {"steps": 2, "parameters": {"p": 5}}),
+    "couples": (
+        "particles", {"steps": 3, "block": 20, "seeds": {"count": 20}, "parameters": {"p": 40}},
+    ),
+    "parameters": (
+        "constant_attention",
+        {"steps": 600, "block": 50, "seeds": {"count": 50},
+         "log": {"parameters": {"every": 2}, "curves": {"every": 1}}},
+    ),
+    "sequences": (
+        "sparse_transformer",
+        {"epochs": 40, "block": 50, "seeds": {"count": 50},
+         "log": {"parameters": {"every": 4}, "gradient_norms": {"every": 8}},
+         "parameters": {"n_train": 512, "batch_size": 64}},
+    ),
+    "whole sets": (
+        "sparse_transformer",
+        {"steps": 3, "block": 30, "seeds": {"count": 30}, "parameters": {"p": 3, "length": 16}},
+    ),
+    "wide": (
+        "sparse_transformer",
+        {"steps": 3, "parameters": {"batch_size": 2048, "hidden": 2000, "d": 32}},
+    ),
+    "modulus": ("embedding_mlp", {"steps": 3, "parameters": {"p": 211}}),
+    "logs": (
+        "embedding_mlp",
+        {"steps": 200, "log": {"parameters": {"every": 2}, "signals": {"every": 1},
+                               "embeddings": {"every": 2}}},
+    ),
+    "runs": (
+        "embedding_mlp",
+        {"steps": 300, "block": 50, "seeds": {"count": 50}, "log": {"signals": {"every": 1}},
+         "parameters": {"p": 13, "d": 24, "hidden": 16}},
+    ),
+    "double": (
+        "embedding_mlp",
+        {"steps": 3, "dtype": "float64", "parameters": {"p": 97, "d": 256, "hidden": 256}},
+    ),
+}  # fmt: skip
+
+
+# Runs a command, with checkpoints as often as wanted, and prints the most memory it had, in kB. Not
+# the parent's `wait4`: that counts what the parent had itself when it forked.
+MEASURE = """
+import re, sys
+from circlet import cli
+from circlet.training import checkpoint
+
+checkpoint.FIRST = checkpoint.MOST = float(sys.argv[1])
+cli.main(sys.argv[2:])
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+"""
+
+
+def peak_mb(*command, every=1e9, **options):
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(every), *command],
+        capture_output=True, text=True, check=True, **options,
+    )  # fmt: skip
+    return int(done.stdout) * 1024 / 1e6
+
+
+LONG = ("sequences", "wide", "logs", "runs", "double")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in BLOCKS]
+)
+def test_blocks_stay_within_their_memory(tmp_path, name):
+    """The estimate is an upper bound, and no more than twice the truth."""
+    system, settings = BLOCKS[name]
+    study = Study.of(config(tmp_path, system=system, **settings))
+    peak = peak_mb("run", "--device", "cpu", "--study", study.json)
+    assert peak <= next(study.blocks).memory_mb() <= 2 * peak
+
+
+@pytest.mark.slow
+def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
+    system, settings = BLOCKS["parameters"]
+    study = Study.of(config(tmp_path, system=system, **settings))
+    peak = peak_mb("run", "--device", "cpu", "--study", study.json, every=0.05)
+    assert peak <= next(study.blocks).memory_mb()
+
+
+@pytest.mark.parametrize("name", ["runs", "survival", "ode_fits", "forecast"])
+def test_tables_stay_within_their_memory(project, name):
+    table = next(p for p in targets.tables(STUDY) if p.name == name)
+    environment = os.environ | {"PYTHONPATH": str(project.folder / "src")}
+    peak = peak_mb("table", name, "--study", STUDY.json, cwd=project.folder, env=environment)
+    assert peak <= table.memory_mb
+
+
+def test_the_default_study_fits_a_small_machine():
+    study = Study.read(ROOT / "config/config.yaml")
+    assert max(block.memory_mb() for block in study.blocks) < 1100
+    assert max(table.memory_mb for table in targets.tables(study)) < 2000
+
+
+def test_time_grows_with_the_work():
+    one, ten = (
+        next(Study.of(config(system="embedding_mlp", steps=steps)).blocks)
+        for steps in (20000, 200000)
+    )
+    assert one.cpu_seconds * 10 == pytest.approx(ten.cpu_seconds)
+    assert one.minutes * 60 > 4 * one.cpu_seconds
+    assert ten.minutes > one.minutes

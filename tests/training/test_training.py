@@ -1,0 +1,257 @@
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet.collections.musat.equations import constant_attention
+from circlet.errors import CircletError
+from circlet.storage import parquet, schema
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import fourier, loop, recorder
+from circlet.training.adamw import AdamW
+from circlet.training.stack import stacked
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.5])
+def test_adamw_equals_torch(weight_decay):
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(4, 30, generator=generator, dtype=torch.float64)
+    ours, theirs = start.clone(), torch.nn.Parameter(start.clone())
+    optimizer = AdamW({1: ours}, 0.01, weight_decay)
+    reference = torch.optim.AdamW([theirs], lr=0.01, weight_decay=weight_decay)
+    for _ in range(50):
+        gradient = torch.randn(4, 30, generator=generator, dtype=torch.float64)
+        optimizer.step({1: gradient})
+        theirs.grad = gradient.clone()
+        reference.step()
+    torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
+
+
+def test_adamw_with_rates_equals_groups_of_torch():
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
+    ours = dict(zip((1, 0.1, 0), (part.clone() for part in start.split([4, 3, 1], 1)), strict=True))
+    parts = [torch.nn.Parameter(part.clone()) for part in start.split([4, 3, 1], 1)]
+    optimizer = AdamW(ours, 0.01, 0.3)
+    groups = [{"params": parts[:1]}, {"params": parts[1:2], "lr": 0.001}]
+    reference = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.3)
+    for _ in range(30):
+        gradient = torch.randn(3, 8, generator=generator, dtype=torch.float64)
+        own = gradient.split([4, 3, 1], dim=1)
+        optimizer.step(dict(zip(ours, (g.contiguous() for g in own), strict=True)))
+        for part, g in zip(parts, own, strict=True):
+            part.grad = g.clone()
+        reference.step()
+    for mine, theirs in zip(ours.values(), parts, strict=True):  # the last is frozen
+        torch.testing.assert_close(mine, theirs.detach(), rtol=1e-12, atol=1e-14)
+
+
+def test_streams_are_independent_of_each_other_and_of_order():
+    a = Seeds(1, 1, 1, 0)
+    embedding, network = (a.stream(kind).normal(size=4) for kind in ("embedding", "network"))
+    assert (embedding != network).all()
+    assert (a.stream("embedding").normal(size=4) == embedding).all()
+    assert (Seeds(1, 5, 9, 0).stream("embedding").normal(size=4) == embedding).all()
+    assert (Seeds(2, 1, 1, 0).stream("embedding").normal(size=4) != embedding).all()
+
+
+def test_streams_never_change():
+    """The numbers that the first release drew; numpy keeps the bit generator, this the rest."""
+    drawn = Seeds(3, 4, 5, 0).stream("network").uniform(size=3).round(6).tolist()
+    assert drawn == STREAM_OF_SEED_4
+
+
+STREAM_OF_SEED_4 = [0.977465, 0.982957, 0.417233]
+
+
+@pytest.mark.parametrize("p", [17, 16])
+def test_signal_of_a_planted_circle(p):
+    n = np.arange(p)
+    circle = np.stack([np.cos(2 * np.pi * 3 * n / p), np.sin(2 * np.pi * 3 * n / p)], axis=1)
+    signals = fourier.signals(torch.as_tensor(circle)[None])[0]
+    expected = np.zeros((p - 1) // 2)
+    expected[3 - 1] = p / np.sqrt(2)
+    np.testing.assert_allclose(signals, expected, atol=1e-12)
+
+
+def test_signal_at_initialisation_is_about_sqrt_of_p_d():
+    embedding = torch.as_tensor(Seeds(0, 0, 0, 0).stream("embedding").normal(size=(59, 128)))
+    assert fourier.signals(embedding).mean() == pytest.approx(np.sqrt(59 * 128), rel=0.02)
+
+
+@pytest.mark.parametrize("system", ["constant_attention", "particles"])
+def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
+    study = Study.of(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    for kind in block.point.logs:
+        frame = parquet.read_log(block, kind)
+        assert list(frame.columns) == schema.LOGS[kind].names
+        assert set(frame["seed"]) == {0, 1}
+    embeddings = parquet.read_log(block, "embeddings")
+    assert sorted(set(embeddings["step"])) == [0, 2, 4]
+    assert len(embeddings) == 2 * 3 * 17
+    signals = parquet.read_log(block, "signals")
+    last = embeddings[(embeddings["seed"] == 1) & (embeddings["step"] == 4)]
+    expected = fourier.signals(torch.as_tensor(np.stack(last["vector"])))
+    found = signals[(signals["seed"] == 1) & (signals["step"] == 4)]["signal"]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_logged_parameters_are_the_network(tmp_path):
+    study = Study.of(config(tmp_path, steps=3))
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    frame = parquet.read_log(block, "parameters")
+    first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
+    arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
+    assert set(first.index) == set(arrays)
+    for name, array in arrays.items():
+        found = np.reshape(first.loc[name, "values"], first.loc[name, "shape"])
+        np.testing.assert_allclose(found, array, rtol=1e-6)
+
+
+def test_footer_says_what_made_a_log(tmp_path):
+    block = next(Study.of(config(tmp_path)).blocks)
+    loop.run_block(block, "cpu")
+    footer = parquet.footer(block.log("runs"))
+    assert footer["parameters"]["learning_rate"] == 0.01
+    assert footer["seeds"] == [0, 1]
+    assert footer["device"] == "cpu"
+    assert footer["versions"]["torch"] == torch.__version__
+    assert {"commit", "python", "machine", "code", "seconds"} <= set(footer)
+
+
+def test_fixed_seeds_fix_what_they_name(tmp_path):
+    settings = {"steps": 1, "seeds": {"count": 2, "embedding": 5}}
+    tables = loop.run(Study.of(config(tmp_path, **settings)).points[0], [0, 1], CPU)
+    start = tables["embeddings"].to_pandas().query("step == 0")
+    first, second = (np.stack(start[start["seed"] == s]["vector"]) for s in (0, 1))
+    np.testing.assert_array_equal(first, second)
+    runs = tables["runs"].to_pandas()
+    assert list(runs["embedding_seed"]) == [5, 5]
+    assert list(runs["network_seed"]) == [0, 1]
+
+
+def test_too_little_memory_is_said(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
+        )
+
+    monkeypatch.setattr(loop, "run", refuse)
+    block = next(Study.of(config(tmp_path)).blocks)
+    with pytest.raises(CircletError, match="no memory for 2 runs at once; set a smaller `block`"):
+        loop.run_block(block, "cpu")
+
+    def fail(*_, **__):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(loop, "run", fail)
+    with pytest.raises(RuntimeError, match="illegal"):
+        loop.run_block(block, "cpu")
+
+
+def point(**changes):
+    return Study.of(config(**changes)).points[0]
+
+
+def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
+    initial = constant_attention.initial
+
+    def planted(parameters, seeds):
+        arrays = initial(parameters, seeds)
+        arrays["embedding"][0, 0] = np.nan if seeds.data == 1 else arrays["embedding"][0, 0]
+        return arrays
+
+    monkeypatch.setattr(constant_attention, "initial", planted)
+    runs = loop.run(point(), [0, 1, 2], CPU)["runs"].to_pandas()
+    assert list(runs["status"]) == ["finished", "diverged", "finished"]
+
+
+def test_outcomes_are_those_of_the_last_step(tmp_path):
+    tables = loop.run(
+        point(steps=30, dtype="float64", block=3, seeds={"count": 3, "embedding": 7, "network": 8}),
+        [0, 1, 2],
+        CPU,
+    )
+    runs, curves = (tables[kind].to_pandas() for kind in ("runs", "curves"))
+    last = curves[curves["step"] == 30].set_index("seed")
+    for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
+        np.testing.assert_array_equal(runs[name], last.loc[runs["seed"], name])
+    assert (runs["embedding_seed"].tolist(), runs["network_seed"].tolist()) == ([7] * 3, [8] * 3)
+    assert runs["data_seed"].tolist() == [0, 1, 2]
+    assert set(runs["dtype"]) == {"float64"}
+    assert runs["train_loss"].nunique() == 3
+    assert set(tables["signals"].to_pandas()["frequency"]) == set(range(1, 9))
+    assert set(tables["embeddings"].to_pandas()["token"]) == set(range(17))
+
+
+def test_long_logs_name_run_step_and_token_of_every_row():
+    p = point(steps=4, log={"embeddings": {"at": [2]}})
+    frame = loop.run(p, [5, 9], CPU)["embeddings"].to_pandas()
+    expected = [(s, t, n) for s in (5, 9) for t in (0, 2, 4) for n in range(17)]
+    assert list(frame[["seed", "step", "token"]].itertuples(index=False, name=None)) == expected
+
+
+def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
+    """All weights are still finite there."""
+    tables = loop.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
+    assert np.isfinite(np.concatenate(tables["parameters"].to_pandas()["values"])).all()
+    assert set(tables["runs"].to_pandas()["status"]) == {"diverged"}
+
+
+def test_seconds_are_shared_by_the_runs(monkeypatch):
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    runs = loop.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
+    assert list(runs["seconds"]) == [17.5] * 4  # six steps and the end, ten seconds each
+
+
+def test_outcomes_are_written_last(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(loop.io, "write", lambda _, path, __: written.append(path.stem))
+    loop.run_block(next(Study.of(config(tmp_path)).blocks), "cpu")
+    assert written[-1] == "runs"
+    assert len(written) == 5
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_run_is_finite_if_all_its_tensors_are(name):
+    start = {"a": np.zeros(2), "b": np.zeros(2)}
+    stack = stacked([start, start], torch.float32, CPU, {"b": 0.5})
+    assert len(stack.tensors) == 2
+    stack.arrays[name][1, 0] = torch.nan
+    assert stack.finite().tolist() == [True, False]
+
+
+class Held:
+    """A tensor on a GPU, as far as a recorder knows one."""
+
+    is_cuda, nbytes = True, 100
+    fetched = False
+
+    def to(self, *_, **__):
+        return self
+
+    def cpu(self):
+        self.fetched = True
+        return self
+
+
+def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
+    monkeypatch.setattr(recorder, "HELD", 250)
+    kept = recorder.Recorder(point(), [0])
+    kinds = list(kept.kept)
+    for i, kind in enumerate(kinds):
+        kept._keep(kind, 0, {"x": Held()})
+        assert kept.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
+    assert [kept.kept[kind][0]["x"].fetched for kind in kinds] == [True] * 3 + [False] * (
+        len(kinds) - 3
+    )
+    kept.fetch()
+    assert all(kept.kept[kind][0]["x"].fetched for kind in kinds)
+    assert kept.held == 0

@@ -1,0 +1,122 @@
+"""Every table and figure of Ding et al. is made, whatever became of its runs."""
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT, experiment
+
+from circlet import analysis, figures
+from circlet.storage import parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps.tables import scorecard
+from circlet.training import loop
+
+
+def smoke(folder, **parameters):
+    """The part of the smoke study that trains embedding_mlp, with some parameters changed."""
+    config = yaml.safe_load((ROOT / "config/smoke.yaml").read_text())
+    experiments = {
+        name: settings | {"parameters": settings["parameters"] | parameters}
+        for name, settings in config["experiments"].items()
+        if settings["system"] == "embedding_mlp"
+    }
+    roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
+    return Study.of({"results": str(folder), "experiments": experiments, "reproduce": roles})
+
+
+def make_all(study):
+    """Run every block and make every table and figure, in this process; names of the figures."""
+    for block in study.ordered_blocks:
+        loop.run_block(block, "cpu")
+    todo = targets.tables(study)
+    while todo:
+        ready = [t for t in todo if all(path.exists() for path in t.inputs)]
+        assert ready, [t.name for t in todo]
+        for table in ready:
+            analysis.make(table)
+        todo = [t for t in todo if t not in ready]
+    for figure in targets.figures(study):
+        figures.make(figure)
+    return [figure.name for figure in targets.figures(study)]
+
+
+@pytest.fixture(scope="module")
+def diverged(tmp_path_factory):
+    study = smoke(tmp_path_factory.mktemp("diverged"), learning_rate=1e30)
+    return study, make_all(study)
+
+
+def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
+    study, drawn = diverged
+    runs = parquet.read_table(study, "runs").set_index("experiment")
+    assert set(runs["status"]) == {"diverged", "no_base"}
+    assert set(runs.loc["ablated_starts", "status"]) == {"no_base"}
+    assert len(parquet.read_table(study, "survival")) == 0
+    assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
+    assert len(drawn) == 18
+
+
+def test_claims_about_runs_that_diverged_are_not_run(diverged):
+    study, _ = diverged
+    card = scorecard.table(study)
+    assert set(card["verdict"]) == {"not_run"}
+    assert (card["note"] != "").all()
+
+
+def test_planned_runs_are_counted_even_if_none_finished(diverged):
+    study, _ = diverged
+    summary = parquet.read_table(study, "circle_summary")
+    assert (summary["n_runs"] == 0).all()
+    assert summary["n_planned"].sum() == sum(block.count for block in study.blocks)
+
+
+def test_fits_of_too_few_steps_say_so(tmp_path):
+    """Ten steps are enough for the unknowns of 2 frequencies, and too few for those of 11."""
+    found = {}
+    for p in (5, 23):
+        settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,
+                              log={"signals": {"every": 1}})  # fmt: skip
+        study = Study.of(
+            {
+                "results": str(tmp_path / str(p)),
+                "experiments": {"e": settings},
+                "reproduce": {"ode_dimensions": "e"},
+            }
+        )
+        for block in study.blocks:
+            loop.run_block(block, "cpu")
+        analysis.make(next(t for t in targets.tables(study) if t.name == "ode_fits"))
+        fits = parquet.read_table(study, "ode_fits")
+        assert set(fits["n_steps"]) == {10}
+        found[p] = set(fits["status"])
+    assert found == {5: {"fitted"}, 23: {"too_few_steps"}}
+
+
+def test_tables_hold_what_the_logs_say(tmp_path):
+    """Final signals of ``survival`` are those of the log, and rates are counts of its rows."""
+    study = smoke(tmp_path).part(["initial_signals"], ["initial_signals"])
+    for block in study.blocks:
+        loop.run_block(block, "cpu")
+    tables = {t.name: t for t in targets.tables(study)}
+    for name in ("survival", "runs", "circle_counts", "circle_summary", "survival_rates"):
+        analysis.make(tables[name])
+    survival = parquet.read_table(study, "survival")
+    for block in study.blocks:
+        log = parquet.read_log(block, "signals")
+        for step, column in ((0, "initial_signal"), (block.point.steps, "final_signal")):
+            at = log[log["step"] == step].sort_values(["seed", "frequency"])["signal"]
+            embedding = block.point.fixed_seeds["embedding"]
+            mine = survival[survival["embedding_seed"] == embedding]
+            mine = mine.sort_values(["seed", "frequency"])[column]
+            np.testing.assert_allclose(mine, at, rtol=1e-4)
+    rates = parquet.read_table(study, "survival_rates").set_index(["embedding_seed", "frequency"])
+    for key, rows in survival.groupby(["embedding_seed", "frequency"]):
+        assert rates.loc[key, "rate"] == rows["survived"].mean()
+        assert rates.loc[key, "n_runs"] == 3
+    counts = parquet.read_table(study, "circle_counts")
+    assert counts["n_circles"].sum() == survival["survived"].sum()
+    summary = parquet.read_table(study, "circle_summary").set_index("point")
+    for point in study.points:
+        runs = counts[counts["run_id"].str.contains(f"/{point.name}/", regex=False)]
+        assert summary.loc[point.name, "circles"] == pytest.approx(runs["n_circles"].mean())

@@ -1,0 +1,102 @@
+"""A sweep whose processes are killed at random, again and again, ends with the same tables."""
+
+import collections
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import PATIENCE
+from test_workflow import STUDY, TIMES
+
+from circlet.study import targets
+
+KILLS, ENOUGH = 60, 50
+
+
+def processes(token):
+    """Ids of all processes that were started for this test: they have its token."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if token in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+    return sorted(found)
+
+
+@pytest.mark.slow
+def test_killed_again_and_again(finished, empty_project):
+    """SIGKILL to Snakemake, to its shells, to its jobs; only plain re-runs in between."""
+    # Checkpoints as of blocks of hours.
+    empty_project.edit(
+        "src/circlet/training/checkpoint.py",
+        "FIRST, MOST = 10.0, 600.0",
+        "FIRST, MOST = 0.01, 0.02",
+    )
+    chance = random.Random(0)
+    token = f"CIRCLET_CHAOS={os.getpid()}"
+    environment = os.environ | dict([token.split("=")])
+    environment["PYTHONPATH"] = str(empty_project.folder / "src")
+    command = [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+               "--configfile", "config/smoke.yaml"]  # fmt: skip
+    said = empty_project.folder / "said.txt"
+
+    def start():
+        with said.open("a") as output:
+            return subprocess.Popen(
+                command, cwd=empty_project.folder, env=environment,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    # So far apart that some jobs get beyond their start.
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    start_seconds = time.monotonic() - began
+    kills, victims, starts = 0, collections.Counter(), 1
+    snakemake = start()
+    try:
+        while kills < KILLS:
+            time.sleep(chance.uniform(0, start_seconds))  # when, is part of the chance
+            if snakemake.poll() is not None:
+                if snakemake.returncode == 0:  # a fast machine; then these kills must be enough
+                    break
+                snakemake = start()
+                starts += 1
+            # One in five is Snakemake, which needs a second to begin; the others are its jobs.
+            alive = processes(token.encode())
+            jobs = [process for process in alive if process != snakemake.pid]
+            victim = snakemake.pid if chance.random() < 0.2 else jobs and chance.choice(jobs)
+            if victim:
+                with contextlib.suppress(OSError):
+                    victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
+                    os.kill(victim, signal.SIGKILL)
+                    kills += 1
+        snakemake.wait(timeout=PATIENCE)
+        for _ in range(3):  # a plain re-run does the rest, or says what is still in its way
+            snakemake = start()
+            if snakemake.wait(timeout=PATIENCE) == 0:
+                break
+        assert snakemake.returncode == 0, said.read_text()[-3000:]
+    finally:
+        for process in processes(token.encode()):
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        snakemake.wait()
+    assert kills >= ENOUGH
+    assert min(victims["jobs"], victims["Snakemake"]) >= 5
+    print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake")
+    assert "Traceback" not in said.read_text()
+    assert not [job for job in empty_project.would_run() if job.startswith("table")]
+    assert "goes on at" in said.read_text()
+    for table in targets.tables(STUDY):
+        ours, theirs = (
+            pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)
+        )
+        told = [name for name in ours.columns if name not in TIMES]
+        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=table.name)

@@ -1,0 +1,311 @@
+"""An edit of any module re-runs all tables, figures and pages that use it, and nothing else.
+
+Snakemake compares the parameters of every job with those of its last run, and the fingerprint of
+its code is one of them. So these tests edit one module of a copy of the package at a time, compute
+the parameters of all jobs anew in a fresh process, and compare them: Snakemake would take four
+seconds for each module. The last tests show that Snakemake says the same.
+
+Measured on two cores: a second for each module, a minute in all, beside the smoke study.
+
+Training code is in no fingerprint of a log: logs are made again when VERSION is raised
+(test_workflow.py). Of training modules these tests expect that no job runs again.
+"""
+
+import ast
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from circlet.study import declarations, targets
+from circlet.study.plan import Study
+
+pytestmark = pytest.mark.slow
+
+STUDY = Study.read(ROOT / "config/smoke.yaml")
+PRODUCTS = {
+    **{f"table_{target.name}": target for target in targets.tables(STUDY)},
+    **{f"figure_{target.name}": target for target in targets.figures(STUDY)},
+    "report": targets.report(STUDY),
+    "explorer": targets.explorer(STUDY),
+}
+
+# Modules that tables, figures and pages use although their code is not in every fingerprint that it
+# belongs in. So an edit that drops a row in the reader of `io`, say, leaves old tables as they are.
+COMPUTES = "decides values, but is missing in fingerprints of code that uses it"
+SUPPORTS = "is missing in fingerprints; used for exceptions, names and messages, hardly for values"
+KNOWN = {
+    "circlet": SUPPORTS,
+    "circlet.analysis": COMPUTES,  # `make`, which brings every table to its declared columns
+    "circlet.study.validation": COMPUTES,  # `canonicalise`
+    "circlet.study.config_file": COMPUTES,  # fills in defaults
+    "circlet.errors": SUPPORTS,
+    "circlet.study.interventions": COMPUTES,
+    "circlet.storage.parquet": COMPUTES,
+    "circlet.study.limits": SUPPORTS,
+    "circlet.storage.locks": SUPPORTS,
+    "circlet.study.plan": COMPUTES,
+    "circlet.study.points": COMPUTES,
+    "circlet.study.targets": SUPPORTS,
+    "circlet.storage.progress": SUPPORTS,
+    "circlet.study.schedules": COMPUTES,
+    "circlet.storage.schema": COMPUTES,
+    "circlet.study.seeds": COMPUTES,
+    "circlet.study.declarations": COMPUTES,  # reads what a system declares
+    "circlet.study.starts": COMPUTES,
+    "circlet.tables": COMPUTES,
+}
+
+
+def path(module: str) -> Path:
+    """File of a module, below the folder of the package."""
+    file = Path(*module.split(".")[1:])
+    return (
+        file / "__init__.py" if (declarations.PACKAGE / file).is_dir() else file.with_suffix(".py")
+    )
+
+
+def every_module() -> list[str]:
+    files = (
+        file.relative_to(declarations.PACKAGE.parent) for file in declarations.PACKAGE.rglob("*.py")
+    )
+    return sorted(".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files)
+
+
+MODULES = every_module()
+
+
+class Imports(ast.NodeVisitor):
+    """Names that a module imports when it runs, so none of those for type checkers alone."""
+
+    def __init__(self):
+        self.names = set()
+
+    def visit_If(self, node):
+        if ast.unparse(node.test) != "TYPE_CHECKING":
+            self.generic_visit(node)
+
+    def visit_Import(self, node):
+        self.names |= {alias.name for alias in node.names}
+
+    def visit_ImportFrom(self, node):
+        assert not node.level, "write the name of the package"
+        self.names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+
+
+@functools.cache
+def imported(module: str) -> set[str]:
+    """The package that a module is in, and what it imports from circlet."""
+    imports = Imports()
+    imports.visit(ast.parse((declarations.PACKAGE / path(module)).read_text()))
+    return (imports.names | {module.rpartition(".")[0]}) & set(MODULES)
+
+
+@functools.cache
+def closure(module: str) -> frozenset[str]:
+    """A module and all that it imports from circlet, directly or not."""
+    found, todo = set(), {module}
+    while todo:
+        found |= todo
+        todo = set().union(*map(imported, todo)) - found
+    return frozenset(found)
+
+
+USED = set().union(*(closure(target.module) for target in PRODUCTS.values()))
+OWN = {target.module for target in PRODUCTS.values()} - set().union(*map(imported, MODULES))
+# Of modules that make one product and nothing else, one table, one figure and one page are enough.
+EXAMPLES = {
+    "circlet.sweeps.tables.scorecard",
+    "circlet.collections.findings.figures.forecast",
+    "circlet.pages.report",
+}
+SHARED = sorted(USED - OWN | EXAMPLES)
+UNUSED = sorted(set(MODULES) - USED)  # training, commands, benchmarks
+
+
+def downstream(rules: set[str]) -> set[str]:
+    """Some rules, and all that are made from what they make."""
+    found = set(rules)
+    while True:
+        made = {file for rule in found for file in PRODUCTS[rule].outputs}
+        more = {rule for rule, target in PRODUCTS.items() if made & set(target.inputs)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def expected(module: str) -> set[str]:
+    """Rules that must run again after an edit of a module."""
+    return downstream({rule for rule, p in PRODUCTS.items() if module in closure(p.module)})
+
+
+def edited(text: str) -> str:
+    """The code of a module with one more statement, in its first function if it has any."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.body[-1].col_offset:
+            body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+            at = min([body[0].lineno] + [d.lineno for d in getattr(body[0], "decorator_list", [])])
+            lines.insert(at - 1, " " * body[0].col_offset + "edited = True\n")
+            return "".join(lines)
+    return f"{text}\nedited = True\n"
+
+
+def commented(text: str) -> str:
+    """The code of a module with one more comment."""
+    return f"# A remark.\n{text}\n# And another.\n"
+
+
+# A process that answers each line, the texts of some files, with the parameters of all jobs while
+# the files have these texts. Each answer is by a fork that imports the package afresh; what is
+# imported before the fork saves time.
+JOBS = """
+import json, os, sys
+from pathlib import Path
+import jsonschema, numpy, yaml
+
+for line in sys.stdin:
+    texts = {Path(file): text for file, text in json.loads(line).items()}
+    before = {file: file.read_text() for file in texts}
+    for file, text in texts.items():
+        file.write_text(text)
+    reader, writer = os.pipe()
+    if not os.fork():
+        from circlet import products
+        from circlet.study.plan import Study
+        study = Study.read("config/smoke.yaml")
+        jobs = {f"table_{p.name}": p for p in products.tables(study)}
+        jobs |= {f"figure_{p.name}": p for p in products.figures(study)}
+        jobs |= {"report": products.report(study), "explorer": products.explorer(study)}
+        said = {rule: [product.study.json, product.code] for rule, product in jobs.items()}
+        said["logs"] = [[block.study, block.point.version] for block in study.blocks]
+        with open(writer, "w") as answer:
+            json.dump(said, answer)
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as answer:
+        said = answer.read()
+    os.wait()
+    for file, text in before.items():
+        file.write_text(text)
+    print(said or "{}", flush=True)  # nothing was said: the edit broke it
+"""
+
+
+class Copy:
+    """A copy of the package, in which files are edited for as long as it takes to see the jobs."""
+
+    def __init__(self, folder: Path):
+        self.package = folder / "src/circlet"
+        for name in ("src", "config", "workflow"):
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "node_modules")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", "-c", JOBS],
+            cwd=folder, env=os.environ | {"PYTHONPATH": str(folder / "src")}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.before = self.jobs({})
+
+    def jobs(self, texts):
+        """Parameters of all jobs while some files of the package have other texts."""
+        asked = json.dumps({str(self.package / file): text for file, text in texts.items()})
+        print(asked, file=self.process.stdin, flush=True)
+        said = json.loads(self.process.stdout.readline())
+        assert said.keys() == PRODUCTS.keys() | {"logs"}, f"edits of {list(texts)} broke the plan"
+        return said
+
+    def would_run(self, edit, *files):
+        """Rules that would run after an edit of some files of the package, and ``logs``."""
+        texts = {file: edit((self.package / file).read_text()) for file in files}
+        after = self.jobs(texts)
+        changed = {rule for rule, said in after.items() if said != self.before[rule]}
+        return {"logs"} & changed | downstream(changed - {"logs"})
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    copy = Copy(tmp_path_factory.mktemp("package"))
+    yield copy
+    copy.process.stdin.close()
+    copy.process.stdout.close()
+    copy.process.wait()
+
+
+def known(module):
+    marks = pytest.mark.xfail(strict=True, raises=Missed, reason=KNOWN.get(module))
+    return pytest.param(module, marks=marks if module in KNOWN else ())
+
+
+class Missed(AssertionError):
+    """Rules that use the edited code would not run."""
+
+
+@pytest.mark.parametrize("module", [known(module) for module in SHARED])
+def test_edited_code_re_runs_exactly_what_uses_it(copy, module):
+    would_run, must_run = copy.would_run(edited, path(module)), expected(module)
+    assert would_run <= must_run
+    if missed := must_run - would_run:
+        raise Missed(f"{len(missed)} of {len(must_run)} rules: {sorted(missed)}")
+
+
+def test_comments_in_all_modules_re_run_nothing(copy):
+    assert copy.would_run(commented, *map(path, MODULES)) == set()
+
+
+def test_edited_code_of_training_and_commands_re_runs_nothing(copy):
+    assert {"circlet.training.loop", "circlet.training.adamw", "circlet.cli"} <= set(UNUSED)
+    assert copy.would_run(edited, *map(path, UNUSED)) == set()
+
+
+@pytest.mark.parametrize("file", ["data/papers.csv", "data/published.csv", "pages/report.html",
+                                  "pages/theme.css", "pages/explorer/geometry.js"])  # fmt: skip
+def test_an_edited_file_of_data_re_runs_what_reads_it(copy, file):
+    readers = [m for m in MODULES if f'"{file}"' in (declarations.PACKAGE / path(m)).read_text()]
+    must_run = set().union(*map(expected, readers))
+    assert must_run
+    assert copy.would_run(lambda text: f"{text}\n", file) == must_run
+
+
+def test_all_files_of_the_explorer_are_in_its_fingerprint():
+    folder = declarations.PACKAGE / "pages/explorer"
+    files = {f"pages/explorer/{file.name}" for end in ("js", "css", "html") for file in
+             folder.glob(f"*.{end}")}  # fmt: skip
+    assert files == set(declarations.literals("circlet.pages.explorer")["DATA"])
+
+
+# Does Snakemake announce the jobs that were computed above? An edit of a module that many tables
+# use, of one that figures use, of one that should re-run all; and the known worst case.
+TOLD = {
+    "circlet.analysis.stats": edited,
+    "circlet.collections.odonnat.network_panels": edited,
+    "circlet.storage.parquet": lambda text: text.replace(
+        "    return table\n", "    return table.slice(1)\n"
+    ),
+    "circlet.training.loop": edited,
+}
+
+
+@pytest.fixture(scope="module")
+def done(finished, tmp_path_factory):
+    """The project with its finished smoke study; put back what you edit."""
+    return finished.copy(tmp_path_factory.mktemp("done") / "project")
+
+
+@pytest.mark.parametrize("module", TOLD)
+def test_snakemake_announces_the_same_jobs(copy, done, module):
+    file = done.folder / "src/circlet" / path(module)
+    text = file.read_text()
+    try:
+        assert TOLD[module](text) != text
+        file.write_text(TOLD[module](text))
+        announced = done.would_run()
+    finally:
+        file.write_text(text)
+    assert announced == dict.fromkeys(copy.would_run(TOLD[module], path(module)), 1)

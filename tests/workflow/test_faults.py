@@ -1,0 +1,187 @@
+"""What goes wrong around a run: one clear line, a non-zero exit, nothing half-written or lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import PATIENCE
+from test_io import mounted
+from test_workflow import STUDY, edited, only_musat
+
+from circlet.study.declarations import SYSTEMS
+
+
+def fails(project, *command, config="config/smoke.yaml"):
+    """Output of a command that must fail without a traceback."""
+    done = project.snakemake(*command, config=config, check=False)
+    text = done.stdout + done.stderr
+    assert done.returncode != 0, text
+    assert "Traceback" not in text
+    return text
+
+
+@pytest.fixture
+def half_project(empty_project):
+    """A project with nothing run, and the smaller half of the smoke study: that of Mușat."""
+    edited(empty_project, only_musat)
+    return empty_project
+
+
+HALF = STUDY.part(STUDY.of_systems(["constant_attention", "particles"]))
+
+
+BAD_CONFIGS = {
+    "unknown key": ("steps: 200", "steps: 200\n    stepz: 3", "unknown key 'stepz'"),
+    "wrong type": ("steps: 200", "steps: many", "'many' is not of type 'integer'"),
+    "p is 1": ("steps: 200", "steps: 200\n    parameters: {p: 1}", "less than the minimum of 3"),
+    "negative": ("weight_decay: [0.6, 1]", "weight_decay: [-1]", "less than the minimum of 0"),
+    "duplicate": ("  alignment:\n    system", "  weight_decay:\n    system", "is given twice"),
+    "slash": ("  alignment:\n    system", "  a/b:\n    system", "'a/b' is not a valid name"),
+    "html": ("  alignment:\n    system", "  '<b>':\n    system", "'<b>' is not a valid name"),
+    "space": ("  alignment:\n    system", "  a b:\n    system", "'a b' is not a valid name"),
+    "empty sweep": ("weight_decay: [0.6, 1]", "weight_decay: []", "is empty"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CONFIGS)
+def test_a_bad_config_is_one_line(empty_project, case):
+    old, new, expected = BAD_CONFIGS[case]
+    empty_project.edit("config/smoke.yaml", old, new)
+    # Snakemake takes seconds: it is asked where it might understand a config differently.
+    commands = [("circlet", "plan"), ("snakemake", "-n")]
+    for command in commands[: 1 + (case in ("unknown key", "duplicate", "slash"))]:
+        done = empty_project.run(*command, "--configfile", "config/smoke.yaml", check=False)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert len(lines) == 1, lines
+        assert expected in lines[0]
+        assert "config/smoke.yaml" in lines[0]
+
+
+def test_what_is_no_yaml_is_said(empty_project):
+    empty_project.edit("config/smoke.yaml", "steps: 200", "steps: [200")
+    assert "not valid JSON or YAML" in fails(empty_project, "-n")  # Snakemake reads it first
+    done = empty_project.run("circlet", "plan", "--configfile", "config/smoke.yaml", check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: config/smoke.yaml: not YAML")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_truncated_log_is_named_and_mended(project):
+    block = next(STUDY.blocks)
+    path = project.folder / block.log("embeddings")
+    path.write_bytes(path.read_bytes()[:1000])
+    status = project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+    assert f"damaged: delete {block.log('runs').parent}" in status
+    text = fails(project, "table_structures")
+    assert f"{block.log('embeddings')}: is damaged" in text
+    assert "delete it and run again" in text
+    path.unlink()
+    project.snakemake("table_structures")
+    assert not {"table_structures", *SYSTEMS} & set(project.would_run())
+
+
+def test_a_read_only_results_folder(empty_project):
+    results = empty_project.folder / "results"
+    results.rename(empty_project.folder / "old")
+    with mounted(results, "size=64k,ro"):
+        assert "Read-only file system" in fails(empty_project)
+
+
+def test_a_full_results_folder(half_project):
+    """Blocks that fitted stay; the one that did not says why and leaves nothing."""
+    results = half_project.folder / "results"
+    results.rename(half_project.folder / "old")
+    with mounted(results, "size=400k"):
+        text = fails(half_project)
+        assert "No space left on device" in text
+        assert not half_project.half_written()
+        done = list(results.glob("smoke/logs/**/runs.parquet"))
+        assert done
+        status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+        assert "failed: see results/smoke/job_logs" in status
+
+
+@pytest.mark.slow
+def test_a_failing_block_does_not_stop_the_others(half_project):
+    """The folder of one point, with one block, is on a disk of its own, which is full."""
+    block = HALF.experiment("decay_scan")[0].blocks[0]
+    folder = half_project.folder / block.log("runs").parents[1]
+    folder.parent.mkdir(parents=True)
+    with mounted(folder, "size=4k"):
+        text = fails(half_project, "tables")
+        assert f"error: {block.log('runs').parent}" in text
+        done = list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))
+        assert len(done) == sum(1 for _ in HALF.blocks) - 1
+    half_project.snakemake("logs")
+    assert not set(SYSTEMS) & set(half_project.would_run())
+
+
+@pytest.mark.slow
+def test_control_c_keeps_what_is_done(half_project):
+    """Four long blocks and the short ones, six at once; ctrl-C when only the long ones are left."""
+
+    def lengthen(study):
+        study["experiments"]["weight_decay"].update(steps=400_000)
+        study["experiments"]["weight_decay"]["log"] = {
+            "curves": {"every": 100_000}, "signals": {"every": 100_000},
+        }  # fmt: skip
+
+    edited(half_project, lengthen)
+    short = sum(1 for block in HALF.blocks if block.point.experiment != "weight_decay")
+    said = half_project.folder / "said.txt"
+    with said.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+             "--cores", "6", "--configfile", "config/smoke.yaml"],
+            cwd=half_project.folder,
+            env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        # A block counts when Snakemake has seen its end: what is in flight starts anew.
+        while said.read_text().count("Finished jobid") < short:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+        assert process.wait(timeout=PATIENCE) != 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert "Traceback" not in said.read_text()
+    assert not half_project.half_written()
+    assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
+    # It goes on where it was, without being unlocked.
+    edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
+    jobs = half_project.would_run()
+    assert jobs["constant_attention"] == 4
+    assert "particles" not in jobs
+
+
+@pytest.mark.slow
+def test_two_runs_at_once(half_project):
+    first = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+         "--configfile", "config/smoke.yaml"],
+        cwd=half_project.folder,
+        env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        text = fails(half_project)
+        assert "another Snakemake works on results/smoke (process " in text
+        assert first.wait(timeout=PATIENCE) == 0
+    finally:
+        first.kill()
+    assert "table_structures" not in half_project.would_run()

@@ -1,0 +1,239 @@
+"""Tables, figures and report of what is done so far."""
+
+import json
+import random
+import shutil
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import config, experiment
+from test_io import flipped
+from test_workflow import STUDY
+
+from circlet import build, cli
+from circlet.errors import LogError
+from circlet.storage import files, parquet, progress
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.training import loop
+
+
+def partial(study):
+    return study.partial(progress.done(study))
+
+
+@pytest.fixture
+def half_done(tmp_path):
+    """Two points of two blocks each; of the second one only a block is done."""
+    study = Study.of(
+        config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
+        | {"reproduce": {"table1": "e"}}
+    )
+    for block in list(study.blocks)[:3]:
+        loop.run_block(block, "cpu")
+    return study
+
+
+def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
+    study = partial(half_done)
+    for target in targets.ordered(study):
+        build.make(target)
+    table = pd.read_parquet(study.table("structure_summary")).set_index("point")
+    assert table["n_runs"].to_dict() == {"p17_d2_wd0": 4, "p17_d2_wd1": 2}
+    assert set(table["n_planned"]) == {4}
+    assert study.table("runs") == half_done.results / "partial/tables/runs.parquet"
+    assert not half_done.table("runs").exists()
+    assert parquet.footer(study.table("runs"))["missing_blocks"] == 1
+    page = (half_done.results / "partial/report.html").read_text()
+    assert "Partial: 6 of 8 runs are done." in page
+    assert "Nothing is done yet" not in page
+    assert '<td class="n">6<td class="n">8<td class="n">0' in page  # finished, planned, diverged
+
+
+def test_a_whole_study_is_not_marked(half_done):
+    for block in half_done.blocks:
+        loop.run_block(block, "cpu")
+    assert not partial(half_done).missing
+    runs = next(p for p in targets.tables(partial(half_done)) if p.name == "runs")
+    assert "missing_blocks" not in runs.footer
+
+
+def test_outdated_and_damaged_blocks_are_not_done(half_done):
+    first, second, *_ = half_done.blocks
+    parquet.write(pq.read_table(first.log("runs")), first.log("runs"), {"spec": {}})
+    second.log("signals").write_bytes(b"")
+    assert [b.key for b in progress.done(half_done)] == [list(half_done.blocks)[2].key]
+
+
+def test_experiments_that_have_not_begun_are_left_out(half_done):
+    later = half_done.config["experiments"]["e"] | {"system": "particles", "sweep": {}, "log": {}}
+    whole = Study.of(half_done.config | {
+        "experiments": half_done.config["experiments"] | {"later": later},
+        "reproduce": {"table1": "e", "table2": "later"},
+    })  # fmt: skip
+    study = partial(whole)
+    assert list(study.config["experiments"]) == ["e"]
+    assert study.reproduce == {"table1": "e"}
+    for target in targets.ordered(study):
+        build.make(target)
+    page = (whole.results / "partial/report.html").read_text()
+    assert "Partial: 6 of 12 runs are done." in page
+    assert "Nothing is done yet of later" in page
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypatch, seed):
+    """Whichever blocks are done: no table fails for want of the others."""
+    monkeypatch.chdir(finished.folder)
+    chance = random.Random(seed)
+    share = chance.choice([0.1, 0.3, 0.6, 0.9])
+    done = [block for block in STUDY.blocks if chance.random() < share] or [next(STUDY.blocks)]
+    study = STUDY.partial(done)
+    study.folder = tmp_path
+    tables = [p for p in targets.ordered(study) if p.module.startswith("circlet.analysis")]
+    for target in tables:
+        build.make(target)
+        frame = pd.read_parquet(target.outputs[0])
+        if "n_planned" in frame and target.name not in ("musat_claims", "ding_claims"):
+            assert (frame["n_runs"] <= frame["n_planned"]).all()
+    runs = pd.read_parquet(study.table("runs"))
+    assert len(runs) == sum(block.count for block in done)
+
+
+def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = experiment("embedding_mlp", sweep={"weight_decay": [0.1, 0.5]}, seeds={"count": 4})
+    small = settings | {"parameters": {"p": 7, "d": 6, "hidden": 8}, "block": 4}
+    study = Study.of(
+        {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
+    )
+    first, *_ = study.blocks
+    loop.run_block(first, "cpu")
+    partial = study.partial([first])
+    for target in targets.ordered(partial):
+        if target.name in ("runs", "survival", "forecast"):
+            build.make(target)
+    assert set(pd.read_parquet(partial.table("forecast"))["weight_decay"]) <= {0.1}
+
+
+def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeypatch, capsys):
+    """A log is damaged after an earlier call: no table of then stands among those of now."""
+    command = ["partial", "--study", half_done.json]
+    cli.main(command)
+    last = list(half_done.blocks)[3]
+    loop.run_block(last, "cpu")
+    path = last.log("embeddings")
+    path.write_bytes(flipped(path.read_bytes(), 50))  # which no look at its footer finds
+    cli.main(command)
+    folder = half_done.results / "partial"
+    assert len(pd.read_parquet(folder / "tables/runs.parquet")) == 8
+    assert not (folder / "tables/structures.parquet").exists()
+    page = (folder / "report.html").read_text()
+    assert "Could not be made: " in page
+    assert "structures" in page.split("Could not be made: ")[1].split("</p>")[0]
+
+
+def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
+    folder = half_done.results / "partial"
+    (folder / "logs").mkdir(parents=True)
+    mine = folder / "logs/mine.parquet"
+    mine.write_text("another study's")
+    with pytest.raises(SystemExit) as end:
+        cli.main(["partial", "--study", half_done.json])
+    assert end.value.code == 1
+    said = capsys.readouterr().err
+    assert f"error: {folder}: is in the way. It has no .circlet.json" in said
+    assert len(said.splitlines()) == 1
+    assert mine.read_text() == "another study's"
+    assert [p.name for p in folder.iterdir()] == ["logs"]
+
+
+def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
+    folder = tmp_path / "partial"
+    old, new, lost = (folder / name for name in ("tables/old", "tables/new", "tables/lost"))
+
+    def made(*files, planned=()):
+        with files.own_folder(folder, [*files, *planned]) as kept:
+            for path in files:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text("x")
+                kept.append(path)
+
+    made(old)
+    mine = [folder / "tables/mine.parquet", folder / "notes.txt"]
+    for path in mine:
+        path.write_text("x")
+    with pytest.raises(RuntimeError), files.own_folder(folder, [new, lost]) as kept:
+        kept.append(new)
+        lost.write_text("x")
+        raise RuntimeError  # as when a disk is full: what was there stays
+    assert old.exists()
+    made(new)
+    assert not old.exists()
+    assert not lost.exists()
+    assert all(path.exists() for path in (new, *mine))
+
+
+def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
+    """Somebody's joke: a mark is data, too."""
+    folder, precious = tmp_path / "partial", tmp_path / "logs/precious"
+    for path in (folder / "tables", precious.parent):
+        path.mkdir(parents=True)
+    precious.write_text("x")
+    (folder / "link").symlink_to(precious.parent)
+    mark = folder / ".circlet.json"
+    named = ["../logs/precious", str(precious), "tables", "..", "link/precious", ""]
+    mark.write_text(json.dumps({"files": named}))
+    with files.own_folder(folder, []):
+        pass
+    assert precious.exists()
+    assert (folder / "tables").exists()
+    for text in ("[1]", '{"files": 3}', '{"files": [[3]]}', "{}", "x"):
+        mark.write_text(text)
+        with pytest.raises(LogError, match="is damaged; move"), files.own_folder(folder, []):
+            pass
+
+
+def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, capsys):
+    cli.main(["partial", "--study", half_done.json])
+    folder = half_done.results / "partial"
+    before = {path: path.read_bytes() for path in folder.glob("*.html")}
+    assert len(before) == 2
+    first = next(half_done.blocks).log("runs")
+    first.write_bytes(flipped(first.read_bytes(), 50))
+    with pytest.raises(SystemExit):
+        cli.main(["partial", "--study", half_done.json])
+    assert f"error: {first}: is damaged" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.glob("*.html")} == before
+
+
+def test_while_a_sweep_runs(project):
+    """From another shell: the command reads finished logs only, and leaves the rest alone."""
+    large = ("embedding_mlp", "sparse_transformer")
+    lost = [b for b in STUDY.blocks if b.point.system in large]
+    lost.append(next(b for b in STUDY.blocks if b.point.system == "particles"))
+    for block in lost:
+        shutil.rmtree(project.folder / block.log("runs").parent)
+    said = project.run("circlet", "partial", "--configfile", "config/smoke.yaml").stdout
+    total = sum(b.count for b in STUDY.blocks)
+    assert f"partial: {total - sum(b.count for b in lost)} of {total} runs" in said
+    assert "report:  results/smoke/partial/report.html" in said
+    folder = project.folder / "results/smoke/partial"
+    assert (folder / "report.html").exists()
+    assert list(folder.glob("figures/*.svg"))
+    assert not list(project.folder.glob("results/smoke/logs/partial*"))
+
+
+def test_failed_blocks_are_counted(half_done, capsys):
+    last = list(half_done.blocks)[3]
+    last.job_log.parent.mkdir(parents=True)
+    last.job_log.write_text("error: x\n")
+    cli.main(["partial", "--study", half_done.json])
+    assert "failed:  1 blocks, see" in capsys.readouterr().out
+
+
+def test_nothing_done_is_one_line(empty_project):
+    done = empty_project.run("circlet", "partial", check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: results: nothing is done yet\n"

@@ -1,0 +1,121 @@
+"""A study of 100 000 runs, and what a job costs beside its work."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from conftest import children_seconds, config, experiment, start_seconds
+
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+LARGE = {
+    "results": "results/large",
+    "experiments": {
+        "sweep": experiment(
+            steps=1, block=50, seeds={"count": 500},
+            sweep={"weight_decay": [round(0.001 * i, 3) for i in range(200)]},
+        )
+    },
+    "reproduce": {"table1": "sweep"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def large(empty_project):
+    (empty_project.folder / "config/large.yaml").write_text(yaml.safe_dump(LARGE))
+    return empty_project
+
+
+def said_and_starts(command):
+    """What a command says, and its CPU time in starts of this machine."""
+    before = children_seconds()
+    done = command()
+    spent = children_seconds() - before
+    return done.stdout + done.stderr, spent / start_seconds()
+
+
+MEASURE = """
+import resource, subprocess, sys
+
+subprocess.run(sys.argv[1:], check=True, capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def large_memory(project):
+    """kB of a dry run of the large study."""
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--profile", "profiles/local"]
+    command += ["--configfile", "config/large.yaml"]
+    # Of a small process: what it forks begins with its own memory.
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command],
+        cwd=project.folder, env=os.environ | {"PYTHONPATH": str(project.folder / "src")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_runs(large):
+    """Planned, and looked at by Snakemake, in less than half a minute and a gigabyte each time.
+
+    Half a minute of one core, where it starts torch and pandas in two seconds.
+    """
+    command = ("--configfile", "config/large.yaml")
+    plan, starts = said_and_starts(lambda: large.run("circlet", "plan", *command))
+    assert "100000" in plan
+    assert starts < 15
+    said, starts = said_and_starts(lambda: large.snakemake("--dry-run", config="config/large.yaml"))
+    assert "constant_attention" in said
+    assert starts < 15
+    assert large_memory(large) < 1e6
+
+    # One process runs them all: here it is only that they are there.
+    large.run("circlet", "run", *command)
+    said, starts = said_and_starts(lambda: large.snakemake("logs", config="config/large.yaml"))
+    assert "Nothing to be done" in said
+    assert starts < 15
+    said, starts = said_and_starts(lambda: large.run("circlet", "status", *command))
+    total = next(line for line in said.splitlines() if line.startswith("total"))
+    assert total.split()[1:3] == ["100000", "100000"]
+    assert starts < 15
+
+
+@pytest.mark.slow
+def test_a_job_costs_little_beside_its_work(empty_project):
+    """About a second of one core, counted in starts.
+
+    It was one when this was written, and Snakemake alone a tenth of that.
+    """
+
+    def measure(jobs):
+        study = {"results": f"results/{jobs}", "experiments": {
+            "e": experiment(steps=200, block=20, seeds={"count": 20 * jobs}),
+        }}  # fmt: skip
+        (empty_project.folder / "config/jobs.yaml").write_text(yaml.safe_dump(study))
+        before = children_seconds()
+        empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
+        spent = children_seconds() - before
+        paths = empty_project.folder.glob(f"results/{jobs}/logs/**/runs.parquet")
+        return spent - sum(parquet.footer(path)["seconds"] for path in paths)
+
+    more = (measure(9) - measure(1)) / 8
+    assert more < 2 * start_seconds()
+
+
+def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
+    """Each of these takes a tenth of a second or more to import, in every job."""
+    study = Study.of(config(tmp_path)).json
+    code = (
+        "import sys; from circlet.cli import main; main(sys.argv[1:]); "
+        "print(*(m for m in ('pandas', 'matplotlib', 'scipy', 'sklearn', 'torch._dynamo') "
+        "if m in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "--study", study],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == ""

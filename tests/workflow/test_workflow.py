@@ -1,0 +1,460 @@
+"""The workflow end to end: what Snakemake itself re-runs after each kind of edit."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, children_seconds, config, start_seconds
+
+from circlet.storage import parquet
+from circlet.study import targets
+from circlet.study.declarations import SYSTEMS
+from circlet.study.plan import Study
+
+# What follows from new logs of both systems in the smoke study, and from those of one.
+STUDY = Study.read(ROOT / "config/smoke.yaml")
+TABLES = {f"table_{p.name}": 1 for p in targets.tables(STUDY)}
+FIGURES = {f"figure_{p.name}": 1 for p in targets.figures(STUDY)}
+PAGES = {"report": 1, "explorer": 1}
+TIMES = {"seconds", "hours", "interruptions"}  # columns that say how it went, not what came out
+
+
+def edited(project, change, config="config/smoke.yaml"):
+    """Apply a change to a config file of the project, as an editor would."""
+    path = project.folder / config
+    study = yaml.safe_load(path.read_text())
+    change(study)
+    path.write_text(yaml.safe_dump(study, sort_keys=False))
+
+
+def downstream(jobs):
+    return {rule: n for rule, n in jobs.items() if rule not in SYSTEMS}
+
+
+def only_musat(study):
+    """Leave out the experiments of the other papers, for tests that run a study anew."""
+    systems = ("constant_attention", "particles")
+    experiments = study["experiments"]
+    small = {k: v for k, v in experiments.items() if v["system"] in systems}
+    study["experiments"] = small
+    study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    assert finished.would_run() == {}
+
+
+def test_a_deleted_log_is_made_again_by_the_same_command(project):
+    """With what was made from it; also where finished runs started from it."""
+    lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
+    (project.folder / lost.log("embeddings")).unlink()
+    jobs = project.would_run()
+    assert jobs["embedding_mlp"] == 2  # and the starts from its strongest circle
+    assert "table_runs" in jobs
+
+
+def test_more_seeds_add_blocks(project):
+    edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=30))
+    jobs = project.would_run()
+    assert jobs["constant_attention"] == 2  # one block at each of two weight decays
+    assert "particles" not in jobs
+    assert set(downstream(jobs)) <= set(TABLES | FIGURES | PAGES)
+
+
+def test_runs_follow_those_that_they_start_from(project):
+    """Another base is another start; its other dependants come along, but nothing else trains."""
+    edited(project, lambda c: c["experiments"]["trajectory"].update(steps=81))
+    jobs = project.would_run()
+    assert jobs["embedding_mlp"] == 2  # the trajectory, and the starts from its strongest circle
+    assert "constant_attention" not in jobs
+
+
+def test_fewer_seeds_run_no_block(project):
+    edited(project, lambda c: c["experiments"]["weight_decay"]["seeds"].update(count=10))
+    jobs = project.would_run()
+    assert "constant_attention" not in jobs
+    assert "table_structures" in jobs
+
+
+def test_one_more_weight_decay(project):
+    edited(
+        project,
+        lambda c: c["experiments"]["weight_decay"]["sweep"].update(weight_decay=[0.6, 1, 0.3]),
+    )
+    jobs = project.would_run()
+    assert jobs["constant_attention"] == 2  # two blocks of the new weight decay
+    assert "particles" not in jobs
+
+
+def test_a_changed_learning_rate(project):
+    edited(
+        project, lambda c: c["experiments"]["decay_scan"].update(parameters={"learning_rate": 0.02})
+    )
+    assert project.would_run()["constant_attention"] == 2  # the blocks of that experiment
+
+
+def test_another_spelling_of_the_same_number(project):
+    project.edit("config/smoke.yaml", "weight_decay: [0.6, 1]", "weight_decay: [0.60, 1.0]")
+    assert project.would_run() == {}
+
+
+def test_another_experiment_leaves_the_others_alone(project):
+    new = {"system": "particles", "steps": 5, "block": 4, "seeds": {"count": 4}}
+    edited(project, lambda c: c["experiments"].update(extra=new))
+    jobs = project.would_run()
+    assert jobs["particles"] == 1
+    assert "constant_attention" not in jobs
+
+
+def test_a_changed_figure(project):
+    project.edit(
+        "src/circlet/collections/musat/figures/weight_magnitudes.py",
+        "figsize=(5.6, 3.6)",
+        "figsize=(6, 4)",
+    )
+    assert project.would_run() == {"figure_weight_magnitudes": 1, "report": 1}
+
+
+def test_a_changed_table(project):
+    project.edit("src/circlet/collections/musat/tables/table2.py", '"grids")', '"grids", 1)')
+    jobs = project.would_run()
+    assert jobs == {
+        "table_table2": 1, "table_scorecard": 1, "figure_published_tables": 1, "report": 1,
+    }  # fmt: skip
+
+
+def test_a_changed_published_number(project):
+    project.edit("src/circlet/data/published.csv", "77.4", "77.3")
+    jobs = project.would_run()
+    assert jobs == {"table_scorecard": 1, "figure_published_tables": 1, "report": 1}
+
+
+def test_a_changed_caption(project):
+    project.edit("workflow/report/grid_and_circle.rst", "circles", "rings")
+    assert project.would_run() == {"report": 1}
+
+
+def test_comments_re_run_nothing(project):
+    for file in (
+        "src/circlet/training/loop.py",
+        "src/circlet/collections/musat/equations/constant_attention.py",
+        "src/circlet/collections/musat/tables/structures.py",
+        "src/circlet/plotting/panels.py",
+        "workflow/rules/simulate.smk",
+    ):
+        path = project.folder / file
+        path.write_text(path.read_text() + "\n# A remark.\n")
+    assert project.would_run() == {}
+
+
+def test_changed_training_code_re_runs_nothing_without_a_new_version(project):
+    """The golden values decide whether numbers changed; then the version is raised."""
+    project.edit("src/circlet/training/recorder.py", "np.int32", "np.int64")
+    assert project.would_run() == {}
+
+
+def test_a_raised_version_re_runs_its_system(project):
+    project.edit(
+        "src/circlet/collections/musat/equations/particles.py", "VERSION = 2", "VERSION = 3"
+    )
+    jobs = project.would_run()
+    assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system == "particles")
+    assert "constant_attention" not in jobs
+
+
+def test_a_fresh_clone_with_the_results_copied_in(finished, empty_project):
+    for name in ("results", ".snakemake"):
+        shutil.copytree(
+            finished.folder / name, empty_project.folder / name, dirs_exist_ok=True, symlinks=True
+        )
+    assert empty_project.would_run() == {}
+
+
+def test_a_fresh_clone_with_the_results_alone(finished, empty_project):
+    """Without Snakemake's own records, time stamps decide; `cp -a` and `rsync -a` keep them."""
+    shutil.copytree(
+        finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
+    )
+    assert empty_project.would_run() == {}
+
+
+def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_project):
+    shutil.copytree(
+        finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
+    )
+    edited(
+        empty_project,
+        lambda c: c["experiments"]["weight_decay"].update(steps=201),
+    )
+    status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+    assert "outdated: results/smoke/logs/weight_decay/p17_d2_wd1;" in status
+    shown = empty_project.run(
+        "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
+    )
+    assert shown.returncode == 1
+    assert "is older than the config" in shown.stderr
+
+
+@pytest.mark.slow
+def test_configs_do_not_disturb_each_other(project):
+    other = project.folder / "config/other.yaml"
+    study = yaml.safe_load((project.folder / "config/smoke.yaml").read_text())
+    study["results"] = "results/other"
+    only_musat(study)
+    study["experiments"]["weight_decay"]["steps"] = 7
+    other.write_text(yaml.safe_dump(study))
+    project.snakemake("table_structures", config="config/other.yaml")
+    assert project.would_run() == {}
+    project.edit("config/smoke.yaml", "count: 20", "count: 10")
+    project.snakemake("table_structures")
+    jobs = project.would_run("config/other.yaml")
+    assert "table_structures" not in jobs
+    assert not set(jobs) & set(SYSTEMS)
+
+
+@pytest.mark.slow
+def test_the_smoke_study_by_snakemake(finished, empty_project):
+    """Every rule runs, in about a minute on two cores, to the same numbers as in one process.
+
+    Its 120 jobs were 77 times an import of torch and pandas on an idle machine, up to 116 on a busy
+    one; twice 77 is slow.
+    """
+    starts = [start_seconds() for _ in range(3)]
+    before = children_seconds()
+    empty_project.snakemake()
+    spent = children_seconds() - before
+    # Others use this machine, too, more or less of it as time goes on.
+    starts += [start_seconds() for _ in range(3)]
+    assert spent / statistics.mean(starts) < 154
+    for target in targets.ordered(STUDY):
+        for path in target.outputs:
+            assert (empty_project.folder / path).exists(), path
+    assert not empty_project.half_written()
+    assert empty_project.would_run() == {}
+    for table in targets.tables(STUDY):
+        ours, theirs = (
+            pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)
+        )
+        told = [name for name in ours.columns if name not in TIMES]
+        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=table.name)
+
+
+def test_snakemakes_own_report_has_the_figures(project):
+    project.snakemake("--report", "report.html")
+    page = (project.folder / "report.html").read_text()
+    assert "Embedding vectors organise themselves" in page
+    assert page.count("data:image/svg+xml") >= len(FIGURES)
+    assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
+
+
+def test_targets(empty_project):
+    for target, absent in (("tables", "figure_grid_and_circle"), ("figures", "report")):
+        done = empty_project.snakemake("--dry-run", target).stdout
+        assert absent not in done
+        assert "table_structures" in done
+
+
+def test_the_logs_of_one_experiment_are_a_target(empty_project):
+    said = empty_project.snakemake("--dry-run", "logs_alignment").stdout
+    blocks = sum(1 for block in STUDY.blocks if block.point.experiment == "alignment")
+    assert re.search(rf"^particles +{blocks}$", said, re.MULTILINE)
+    assert "constant_attention" not in said
+    said = empty_project.snakemake("--dry-run", "logs").stdout
+    assert "table_" not in said
+
+
+def printed(project, part):
+    """The first command of a dry run that has this in it."""
+    done = project.snakemake("--dry-run", "--printshellcmds", "--quiet", "host")
+    return next(
+        line.split("Shell command: ")[-1].strip()
+        for line in done.stdout.splitlines() + done.stderr.splitlines()
+        if part in line
+    )  # fmt: skip
+
+
+def test_one_printed_command_runs_by_hand(empty_project):
+    command = printed(empty_project, "circlet run")
+    environment = os.environ | {
+        "PYTHONPATH": str(empty_project.folder / "src"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    subprocess.run(
+        command, shell=True, check=True, cwd=empty_project.folder, env=environment,
+        capture_output=True,
+    )  # fmt: skip
+    assert list(empty_project.folder.glob("results/smoke/logs/*/*/*/runs.parquet"))
+
+
+def test_what_was_edited_after_it_was_planned_is_not_made(project):
+    """Code that is edited and put back while a job starts must not stay in a table."""
+    (project.folder / STUDY.table("table2")).unlink()
+    command = shlex.split(printed(project, "circlet table table2"))[2:]
+    module = project.folder / "src/circlet/collections/musat/tables/table2.py"
+    before = module.read_text()
+    module.write_text(before.replace('"grids")', '"grids", 1)'))
+    done = project.run(*command, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: table2: its config or the code of circlet was edited after Snakemake had planned "
+        "it; run snakemake again\n"
+    )
+    module.write_text(before)
+    summary = project.folder / STUDY.table("structure_summary")
+    whole = summary.read_bytes()
+    shutil.copy(project.folder / STUDY.table("exemplars"), summary)
+    done = project.run(*command, check=False)
+    assert f"{STUDY.table('structure_summary')}: was made from another config" in done.stderr
+    summary.write_bytes(whole)
+    project.run(*command)
+    assert (project.folder / STUDY.table("table2")).exists()
+
+
+def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
+    """Linux takes 128 KiB in one argument."""
+    steps = [*range(10_000)]
+    settings = {
+        "system": "particles",
+        "parameters": {"p": 3},
+        "steps": 10_000,
+        "block": 1,
+        "seeds": {"count": 1},
+        "log": {"signals": {"at": steps}, "embeddings": {"at": steps}},
+    }
+    study = {"results": "results/long", "experiments": {"e": settings}}  # fmt: skip
+    (empty_project.folder / "config/long.yaml").write_text(json.dumps(study))
+    folder = empty_project.folder / "results/long/job_configs"
+    empty_project.snakemake("--dry-run", config="config/long.yaml")
+    assert not folder.exists()
+    empty_project.snakemake("table_runs", config="config/long.yaml")
+    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 1
+    assert len(list(folder.iterdir())) == 2  # of a block and a table
+    assert "table_runs" not in empty_project.would_run("config/long.yaml")
+
+
+def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
+    empty_project, monkeypatch
+):
+    """There Snakemake reads the config and the code again, when the job begins."""
+    study = Study.of(config("results/mine", steps=5))
+    path = empty_project.folder / "config/mine.yaml"
+    edited_since = study.config["experiments"]["e"] | {"steps": 9}
+    path.write_text(yaml.safe_dump(study.config | {"experiments": {"e": edited_since}}))
+    frozen = empty_project.folder / "frozen.json"
+    frozen.write_text(study.json)
+    monkeypatch.setenv("CIRCLET_STUDY", str(frozen))
+    monkeypatch.setenv("CIRCLET_GPUS", "0")
+    monkeypatch.setenv("CIRCLET_KEYS", "analysis/runs=planned")
+    block = next(study.blocks)
+    remote = ("--mode", "remote", "--cores", "1")
+    empty_project.snakemake(block.log("runs"), *remote, config="config/mine.yaml")
+    monkeypatch.chdir(empty_project.folder)
+    assert parquet.is_current(block)
+    done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
+    assert "was edited after Snakemake had planned it" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_config_that_executes_code_is_refused(empty_project, named):
+    """Snakemake executes it before the Snakefile is read if it is named, and else not at all."""
+    text = (empty_project.folder / "config/smoke.yaml").read_text()
+    trap = '__use_yte__: true\ntrap: \'?open("executed", "w").write("x")\'\n'
+    path = "config/smoke.yaml" if named else "config/config.yaml"
+    (empty_project.folder / path).write_text(trap + text)
+    chosen = ("--configfile", path) if named else ()
+    done = empty_project.run("snakemake", "--dry-run", *chosen, check=False)
+    assert done.returncode == 1
+    assert f"{path}: __use_yte__: must not be there" in done.stderr
+    assert (empty_project.folder / "executed").exists() == named
+    done = empty_project.run("circlet", "plan", "--configfile", path, check=False)
+    assert "unknown key" in done.stderr
+    assert "'__use_yte__'" in done.stderr
+
+
+def test_plan_and_status(finished):
+    plan = finished.run("circlet", "plan", "--configfile", "config/smoke.yaml").stdout
+    assert "weight_decay" in plan
+    assert "p17_d2_wd0.6" in plan
+    total = sum(block.count for block in STUDY.blocks)
+    assert f"{total}" in plan
+    status = finished.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+    total_line = next(line for line in status.splitlines() if line.startswith("total"))
+    assert total_line.split() == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
+
+
+def test_pages_read_well_without_a_paper(empty_project):
+    """A study that reproduces nothing still has tables and a report."""
+    study = {
+        "results": "results/mine",
+        "experiments": {
+            "mine": {"system": "particles", "steps": 5, "block": 2, "seeds": {"count": 2}}
+        },
+    }
+    (empty_project.folder / "config/mine.yaml").write_text(yaml.safe_dump(study))
+    empty_project.snakemake(config="config/mine.yaml")
+    assert "mine" in (empty_project.folder / "results/mine/report.html").read_text()
+
+
+NEW_SYSTEM = '''
+"""A random walk, to show that a new system is one file."""
+
+import torch
+
+VERSION = 1
+SCHEDULES = {"signals": {"every": 2}, "embeddings": {}}
+FLOPS_PER_STEP = "p * d"
+FLOPS_PER_SECOND = 1e9
+WEIGHTS = "p * d"
+WORKING_VALUES = "p * d"
+PARAMETERS = {
+    "p": {"description": "Number of walkers.", "type": "integer", "default": 5, "label": "p"},
+    "d": {"description": "Dimensions.", "type": "integer", "default": 2, "label": "d"},
+    "drift": {"description": "Distance per step.", "type": "number", "default": 1.0},
+}
+
+
+def initial(parameters, seeds):
+    return {"embedding": seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))}
+
+
+def problem(parameters, seeds, dtype, device):
+    return parameters["drift"]
+
+
+def step(state, drift):
+    state["embedding"] += drift
+'''
+
+
+def test_a_new_system_is_one_file(empty_project):
+    (empty_project.folder / "src/circlet/systems/walk.py").write_text(NEW_SYSTEM)
+    study = {
+        "results": "results/walk",
+        "experiments": {
+            "walk": {
+                "system": "walk",
+                "sweep": {"drift": [1, 2]},
+                "steps": 4,
+                "block": 2,
+                "seeds": {"count": 2},
+            }
+        },
+    }
+    (empty_project.folder / "config/walk.yaml").write_text(yaml.safe_dump(study))
+    empty_project.snakemake(config="config/walk.yaml")
+    runs = pd.read_parquet(empty_project.folder / "results/walk/tables/runs.parquet")
+    assert runs["drift"].tolist() == [1, 1, 2, 2]
+    assert set(runs["status"]) == {"finished"}
+    logs = empty_project.folder / "results/walk/logs/walk/p5_d2_drift=2/seeds_00000-00001"
+    steps = pd.read_parquet(logs / "embeddings.parquet").query("seed == 0 and token == 0")["vector"]
+    assert (steps.iloc[1] - steps.iloc[0]).tolist() == pytest.approx([8, 8])
+    assert "walk" in (empty_project.folder / "results/walk/report.html").read_text()
