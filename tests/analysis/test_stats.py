@@ -1,7 +1,11 @@
 import math
+import subprocess
+import sys
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import bdtr, stdtrit
 
 from circlet.analysis import stats
 
@@ -139,3 +143,140 @@ def test_stratified_difference_by_hand():
     value = weights @ [4, 3]
     half = 12.7062 * error  # Student, 1 degree of freedom: that of the rarer kind
     assert found == pytest.approx((value, value - half, value + half, 9), rel=1e-5)
+
+
+# The formulas written out, to which the library's are compared. NaN stands for what has no end.
+Z = 1.959963984540054
+NONE = math.nan, math.nan
+
+
+def around(center, half):
+    return center, center - half, center + half
+
+
+def wilson(k, n):
+    share = k / n
+    center = share + Z**2 / (2 * n)
+    half = Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    low = 0.0 if k == 0 else (center - half) / (1 + Z**2 / n)
+    high = 1.0 if k == n else (center + half) / (1 + Z**2 / n)
+    return share, low, high
+
+
+def newcombe(k1, n1, k2, n2):
+    (p1, l1, u1), (p2, l2, u2) = wilson(k1, n1), wilson(k2, n2)
+    difference = p1 - p2
+    low, high = math.hypot(p1 - l1, u2 - p2), math.hypot(u1 - p1, p2 - l2)
+    return difference, difference - low, difference + high
+
+
+def mean(values, normal):
+    n, center = len(values), float(np.mean(values))
+    if n == 1 or np.ptp(values) == 0:
+        return center, *NONE
+    quantile = Z if normal else stdtrit(n - 1, 0.975)
+    return around(center, quantile * np.std(values, ddof=1) / math.sqrt(n))
+
+
+def median(values):
+    n, ordered = len(values), np.sort(values)
+    below = int(np.searchsorted(bdtr(np.arange(n + 1), n, 0.5), 0.025))
+    ends = (ordered[below - 1], ordered[n - below]) if below else NONE
+    return np.median(values), *ends
+
+
+def correlation(x, y):
+    n = len(x)
+    if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, *NONE
+    r = np.corrcoef(x, y)[0, 1]
+    if abs(r) > 1 - 1e-12:
+        return math.copysign(1, r), *NONE
+    return r, *(math.tanh(math.atanh(r) + side * Z / math.sqrt(n - 3)) for side in (-1, 1))
+
+
+def welch(x, y):
+    n1, n2 = len(x), len(y)
+    if min(n1, n2) < 2:
+        return math.nan, *NONE
+    v1, v2 = np.var(x, ddof=1) / n1, np.var(y, ddof=1) / n2
+    center = np.mean(x) - np.mean(y)
+    if v1 + v2 == 0:
+        return center, *NONE
+    freedom = (v1 + v2) ** 2 / (v1**2 / (n1 - 1) + v2**2 / (n2 - 1))
+    return around(center, stdtrit(freedom, 0.975) * math.sqrt(v1 + v2))
+
+
+def same(found, expected, n, scale=1.0):
+    """The same but for rounding, which is of the scale where a difference is nearly 0."""
+    assert found.n == n
+    assert all(type(number) is float for number in found[1:3])
+    assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15 * scale, nan_ok=True)
+
+
+SIZES = 1, 2, 3, 10, 100
+STREAM = np.random.default_rng(0)
+SAMPLES = {
+    **{f"constant_{n}": np.full(n, 7.0) for n in (1, 2, 4, 9)},
+    "zeros": np.zeros(5),
+    "tenths": np.full(3, 0.1),  # the mean is rounded: their variance is not quite 0
+    "ties": STREAM.integers(0, 3, 40).astype(float),
+    "counts": STREAM.integers(0, 60, 12),
+    "far": 1e9 + 1e-4 * STREAM.normal(size=8),  # nearly constant
+    "not_a_number": np.array([1.0, math.nan, 3.0, 4.0, 6.0, 7.0, 8.0]),
+    **{f"normal_{n}": 3 + STREAM.normal(size=n) for n in (1, 2, 3, 4, 5, 6, 7, 30, 2001)},
+}
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_wilsons_interval_is_the_formula(n):
+    for k in range(n + 1):
+        value, low, high = wilson(k, n)
+        same(stats.share(k, n), (value, low, high), n)
+        same(stats.count(k, n), (k, low * n, high * n), n, scale=n)
+        assert (stats.share(k, n).low == 0) == (stats.count(k, n).low == 0) == (k == 0)
+        assert (stats.share(k, n).high == 1) == (stats.count(k, n).high == n) == (k == n)
+    assert math.isnan(stats.share(0, 0).value)
+
+
+@pytest.mark.parametrize(("n1", "n2"), [*product((1, 2, 3, 10), SIZES), (100, 3000), (0, 5)])
+def test_newcombes_interval_is_the_formula(n1, n2):
+    """Also where statsmodels alone rounds -1 to -1.0000000000000002, as of 0 of 1 and 37 of 37."""
+    for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 20), range(0, n2 + 1, 1 + n2 // 200)):
+        expected = newcombe(k1, n1, k2, n2) if n1 and n2 else (math.nan, *NONE)
+        same(stats.share_difference(k1, n1, k2, n2), expected, n1 + n2)
+    for n in range(1, 50) if n1 else ():
+        assert stats.share_difference(0, n1, n, n).low == -1
+        assert stats.share_difference(n1, n1, 0, n).high == 1
+
+
+@pytest.mark.parametrize("values", SAMPLES.values(), ids=SAMPLES)
+def test_means_and_medians_are_the_formulas(values):
+    n = len(values)
+    for normal in (False, True):
+        same(stats.mean(values, normal), mean(values, normal), n)
+    np.testing.assert_array_equal(stats.median(values), (*median(values), n))
+
+
+def test_a_median_of_any_number_of_values_is_the_formula():
+    for n in range(1, 400):
+        np.testing.assert_array_equal(stats.median(np.arange(n)), (*median(np.arange(n)), n))
+
+
+@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
+def test_two_samples_are_the_formulas(x):
+    """Welch against each other sample, of any length, and Pearson against as many values."""
+    for y in SAMPLES.values():
+        scale = max(abs(x).max(), abs(y).max())
+        same(stats.mean_difference(x, y), welch(x, y), len(x) + len(y), scale)
+    for r, seed in product((-1, -0.999999, -0.5, 0, 0.3, 1), (0, 1)):
+        y = r * x + math.sqrt(1 - r * r) * np.random.default_rng(seed).normal(size=len(x))
+        same(stats.correlation(x, y), correlation(x, y), len(x))
+        same(stats.correlation(y, x), correlation(y, x), len(x))
+
+
+def test_what_is_slow_to_import_waits_until_it_is_called():
+    slow = "{'scipy.stats', 'statsmodels'}"
+    code = f"import sys, circlet.analysis.stats; print({slow} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

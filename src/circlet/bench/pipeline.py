@@ -50,7 +50,16 @@ def _in_project() -> bool:
 
 def check_packages() -> None:
     """Raise CircletError if a package is missing that the pipeline needs and training does not."""
-    needed = ["jinja2", "matplotlib", "pandas", "plotly", "scipy", "seaborn", "sklearn"]
+    needed = [
+        "jinja2",
+        "matplotlib",
+        "pandas",
+        "plotly",
+        "scipy",
+        "seaborn",
+        "sklearn",
+        "statsmodels",
+    ]
     needed += ["snakemake"] if _in_project() else []
     if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise CircletError(
