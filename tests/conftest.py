@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import golden as stored_values
 import numpy as np
 import pytest
 import torch
@@ -289,16 +290,21 @@ def screenshot():
 def golden():
     """Compare values with those stored for a system; rounding is far below 1e-4 in 50 steps."""
 
-    def compare(system, found):
-        stored = json.loads((ROOT / "tests/golden" / f"{system}.json").read_text())
-        assert found["version"] == stored["version"], "new VERSION: run `python tests/golden.py`"
+    def compare(name, found):
+        stored = json.loads(stored_values.path_of(name).read_text())
+        code = stored.pop("code")
+        assert found["version"] == stored["version"], "new version: run `python tests/golden.py`"
         assert found.keys() == stored.keys()
-        for name in found:
+        for key in found:
             np.testing.assert_allclose(
-                found[name],
-                stored[name],
+                found[key],
+                stored[key],
                 atol=1e-4,
-                err_msg=f"{name} changed: raise VERSION in the system's file",
+                err_msg=f"{key} changed: raise the version in the system's file",
             )
+        assert stored_values.code_of(name) == code, (
+            "other code, but the same values: run `python tests/golden.py`, and commit what it "
+            "writes; if more than rounding changed, raise the version in the system's file"
+        )
 
     return compare

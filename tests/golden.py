@@ -1,13 +1,32 @@
 """Write the golden values of all systems and of interventions: `python tests/golden.py`.
 
-To be run after raising a VERSION.
+To be run when a test says so: after a new version of a system, or after an edit of code that leaves
+its numbers as they are.
 """
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
-from circlet.study.declarations import SYSTEMS
+from circlet.study import fingerprint, registry
+
+TESTS = Path(__file__).parent
+SYSTEMS = registry.Systems(registry.SHIPPED)
+
+
+def path_of(name):
+    """File with the golden values of a system, or of interventions."""
+    if name not in SYSTEMS:
+        return TESTS / "golden" / f"{name}.json"
+    return registry.path_of(SYSTEMS[name].module).parents[1] / "golden" / f"{name}.json"
+
+
+def code_of(name):
+    """Fingerprint of the code that computes them."""
+    if name in SYSTEMS:
+        return fingerprint.of_system(SYSTEMS[name])
+    return fingerprint.digest("circlet.study.interventions")
 
 
 def rounded(value):
@@ -16,7 +35,8 @@ def rounded(value):
 
 
 if __name__ == "__main__":
+    sys.path += [str(TESTS), *(str(file.parent) for file in TESTS.rglob("test_*.py"))]
     for name in (*SYSTEMS, "interventions"):
         values = importlib.import_module(f"test_{name}").golden_values()
-        path = Path(__file__).parent / "golden" / f"{name}.json"
-        path.write_text(json.dumps({k: rounded(v) for k, v in values.items()}) + "\n")
+        stored = {"code": code_of(name)} | {k: rounded(v) for k, v in values.items()}
+        path_of(name).write_text(json.dumps(stored) + "\n")

@@ -113,6 +113,12 @@ def status(study: Study, verify: bool = False) -> str:
             f"missing: {base.log('runs').parent}, from which {runs} finished runs of other "
             "experiments started: put its logs back, or the next run makes both again"
         ] = None
+    for system, golden in progress.edited_systems(study):
+        notes[
+            f"code changed: {system.name} is not computed by the code that its golden values were "
+            f"checked with ({golden}), and still has version {system.version}: its runs are not "
+            "made again. If its numbers changed, raise the version"
+        ] = None
     if verify:
         notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
         notes["Every byte of the finished logs and of the tables was read."] = None

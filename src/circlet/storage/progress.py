@@ -1,14 +1,16 @@
-"""How far a study is: what has become of each block, and of each product."""
+"""How far a study is: what has become of each block and of each target."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from circlet.errors import LogError
 from circlet.storage import locks, parquet
-from circlet.study import targets
+from circlet.study import fingerprint, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
+from circlet.systems.spec import SystemSpec
 
 STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
@@ -57,6 +59,21 @@ def lost_bases(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[B
                 _, runs = lost.get(base.key, (base, 0))
                 lost[base.key] = base, runs + block.count
     yield from lost.values()
+
+
+def edited_systems(study: Study) -> Iterator[tuple[SystemSpec, Path]]:
+    """Systems whose code is not the one that their golden values were checked with, and these.
+
+    Of a system that has none, or whose version is new, nothing is known.
+    """
+    for name in study.systems:
+        system = study.known[name]
+        path = registry.path_of(system.module).parents[1] / "golden" / f"{name}.json"
+        if path.exists():
+            golden = json.loads(path.read_text(encoding="utf-8"))
+            same = golden["version"] == system.version
+            if same and golden["code"] != fingerprint.of_system(system):
+                yield system, path
 
 
 def states(study: Study) -> list[tuple[Block, str]]:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from circlet.study.declarations import literals, text_of, tree_of
 from circlet.study.registry import path_of
+from circlet.systems.spec import SystemSpec
+
+TRAINER = "circlet.training.loop"
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
 
@@ -84,16 +87,51 @@ def _closure(module: str) -> frozenset[str]:
 @functools.cache
 def _own(module: str) -> str:
     """Fingerprint of one module, and of the files that it declares in ``DATA``."""
-    tree = ast.parse(text_of(module))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            node.body[0] = ast.Pass()
-    path = path_of(module)
-    data = [path.parent / file for file in literals(module).get("DATA", ())]
+    path, found = path_of(module), list[str]()
+    _collect(tree_of(module), found)
     _read[path] = text_of(module)
-    return _hash([ast.unparse(tree), *map(_data, data)])
+    data = [path.parent / file for file in literals(module).get("DATA", ())]
+    return _hash([*found, *map(_data, data)])
+
+
+def _collect(node: ast.AST, found: list[str]) -> None:
+    """What a piece of code says, without docstrings: three times as fast as ``ast.unparse``."""
+    found.append(type(node).__name__)
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            if name == "body" and isinstance(node, _DOCUMENTED) and _is_text(value[:1]):
+                value = value[1:]
+            if value:  # a later Python may know of further fields, which are empty
+                found.append(f"{name} [")
+                for child in value:
+                    if isinstance(child, ast.AST):
+                        _collect(child, found)
+                    else:
+                        found.append(repr(child))
+                found.append("]")
+        elif isinstance(value, ast.AST):
+            _collect(value, found)
+        elif value is not None:
+            found.append(f"{name} {value!r}")
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _is_text(first: list[ast.stmt]) -> bool:
+    """Whether a body begins with a docstring."""
+    return bool(
+        first
+        and isinstance(first[0], ast.Expr)
+        and isinstance(first[0].value, ast.Constant)
+        and isinstance(first[0].value.value, str)
+    )
+
+
+def of_system(system: SystemSpec) -> str:
+    """Fingerprint of the code that decides the numbers of a system's runs."""
+    return digest(TRAINER, system.module, system.equations)
 
 
 def _data(path: Path) -> str:

@@ -216,7 +216,8 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
     *package, _, stem = module.split(".")
-    return replace(system, name=name, equations=".".join([*package, "equations", stem]))
+    equations = ".".join([*package, "equations", stem])
+    return replace(system, name=name, module=module, equations=equations)
 
 
 def _imported(module: str, path: Path) -> ModuleType:

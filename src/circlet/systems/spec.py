@@ -120,8 +120,10 @@ class SystemSpec:
     panels: tuple[str, ...] = ()
     """Panels that the explorer shows of its runs beside the curves."""
 
-    name: str = ""  # as configs have it; set when it is found in its collection
-    equations: str = ""  # module that computes it; the same
+    # Set when it is found in its collection:
+    name: str = ""  # as configs have it
+    module: str = ""  # that declares it
+    equations: str = ""  # module that computes it
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -278,18 +278,15 @@ def stamp(block: Block) -> Stamp:
         return 0, 0
 
 
-def _code(point: Point) -> str:
-    """Fingerprint of the code that decides the numbers of a point's runs."""
-    return fingerprint.digest(__name__, point.system.equations)
-
-
 def _is_done(block: Block) -> bool:
     """Whether its logs are there, whole, and made with these settings by this code."""
     try:
         for path in block.logs:
             parquet.verify(path)
         made = parquet.footer(block.log("runs"))
-        return parquet.is_current(block) and made["code"] == _code(block.point)
+        return parquet.is_current(block) and made["code"] == fingerprint.of_system(
+            block.point.system
+        )
     except LogError:
         return False
 
@@ -305,7 +302,7 @@ def _run_block(
         "spec": point.spec,
         "parameters": point.parameters,
         "seeds": block.ends,
-        "code": _code(point),
+        "code": fingerprint.of_system(point.system),
         "device": device.type,
     }
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, bases), caught)
