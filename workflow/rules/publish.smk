@@ -1,5 +1,9 @@
 # Figures: one rule per figure that the study has the tables for; then the pages.
 FIGURES = [target for target in TARGETS if target.kind == "figures"]
+# Where ../report/figure.rst finds them; as parameters they would draw a figure again.
+config["captions"] = {
+    f"figure_{figure.name}": targets.caption(figure.name, study) for figure in FIGURES
+}
 
 for figure in FIGURES:
 
@@ -23,7 +27,6 @@ for figure in FIGURES:
             CONDA
         params:
             name=figure.name,
-            caption=targets.caption(figure.name, study),
             study=lambda wildcards, figure=figure: argument(figure.study.json),
             key=key(figure),
             tables=table_keys(figure),

@@ -18,7 +18,7 @@ from circlet.study.targets import Target
 
 DATA = ("report.html",)
 OPTIONAL_TABLES = ("scorecard", "runs", "structure_summary", "provenance")
-FROM_COLLECTIONS = ("collection.yaml", "claims.csv")
+FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
 
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
 

@@ -15,7 +15,7 @@ from circlet.study.registry import path_of
 INPUTS = ("TABLES", "OPTIONAL_TABLES", "ROLES", "OPTIONAL_ROLES", "SYSTEMS", "LOGS", "DATA")
 KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
     "tables": ((*INPUTS, "FROM_COLLECTIONS", "COLUMNS"), ("TABLES", "COLUMNS"), "table"),
-    "figures": ((*INPUTS, "FROM_COLLECTIONS", "CAPTION"), ("TABLES", "CAPTION"), "draw"),
+    "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
 }
 
 
@@ -79,6 +79,8 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
         raise ConfigError(f"{path}: does not define {function}(study)")
+    if kind == "figures" and not ast.get_docstring(tree_of(module)):
+        raise ConfigError(f"{path}: has no docstring, which is the figure's caption")
     found = literals(module)
     for name in upper:
         if name == "COLUMNS":  # of pyarrow, for whoever imports the module
@@ -86,9 +88,6 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         if name not in found:
             raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
         value = found[name]
-        wants_text = name == "CAPTION" or (name == "OPTIONAL_ROLES" and value == "all")
-        if not isinstance(value, str if wants_text else tuple):
-            raise ConfigError(
-                f"{path}: {name} must be a {'text' if wants_text else 'tuple of texts'}"
-            )
+        if not isinstance(value, tuple) and (name, value) != ("OPTIONAL_ROLES", "all"):
+            raise ConfigError(f"{path}: {name} must be a tuple of texts, as in ('runs',)")
     return found

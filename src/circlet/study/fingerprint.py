@@ -144,7 +144,7 @@ def _hash(parts: list[str]) -> str:
 
 
 @functools.cache
-def digest(*modules: str, data: tuple[Path, ...] = ()) -> str:
-    """Fingerprint of the code of some modules, of all that they import, and of some files."""
+def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
+    """Fingerprint of the code of some modules and all that they import, of files, and of texts."""
     every = frozenset().union(*map(_closure, modules))
-    return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data)])
+    return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data), *texts])

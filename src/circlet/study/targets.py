@@ -15,13 +15,15 @@ inputs that it declares in literals:
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
-    files of every collection that it uses: ``claims.csv``, ``run_list.py`` or ``collection.yaml``.
+    what it uses of every collection: ``claims.csv``, ``run_list.py``, ``collection.yaml``, or
+    ``captions`` of figures.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
-columns. A figure declares its ``CAPTION`` and defines ``draw(study)``, which returns a matplotlib
-figure, and computes nothing that a table could hold.
+columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib figure,
+and computes nothing that a table could hold.
 """
 
+import ast
 import csv
 import hashlib
 import json
@@ -34,7 +36,7 @@ from typing import Any
 
 from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint
-from circlet.study.declarations import declared, literals
+from circlet.study.declarations import declared, literals, tree_of
 from circlet.study.plan import Study
 from circlet.study.registry import Collection
 
@@ -184,7 +186,9 @@ def _code(kind: str, module: str, study: Study) -> str:
     # Its system's declaration, as it is in the names of runs and in the columns of tables.
     systems = modules(study, "systems")
     own += [systems[name] for name in study.systems]
-    return fingerprint.digest(module, *makers, *own, data=tuple(files))
+    has_captions = "captions" in literals(module).get("FROM_COLLECTIONS", ())
+    captions = [caption(name, study) for name in names(study)[1]] if has_captions else []
+    return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(captions))
 
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
@@ -261,7 +265,8 @@ def behind(target: Target) -> list[Target]:
 
 def caption(figure: str, study: Study) -> str:
     """Caption of a figure, one line of plain text."""
-    return literals(modules(study, "figures")[figure])["CAPTION"]
+    text = ast.get_docstring(tree_of(modules(study, "figures")[figure]))
+    return " ".join((text or "").split())
 
 
 def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:

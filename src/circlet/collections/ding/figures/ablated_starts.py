@@ -1,4 +1,7 @@
-"""Training from one or two circles, chosen or random (Ding et al., figure 12)."""
+"""Ding et al., figure 12. Test loss of networks that start with only the strongest final circles of
+another run (left), or with random ones (right), beside that run. The legend says how many circles
+each ends with.
+"""
 
 from matplotlib.figure import Figure
 
@@ -9,11 +12,6 @@ from circlet.study.plan import Study
 ROLES = ("trajectory",)
 OPTIONAL_ROLES = ("ablated_starts", "random_starts")
 TABLES = ("losses", "circle_counts")
-CAPTION = (
-    "Ding et al., figure 12. Test loss of networks that start with only the strongest final "
-    "circles of another run (left), or with random ones (right), beside that run. The legend says "
-    "how many circles each ends with."
-)
 
 _COLOURS = {1: style.ORANGE, 2: style.GREEN}
 

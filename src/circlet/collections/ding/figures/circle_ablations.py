@@ -1,4 +1,6 @@
-"""Loss of a trained network with one, two or three circles left (Ding et al., figure 8)."""
+"""Ding et al., figure 8. Loss on all pairs of a trained network when all but one, two or three of
+its surviving circles are removed from the embedding, at steps of training; a line per choice.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,11 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("circle_ablations",)
-CAPTION = (
-    "Ding et al., figure 8. Loss on all pairs of a trained network when all but one, two or three "
-    "of its surviving circles are removed from the embedding, at steps of training; a line per "
-    "choice."
-)
 
 _NAMES = {1: "one circle", 2: "two circles", 3: "three circles"}
 

@@ -1,4 +1,4 @@
-"""Number of circles against every modulus, prime or not (Ding et al., figure 14)."""
+"""Ding et al., figure 14. Mean number of circles that survive, for moduli that are prime or not."""
 
 from matplotlib.figure import Figure
 
@@ -8,9 +8,6 @@ from circlet.study.plan import Study
 
 ROLES = ("moduli",)
 TABLES = ("circle_summary",)
-CAPTION = (
-    "Ding et al., figure 14. Mean number of circles that survive, for moduli that are prime or not."
-)
 
 
 def draw(study: Study) -> Figure:

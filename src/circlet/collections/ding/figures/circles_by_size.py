@@ -1,4 +1,6 @@
-"""Number of circles against modulus and embedding dimension (Ding et al., figure 5)."""
+"""Ding et al., figure 5. Mean number of circles that survive against the modulus (left) and the
+embedding dimension (right).
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,10 +10,6 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("primes", "dimensions")
 TABLES = ("circle_summary",)
-CAPTION = (
-    "Ding et al., figure 5. Mean number of circles that survive against the modulus (left) and "
-    "the embedding dimension (right)."
-)
 
 _SWEPT = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension d")}
 

@@ -1,4 +1,8 @@
-"""Number of circles against weight decay (Ding et al., figure 10)."""
+"""Ding et al., figure 10. Mean number of circles that survive against weight decay, by both rules;
+dotted, all frequencies there are. The rule of twice the mean signal counts none where all
+frequencies live on alike. A signal above 10 is meant for runs of 30 000 steps: on shorter ones it
+counts circles that are only slow to die.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,12 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("decay_circles",)
 TABLES = ("circle_summary",)
-CAPTION = (
-    "Ding et al., figure 10. Mean number of circles that survive against weight decay, by both "
-    "rules; dotted, all frequencies there are. The rule of twice the mean signal counts none "
-    "where all frequencies live on alike. A signal above 10 is meant for runs of 30 000 steps: on "
-    "shorter ones it counts circles that are only slow to die."
-)
 
 _SMALL = 0.01
 

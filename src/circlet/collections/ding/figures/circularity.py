@@ -1,4 +1,6 @@
-"""Circularity of the initial embedding, and whether it matters (Ding et al., figure 11)."""
+"""Ding et al., figure 11. Left: circularity of the initial embedding against its dimension. Right:
+of frequencies that die and survive.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,10 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("dimensions",)
 TABLES = ("circle_summary", "survival")
-CAPTION = (
-    "Ding et al., figure 11. Left: circularity of the initial embedding against its dimension. "
-    "Right: of frequencies that die and survive."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,6 @@
-"""Norm of the loss gradient by the embedding, in the Fourier basis (Ding et al., figure 13)."""
+"""Ding et al., figure 13. Norm of the gradient of the loss by the embedding at every frequency,
+survivors in colour.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,10 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("trajectories",)
-CAPTION = (
-    "Ding et al., figure 13. Norm of the gradient of the loss by the embedding at every "
-    "frequency, survivors in colour."
-)
 
 
 def draw(study: Study) -> Figure:

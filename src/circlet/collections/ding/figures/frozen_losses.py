@@ -1,4 +1,7 @@
-"""Test loss of networks on frozen embeddings against their dimension (Ding et al., figure 4)."""
+"""Ding et al., figure 4. Test loss of networks whose embedding stays as initialised, against its
+dimension d. From d = p on (dotted) every circle is in the span of a random embedding. Dots are
+runs, bands 95 % intervals of the mean; as in the paper, losses above 1 are cut off.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,12 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("frozen",)
 TABLES = ("frozen_losses", "losses")
-CAPTION = (
-    "Ding et al., figure 4. Test loss of networks whose embedding stays as initialised, against "
-    "its dimension d. From d = p on (dotted) every circle is in the span of a random embedding. "
-    "Dots are runs, bands 95 % intervals of the mean; as in the paper, losses above 1 are cut "
-    "off."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,6 @@
-"""Coefficients of the Lasso fits of several runs (Ding et al., figure 15)."""
+"""Ding et al., figure 15. Coefficients of the Lasso fits of several runs: what the signal of one
+frequency does to another's.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,10 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("ode_coefficients", "ode_fits")
-CAPTION = (
-    "Ding et al., figure 15. Coefficients of the Lasso fits of several runs: what the signal of "
-    "one frequency does to another's."
-)
 
 _MOST = 4
 

@@ -1,4 +1,7 @@
-"""Linear differential equations of the signals (Ding et al., figure 9)."""
+"""Ding et al., figure 9. How well linear differential equations describe the signals of the first
+1000 steps: R² of one-step changes against dimension, a dead and a surviving circle with the
+rollouts of the fits, and the coefficients of a Lasso.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -10,11 +13,6 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 TABLES = ("ode_summary",)
 OPTIONAL_TABLES = ("ode_trajectories", "ode_coefficients")
-CAPTION = (
-    "Ding et al., figure 9. How well linear differential equations describe the signals of the "
-    "first 1000 steps: R² of one-step changes against dimension, a dead and a surviving circle "
-    "with the rollouts of the fits, and the coefficients of a Lasso."
-)
 
 _LABELS = {"least_squares": "least squares", "lasso": "Lasso"}
 _METHODS = {"least_squares": style.BLUE, "lasso": style.ORANGE}

@@ -1,4 +1,7 @@
-"""What the high R^2 of the linear equations does not say: rollouts, other runs, the Lasso path."""
+"""Beyond the paper: what a high R² of one-step changes leaves open. Left: error of the rollout from
+step 0, of every fit of every dimension. Middle: R² and sparsity of the Lasso for many strengths.
+Right: its rollout error, and its R² on runs that it was not fitted to.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,11 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("ode_path", "ode_fits")
-CAPTION = (
-    "Beyond the paper: what a high R² of one-step changes leaves open. Left: error of the rollout "
-    "from step 0, of every fit of every dimension. Middle: R² and sparsity of the Lasso for many "
-    "strengths. Right: its rollout error, and its R² on runs that it was not fitted to."
-)
 
 _HUES = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
 

@@ -1,4 +1,6 @@
-"""Signals of all frequencies beside their linear fits (Ding et al., figure 16)."""
+"""Ding et al., figure 16. Signals of all frequencies of one run, and the rollouts of the fits from
+step 0.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,10 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("ode_trajectories",)
-CAPTION = (
-    "Ding et al., figure 16. Signals of all frequencies of one run, and the rollouts of the fits "
-    "from step 0."
-)
 
 _PER_ROW = 6
 

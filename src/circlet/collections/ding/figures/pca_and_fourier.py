@@ -1,4 +1,7 @@
-"""Principal components beside Fourier planes of a trained embedding (Ding et al., figure 3)."""
+"""Ding et al., figure 3. The trained embedding in pairs of its first ten principal components (top)
+and in the Fourier planes of its strongest frequencies (bottom). Lines join numbers that differ by
+Δ: on a circle of frequency k neighbours differ by 1/k mod p.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,11 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("projections",)
-CAPTION = (
-    "Ding et al., figure 3. The trained embedding in pairs of its first ten principal components "
-    "(top) and in the Fourier planes of its strongest frequencies (bottom). Lines join numbers "
-    "that differ by Δ: on a circle of frequency k neighbours differ by 1/k mod p."
-)
 
 _PER_ROW = 5
 

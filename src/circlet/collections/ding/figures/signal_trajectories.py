@@ -1,4 +1,7 @@
-"""Signals over training, and planes of a dead and a surviving circle (Ding et al., figure 2)."""
+"""Ding et al., figure 2. Left: the signal of every frequency over training; survivors in colour,
+the dead in grey. Right: the embedding in the plane of its strongest dead and of its strongest
+surviving frequency, at the start, half way and at the end.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,11 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 TABLES = ("trajectories", "projections")
-CAPTION = (
-    "Ding et al., figure 2. Left: the signal of every frequency over training; survivors in "
-    "colour, the dead in grey. Right: the embedding in the plane of its strongest dead and of its "
-    "strongest surviving frequency, at the start, half way and at the end."
-)
 
 
 def draw(study: Study) -> Figure:

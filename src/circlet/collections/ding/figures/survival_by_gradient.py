@@ -1,4 +1,8 @@
-"""Survival against the initial gradient (Ding et al., figure 7)."""
+"""Ding et al., figure 7. Left: relative gradients at step 4 of dead and surviving frequencies.
+Middle: survival rate against the gradient at steps 1 to 4. Right: signal and gradient together.
+Most frequencies die, so the accuracy of the linear SVM is given beside that of always answering
+"dead", and beside a score that no constant answer can reach.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,12 +13,6 @@ from circlet.study.plan import Study
 
 ROLES = ("initial_gradients",)
 TABLES = ("survival", "gradient_rates", "survival_classifiers")
-CAPTION = (
-    "Ding et al., figure 7. Left: relative gradients at step 4 of dead and surviving frequencies. "
-    "Middle: survival rate against the gradient at steps 1 to 4. Right: signal and gradient "
-    "together. Most frequencies die, so the accuracy of the linear SVM is given beside that of "
-    'always answering "dead", and beside a score that no constant answer can reach.'
-)
 
 
 def draw(study: Study) -> Figure:

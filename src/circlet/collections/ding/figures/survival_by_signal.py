@@ -1,4 +1,7 @@
-"""Survival against the initial signal, found, scaled and constructed (Ding et al., figure 6)."""
+"""Ding et al., figure 6. Left: how often a frequency survives against its initial signal, a dot per
+embedding and frequency. Middle: one frequency scaled at initialisation. Right: embeddings
+constructed of two frequencies.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,11 +15,6 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("initial_signals", "perturbation", "construction")
 TABLES = ()
 OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "ding_claims")
-CAPTION = (
-    "Ding et al., figure 6. Left: how often a frequency survives against its initial signal, a "
-    "dot per embedding and frequency. Middle: one frequency scaled at initialisation. Right: "
-    "embeddings constructed of two frequencies."
-)
 
 
 def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:

@@ -1,4 +1,7 @@
-"""How early survival is decided: the AUC of a forecast from the signals up to a step."""
+"""Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast that
+knows the signals up to a step alone, on embeddings that it has not seen. Bands are 95 % intervals
+over embeddings.
+"""
 
 import numpy as np
 import seaborn as sns
@@ -10,11 +13,6 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 TABLES = ("forecast",)
-CAPTION = (
-    "Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast that "
-    "knows the signals up to a step alone, on embeddings that it has not seen. Bands are 95 % "
-    "intervals over embeddings."
-)
 
 _TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by weight decay"}
 

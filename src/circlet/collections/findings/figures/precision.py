@@ -1,4 +1,8 @@
-"""Which circles float32 loses, and why: the cancelling gradient of the cross-entropy."""
+"""Beyond the paper: the same runs in several arithmetics. Left: train loss. Right: circles at the
+end by seed, with the number of those that the float64 run of the seed has and this one lost.
+"Cancelling" is the usual gradient of the cross-entropy, softmax - 1, for the right class; "exact"
+is minus the sum of the other probabilities.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,12 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("precision",)
 TABLES = ("precision", "losses")
-CAPTION = (
-    "Beyond the paper: the same runs in several arithmetics. Left: train loss. Right: circles at "
-    "the end by seed, with the number of those that the float64 run of the seed has and this one "
-    'lost. "Cancelling" is the usual gradient of the cross-entropy, softmax - 1, for the right '
-    'class; "exact" is minus the sum of the other probabilities.'
-)
 
 _COLOURS = {
     "float64 exact": style.BLUE,

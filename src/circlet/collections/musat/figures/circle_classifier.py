@@ -1,4 +1,6 @@
-"""A circle and its classifier, a pizza (Mușat, figure 4)."""
+"""A circle (left) and its classifier (right); Mușat, figure 4. The pair sums line up along rays
+from the origin and the regions are slices of a pizza.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,10 +9,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("exemplars", "embeddings", "classifier_maps", "pair_sums")
-CAPTION = (
-    "A circle (left) and its classifier (right); Mușat, figure 4. The pair sums line up along "
-    "rays from the origin and the regions are slices of a pizza."
-)
 
 
 def draw(study: Study) -> Figure:

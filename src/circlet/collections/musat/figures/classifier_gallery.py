@@ -1,4 +1,7 @@
-"""Embeddings and classifiers of fourteen runs at weight decay 0.6 or nearest (Mușat, appendix)."""
+"""Embeddings and classifiers of the first fourteen runs at the weight decay nearest to 0.6; Mușat,
+appendix. Left of each pair the embedding with its imperfections and validation accuracy, right the
+classifier with the sums of the train pairs.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,11 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("structures", "embeddings", "classifier_maps", "pair_sums")
-CAPTION = (
-    "Embeddings and classifiers of the first fourteen runs at the weight decay nearest to 0.6; "
-    "Mușat, appendix. Left of each pair the embedding with its imperfections and validation "
-    "accuracy, right the classifier with the sums of the train pairs."
-)
 
 _PAIRS_PER_ROW = 3
 

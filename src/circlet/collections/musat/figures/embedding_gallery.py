@@ -1,4 +1,6 @@
-"""Embeddings of twenty runs per weight decay (Mușat, appendix, embedding vectors)."""
+"""Embeddings of twenty runs for each weight decay; Mușat, appendix. Above each panel: circle or the
+number of imperfections, and the validation accuracy. Seeds are not selected.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,10 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("structures", "embeddings")
-CAPTION = (
-    "Embeddings of twenty runs for each weight decay; Mușat, appendix. Above each panel: circle "
-    "or the number of imperfections, and the validation accuracy. Seeds are not selected."
-)
 
 _RUNS = range(10, 30)  # seeds 10 to 29; of a shorter experiment, the last twenty
 

@@ -1,4 +1,8 @@
-"""Embeddings organise into grids and circles (Mușat, figure 1)."""
+"""Embedding vectors organise themselves into grids (left) and circles (right); Mușat, figure 1.
+Each number stands at its embedding vector; lines join numbers in the arithmetic progression with
+the shortest steps. The grid is the non-circle with the highest validation accuracy, the circle the
+run with the smallest ratio of norms, both among all runs at the weight decay nearest to 1.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,13 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("exemplars", "embeddings")
-CAPTION = (
-    "Embedding vectors organise themselves into grids (left) and circles (right); Mușat, figure "
-    "1. Each number stands at its embedding vector; lines join numbers in the arithmetic "
-    "progression with the shortest steps. The grid is the non-circle with the highest validation "
-    "accuracy, the circle the run with the smallest ratio of norms, both among all runs at the "
-    "weight decay nearest to 1."
-)
 
 
 def draw(study: Study) -> Figure:

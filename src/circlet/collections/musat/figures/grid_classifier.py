@@ -1,4 +1,7 @@
-"""A grid and its classifier (Mușat, figure 3)."""
+"""A grid (left) and its classifier (right); Mușat, figure 3. The background is the class that the
+trained network gives to each point of the plane of pair sums; the dots are the sums of the train
+pairs, coloured by their class. Sums of the same class cluster.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,11 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("exemplars", "embeddings", "classifier_maps", "pair_sums")
-CAPTION = (
-    "A grid (left) and its classifier (right); Mușat, figure 3. The background is the class that "
-    "the trained network gives to each point of the plane of pair sums; the dots are the sums of "
-    "the train pairs, coloured by their class. Sums of the same class cluster."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,6 @@
-"""Sometimes the grid is imperfect (Mușat, figure 2)."""
+"""Sometimes the embedding vectors form an imperfect grid; Mușat, figure 2. Shown is the non-circle
+at the weight decay nearest to 1 whose number of imperfections is nearest to the mean.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,11 +9,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("exemplars", "embeddings")
-CAPTION = (
-    "Sometimes the embedding vectors form an imperfect grid; Mușat, figure 2. Shown is the "
-    "non-circle at the weight decay nearest to 1 whose number of imperfections is nearest to the "
-    "mean."
-)
 
 
 def draw(study: Study) -> Figure:

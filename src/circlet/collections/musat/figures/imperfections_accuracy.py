@@ -1,4 +1,8 @@
-"""Accuracy against imperfections, run by run: what table 1 of Mușat averages."""
+"""Validation accuracy against grid imperfections, one dot per run: what table 1 of Mușat averages.
+Circles generalise although the count calls most of their pair sums imperfect; among the others,
+imperfections cost accuracy. The correlation is that of the non-circles, with Fisher's 95 %
+interval.
+"""
 
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -9,12 +13,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("structures", "table1")
-CAPTION = (
-    "Validation accuracy against grid imperfections, one dot per run: what table 1 of Mușat "
-    "averages. Circles generalise although the count calls most of their pair sums imperfect; "
-    "among the others, imperfections cost accuracy. The correlation is that of the non-circles, "
-    "with Fisher's 95 % interval."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,6 @@
-"""Particle arrangements of twenty simulations per f_a (Mușat, appendix, particle simulation)."""
+"""Arrangements of twenty particle simulations for each strength f_a of the alignment force; Mușat,
+appendix. Above each panel: circle or the number of imperfections. Seeds are not selected.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,11 +9,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table2",)
 TABLES = ("structures", "embeddings")
-CAPTION = (
-    "Arrangements of twenty particle simulations for each strength f_a of the alignment force; "
-    "Mușat, appendix. Above each panel: circle or the number of imperfections. Seeds are not "
-    "selected."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,7 @@
-"""Particles form the same structures (Mușat, figure 5)."""
+"""Particles that move under clustering and alignment forces alone form the same structures: a
+circle, a grid and an imperfect grid; Mușat, figure 5. Chosen by the rules of figures 1 and 2,
+except that the grid is the run with the fewest imperfections, as particles have no accuracy.
+"""
 
 from matplotlib.figure import Figure
 
@@ -7,12 +10,6 @@ from circlet.study.plan import Study
 
 ROLES = ("table2",)
 TABLES = ("exemplars", "embeddings")
-CAPTION = (
-    "Particles that move under clustering and alignment forces alone form the same structures: a "
-    "circle, a grid and an imperfect grid; Mușat, figure 5. Chosen by the rules of figures 1 and "
-    "2, except that the grid is the run with the fewest imperfections, as particles have no "
-    "accuracy."
-)
 
 
 def draw(study: Study) -> Figure:

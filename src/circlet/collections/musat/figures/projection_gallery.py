@@ -1,4 +1,6 @@
-"""Embeddings in 3 and 4 dimensions, in three projections each (Mușat, appendix)."""
+"""Embeddings in three and four dimensions at weight decay 1, each in three projections onto two
+dimensions; Mușat, appendix. The first seven and eight runs.
+"""
 
 import itertools
 
@@ -10,10 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("projection_gallery",)
 TABLES = ("structures", "embeddings")
-CAPTION = (
-    "Embeddings in three and four dimensions at weight decay 1, each in three projections onto "
-    "two dimensions; Mușat, appendix. The first seven and eight runs."
-)
 
 _RUNS = {3: 7, 4: 8}  # as many as the paper shows
 _PROJECTIONS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (1, 2), (2, 3)]}

@@ -1,6 +1,6 @@
-"""Tables 1 and 2 of Mușat beside ours: published against measured.
-
-The columns that only complete the circles to 100 are left out.
+"""Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals. The verdict
+also counts the noise of the published value, which its sample of 100 runs has too; so a diamond may
+lie outside a bar and still be reproduced.
 """
 
 import pandas as pd
@@ -16,11 +16,6 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("scorecard",)
 FROM_COLLECTIONS = ("claims.csv",)
-CAPTION = (
-    "Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals. The "
-    "verdict also counts the noise of the published value, which its sample of 100 runs has too; "
-    "so a diamond may lie outside a bar and still be reproduced."
-)
 
 _COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE, "not_run": style.GREY}
 

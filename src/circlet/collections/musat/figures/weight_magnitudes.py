@@ -1,4 +1,7 @@
-"""Weight decay limits weights and biases of the hidden layer (Mușat, figure 6)."""
+"""Mean absolute weights and biases of the hidden layer at the end of training, against weight
+decay; Mușat, figure 6. Biases are limited more than weights: the ratio of the two falls. Dots are
+runs, bands are 95 % intervals of the mean.
+"""
 
 from matplotlib.figure import Figure
 
@@ -8,11 +11,6 @@ from circlet.study.plan import Study
 
 ROLES = ("weight_magnitudes",)
 TABLES = ("weight_magnitude_means", "weight_magnitudes")
-CAPTION = (
-    "Mean absolute weights and biases of the hidden layer at the end of training, against weight "
-    "decay; Mușat, figure 6. Biases are limited more than weights: the ratio of the two falls. "
-    "Dots are runs, bands are 95 % intervals of the mean."
-)
 
 _LABELS = {"mean_abs_weight": "mean $|W_h|$", "mean_abs_bias": "mean $|b_h|$"}
 

@@ -1,4 +1,7 @@
-"""Attention of a run at its start and at its end, and of all runs (Odonnat et al.)."""
+"""Odonnat et al.: attention at the first and the last step of the run of the two phases, for probes
+of class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and the attention
+that all runs end with on the distractors.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,11 +14,6 @@ from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("snapshots", "heads")
-CAPTION = (
-    "Odonnat et al.: attention at the first and the last step of the run of the two phases, for "
-    "probes of class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and "
-    "the attention that all runs end with on the distractors."
-)
 
 
 def draw(study: Study) -> Figure:

@@ -1,4 +1,7 @@
-"""Losses, accuracies and gradient norms by part of the network (Odonnat et al., figure 3)."""
+"""Odonnat et al., figure 3: losses, accuracies, and norms of the gradient on the whole train set by
+part of the network. Above, the run of the two phases, trained in batches (log scale); below, the
+most accurate run with full batches (linear scale).
+"""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,11 +14,6 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("heads", "full_batch")
 TABLES = ("gradient_norms", "losses", "heads")
 OPTIONAL_TABLES = ("snapshots",)
-CAPTION = (
-    "Odonnat et al., figure 3: losses, accuracies, and norms of the gradient on the whole train "
-    "set by part of the network. Above, the run of the two phases, trained in batches (log "
-    "scale); below, the most accurate run with full batches (linear scale)."
-)
 
 _PARTS = {
     "embedding": style.BLUE,

@@ -1,4 +1,8 @@
-"""The idealised clustering head and its classifier, made by hand (Odonnat et al., figure 1)."""
+"""Odonnat et al., figure 1: a clustering head made by hand. Tokens lie left and right, positions of
+the prefix above; the query looks up, so that only the prefix counts, and the sequence embedding is
+its sum. Five neurons turn the class about between neighbouring clusters. All 4096 sequences are
+right.
+"""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,12 +15,6 @@ from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("idealised_head",)
-CAPTION = (
-    "Odonnat et al., figure 1: a clustering head made by hand. Tokens lie left and right, "
-    "positions of the prefix above; the query looks up, so that only the prefix counts, and the "
-    "sequence embedding is its sum. Five neurons turn the class about between neighbouring "
-    "clusters. All 4096 sequences are right."
-)
 
 _PLACES = {  # token and position of one of all that lie there
     (0, 0): "0 in the prefix",

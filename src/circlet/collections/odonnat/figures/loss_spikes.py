@@ -1,4 +1,9 @@
-"""Loss spikes: what moved, and what amplified it (Odonnat et al., figures 4 and 5)."""
+"""Odonnat et al., figures 4 and 5: loss spikes of networks that had solved their task. For the
+highest spike of each amplifier: the loss, the probes over the decisions before and after, and how
+far norm(ξ) moved. Below, all spikes: how much the norm and the MLP amplify a motion of the
+sequences that carry the spike, relative to the median sequence, and which part of the network makes
+the jump alone.
+"""
 
 import numpy as np
 import pandas as pd
@@ -13,13 +18,6 @@ from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("snapshots", "losses", "spikes", "heads")
-CAPTION = (
-    "Odonnat et al., figures 4 and 5: loss spikes of networks that had solved their task. For the "
-    "highest spike of each amplifier: the loss, the probes over the decisions before and after, "
-    "and how far norm(ξ) moved. Below, all spikes: how much the norm and the MLP amplify a motion "
-    "of the sequences that carry the spike, relative to the median sequence, and which part of "
-    "the network makes the jump alone."
-)
 
 _TICKS = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100)
 _AROUND = 20  # epochs on either side of a spike

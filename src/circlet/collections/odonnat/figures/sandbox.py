@@ -1,4 +1,9 @@
-"""The visual sandbox: all panels of one network at one step, or over its training."""
+"""The visual sandbox: every layer of one network (Odonnat et al.) at its last step, of the run that
+stands for the two phases. Colours are classes; in the panels of pairs they are tokens, numbers are
+positions, bold in the prefix. Numbers at clusters are the sums of tokens that they stand for,
+weighted by the integer signature (none if it is not legal). Any other run and step, or a film:
+python -m circlet sandbox.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +22,6 @@ from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("snapshots", "losses", "heads")
-CAPTION = (
-    "The visual sandbox: every layer of one network (Odonnat et al.) at its last step, of the run "
-    "that stands for the two phases. Colours are classes; in the panels of pairs they are "
-    "tokens, numbers are positions, bold in the prefix. Numbers at clusters are the sums of "
-    "tokens that they stand for, weighted by the integer signature (none if it is not legal). Any "
-    "other run and step, or a film: python -m circlet sandbox."
-)
 
 _PER_ROW, _SIDE = 4, 2.3  # panels in a row, and their side in inches
 

@@ -1,4 +1,7 @@
-"""What decides whether a run succeeds: initialisation, data, or order of batches."""
+"""Beyond the paper: initialisation, data and order of batches crossed, each with each. Left, the
+outcome of every combination; right, the share of the variance that each seed explains beside the
+others; the rest is their interplay, and chaos.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,11 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("seed_effects",)
 TABLES = ("heads", "seed_effects")
-CAPTION = (
-    "Beyond the paper: initialisation, data and order of batches crossed, each with each. Left, "
-    "the outcome of every combination; right, the share of the variance that each seed explains "
-    "beside the others; the rest is their interplay, and chaos."
-)
 
 
 def draw(study: Study) -> Figure:

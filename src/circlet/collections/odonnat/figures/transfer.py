@@ -1,4 +1,7 @@
-"""Starting from another run's end: p = 2 to p = 3, and the curriculum (Odonnat et al.)."""
+"""Odonnat et al., transfer and curriculum. Left: p = 3 from scratch, and from the ends of runs that
+had or had not solved p = 2. Middle: p = 4 in 32 dimensions, full batches, from scratch and after p
+= 2. Right: the train loss on the straight line between the ends of the same seed.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,12 +15,6 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
 TABLES = ("heads", "transfers")
 OPTIONAL_TABLES = ("interpolations", "losses")
-CAPTION = (
-    "Odonnat et al., transfer and curriculum. Left: p = 3 from scratch, and from the ends of runs "
-    "that had or had not solved p = 2. Middle: p = 4 in 32 dimensions, full batches, from "
-    "scratch and after p = 2. Right: the train loss on the straight line between the ends of the "
-    "same seed."
-)
 
 
 def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:

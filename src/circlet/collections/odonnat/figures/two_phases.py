@@ -1,4 +1,8 @@
-"""The two phases of learning: first clusters, then their classifier (Odonnat et al., figure 2)."""
+"""Odonnat et al., figure 2: two phases of learning. Sequence embeddings of probes over the
+decisions of the classifier, at the four epochs that are marked in the curves: the clusters come
+first, with the first drop of the loss, then the classifier is fitted. The run is chosen by rule: of
+the successes the one with the median time between head and fit.
+"""
 
 from matplotlib.figure import Figure
 
@@ -10,12 +14,6 @@ from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ("snapshots", "losses", "heads")
-CAPTION = (
-    "Odonnat et al., figure 2: two phases of learning. Sequence embeddings of probes over the "
-    "decisions of the classifier, at the four epochs that are marked in the curves: the clusters "
-    "come first, with the first drop of the loss, then the classifier is fitted. The run is "
-    "chosen by rule: of the successes the one with the median time between head and fit."
-)
 
 _NAMES = {
     "before": "before the head",
