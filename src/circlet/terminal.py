@@ -113,12 +113,7 @@ def status(study: Study, verify: bool = False) -> str:
             f"missing: {base.log('runs').parent}, from which {runs} finished runs of other "
             "experiments started: put its logs back, or the next run makes both again"
         ] = None
-    for system, golden in progress.edited_systems(study):
-        notes[
-            f"code changed: {system.name} is not computed by the code that its golden values were "
-            f"checked with ({golden}), and still has version {system.version}: its runs are not "
-            "made again. If its numbers changed, raise the version"
-        ] = None
+    notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, found)}
     if verify:
         notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
         notes["Every byte of the finished logs and of the tables was read."] = None
@@ -171,9 +166,9 @@ def scorecard(study: Study) -> str:
     from circlet.analysis import claims  # takes pandas, which most commands do not need
 
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
-    if target is None:
+    if target is None or claims.read(study).empty:
         return (
-            "no scorecard: the config's `reproduce` names nothing\n"
+            "no scorecard: the config's `reproduce` names nothing that has published values\n"
             f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
         )
     behind = targets.behind(target)

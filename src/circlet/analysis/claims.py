@@ -25,13 +25,13 @@ WHERE = "where."
 
 
 def read(study: "Study") -> pd.DataFrame:
-    """The claims of all collections, in their order; raises ConfigError.
+    """The claims of all collections with a system of the study, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the row that answers a
-    claim, as a dict of typed values.
+    claim, as a dict of typed values. Raises ConfigError if a file lacks a column.
     """
     frames = []
-    for collection in study.collections:
+    for collection in study.used_collections:
         path = collection.folder / "claims.csv"
         if path.exists():
             frame = pd.read_csv(path)
@@ -43,6 +43,8 @@ def read(study: "Study") -> pd.DataFrame:
                 for row in frame[keys].to_dict("records")
             ]
             frames.append(frame.drop(columns=keys).assign(collection=collection.name))
+    if not frames:
+        return pd.DataFrame(columns=[*COLUMNS, "collection", "keys"])
     every = pd.concat(frames, ignore_index=True).fillna(dict.fromkeys(TEXTS, ""))
     if twice := every["claim"][every["claim"].duplicated()].tolist():
         raise ConfigError(f"claims.csv: two collections have a claim {twice[0]!r}")

@@ -10,7 +10,6 @@ from circlet.storage import locks, parquet
 from circlet.study import fingerprint, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
-from circlet.systems.spec import SystemSpec
 
 STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
@@ -61,19 +60,27 @@ def lost_bases(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[B
     yield from lost.values()
 
 
-def edited_systems(study: Study) -> Iterator[tuple[SystemSpec, Path]]:
-    """Systems whose code is not the one that their golden values were checked with, and these.
+def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+    """Systems whose code has changed and whose version has not, a line for each.
 
-    Of a system that has none, or whose version is new, nothing is known.
+    If a system has golden values, they say which code they were checked with; otherwise its
+    finished runs say what made them. ``found`` are the states of the study's blocks.
     """
     for name in study.systems:
         system = study.known[name]
+        code = fingerprint.of_system(system)
+        where = f"raise `version` in {registry.path_of(system.module)} if numbers changed"
         path = registry.path_of(system.module).parents[1] / "golden" / f"{name}.json"
         if path.exists():
             golden = json.loads(path.read_text(encoding="utf-8"))
-            same = golden["version"] == system.version
-            if same and golden["code"] != fingerprint.of_system(system):
-                yield system, path
+            if golden["version"] == system.version and golden["code"] != code:
+                yield f"{name} was edited after its golden values were checked; {where}"
+            continue
+        own = [b for b, what in found if what == "done" and b.point.system.name == name]
+        other = [b for b in own if parquet.footer(b.log("runs")).get("code") != code]
+        if other:
+            runs = sum(block.count for block in other)
+            yield f"{name} was edited after {runs} of its runs were made; {where}"
 
 
 def states(study: Study) -> list[tuple[Block, str]]:

@@ -80,6 +80,12 @@ class Study:
         """Folders of the collections that are its user's."""
         return [str(c.folder) for c in self.collections if not c.shipped]
 
+    @property
+    def used_collections(self) -> list[Collection]:
+        """Its collections with a system that it has; of a partial study, that the whole has."""
+        systems = set((self.whole or self).systems)
+        return [c for c in self.collections if systems & c.modules("systems").keys()]
+
     @cached_property
     def known(self) -> registry.Systems:
         """All systems of its collections, by name."""

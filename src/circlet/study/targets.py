@@ -38,7 +38,6 @@ from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint
 from circlet.study.declarations import declared, literals, tree_of
 from circlet.study.plan import Study
-from circlet.study.registry import Collection
 
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
@@ -144,18 +143,12 @@ def _made(study: Study) -> set[str]:
     return made
 
 
-def used_collections(study: Study) -> list[Collection]:
-    """Collections with a system of the study."""
-    systems = set(study.systems)
-    return [c for c in study.collections if systems & c.modules("systems").keys()]
-
-
 def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], list[str]]:
     """What collections contribute to a target: modules, files, and tables that it may use."""
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
     tables = [table for m in own for table in literals(m)["TABLES"]]
-    paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.collections)
+    paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.used_collections)
     files = [path for path in paths if path.exists()]
     tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
     return own, files, list(dict.fromkeys(tables))
@@ -165,7 +158,7 @@ def contributed(study: Study, file: str) -> list[str]:
     """Modules of this name, ``run_list.py``, of the collections with a system of the study."""
     return [
         f"{collection.package}.{Path(file).stem}"
-        for collection in used_collections(study)
+        for collection in study.used_collections
         if (collection.folder / file).exists()
     ]
 
