@@ -237,7 +237,8 @@ class _Progress:
     def __init__(self, block: Block):
         self.name = "/".join(block.key)
         self.runs, self.steps = block.count, block.point.steps
-        self.started, self.first = time.monotonic(), None
+        self.started = time.monotonic()
+        self.first: int | None = None
         self.next = self.started + 5
 
     def __call__(self, done: int, steps: int) -> None:

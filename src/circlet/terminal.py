@@ -55,8 +55,8 @@ def plan(study: Study) -> str:
         rows.append(
             (name, settings["system"], len(points), runs, sum(blocks), seconds, memory, minutes)
         )
-    sums = (sum(row[i] for row in rows) for i in range(2, 6))
-    total = ("total", "", *sums, *(max(row[i] for row in rows) for i in (6, 7)))
+    every = list(zip(*rows, strict=True))
+    total = ("total", "", *map(sum, every[2:6]), *map(max, every[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
     lines = [
         aligned(
@@ -91,7 +91,8 @@ def status(study: Study, verify: bool = False) -> str:
     tables are to be verified.
     """
     found = progress.states(study)
-    rows, notes = {}, {}
+    rows: dict[str, dict[str, int]] = {}
+    notes: dict[str, None] = {}
     for block, state in found:
         runs = rows.setdefault(block.point.experiment, dict.fromkeys(progress.STATES, 0))
         runs[state] += block.count

@@ -20,6 +20,7 @@ COLUMNS = (
     "claim", "source", "statement", "kind", "role", "table", "column", "published",
     "published_low", "published_high", "published_n", "conditions", "accepts", "figure",
 )  # fmt: skip
+KINDS = ("count", "absent", "mean", "correlation", "range", "sign")
 TEXTS = ("source", "statement", "conditions", "accepts", "figure")
 WHERE = "where."
 
@@ -37,6 +38,9 @@ def read(study: "Study") -> pd.DataFrame:
             frame = pd.read_csv(path)
             if lacking := set(COLUMNS) - set(frame.columns):
                 raise ConfigError(f"{path}: has no column {min(lacking)!r}")
+            if unknown := set(frame["kind"]) - set(KINDS):
+                known = ", ".join(KINDS)
+                raise ConfigError(f"{path}: no kind {min(unknown)!r} (there are: {known})")
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame["keys"] = [
                 {name.removeprefix(WHERE): value for name, value in row.items() if pd.notna(value)}

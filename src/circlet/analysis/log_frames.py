@@ -45,7 +45,11 @@ def by_point(
     """Every point of a study, its keys, and the rows of its runs; there may be none."""
     rows = dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0])))
     for point in study.points:
-        keys = {"experiment": point.experiment, "system": point.system.name, "point": point.name}
+        keys: dict[str, Any] = {
+            "experiment": point.experiment,
+            "system": point.system.name,
+            "point": point.name,
+        }
         keys |= dict.fromkeys(study.parameters) | point.keys
         yield point, keys, rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
 

@@ -41,7 +41,7 @@ def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     made this time is deleted, and nothing else ever is. Raises LogError if there is something in
     the folder and no mark.
     """
-    mark, made = folder / _MARK, []
+    mark, made = folder / _MARK, list[Path]()
     try:
         if folder.exists() and not mark.exists() and any(folder.iterdir()):
             raise LogError(

@@ -152,7 +152,7 @@ class Lists(NamedTuple):
     """Lists of different lengths, one after the other: a column of many without an object each."""
 
     values: np.ndarray
-    sizes: np.ndarray
+    sizes: Sequence[int] | np.ndarray
 
     @classmethod
     def of(cls, rows: Sequence[Sequence]) -> "Lists":
@@ -180,7 +180,7 @@ def _array(values: Any, type: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(numbers)])
 
 
-def _offsets(sizes: Sequence[int]) -> pa.Buffer:
+def _offsets(sizes: Sequence[int] | np.ndarray) -> pa.Buffer:
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     if offsets[-1] > np.iinfo(np.int32).max:
         raise LogError("too many values for one log: set a smaller `block`, or log fewer steps")

@@ -23,7 +23,7 @@ MOST_SHOWN = 5  # unknown keys in a message
 MOST_ERRORS = 1000  # of which the most relevant is shown
 
 # The parser in C, where PyYAML has it, is ten times as fast.
-_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+_Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 class StrictLoader(_Loader):
@@ -87,7 +87,7 @@ def _check_document(text: str) -> None:
     but brackets would end the process.
     """
     deepest, most = limit("depth"), limit("nodes")
-    known: dict[str, tuple[int, int]] = {}  # nodes and height of what has an anchor
+    known: dict[str | None, tuple[int, int]] = {}  # nodes and height of what has an anchor
     above: list[list] = []  # of each collection that is open: its anchor, nodes before it, height
     nodes = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -103,7 +103,8 @@ def _check_document(text: str) -> None:
         elif isinstance(event, yaml.CollectionStartEvent):
             above.append([event.anchor, nodes, 0])
         elif isinstance(event, yaml.ScalarEvent):
-            _check_text(event.value, f"line {event.start_mark.line + 1}")
+            line = event.start_mark.line + 1 if event.start_mark else 0
+            _check_text(event.value, f"line {line}")
             known[event.anchor] = (1, 0)
         else:
             continue

@@ -37,11 +37,6 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def _is_for_types(node: ast.AST) -> bool:
-    """Whether a statement is ``if TYPE_CHECKING:``, whose imports never happen."""
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-
-
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Import statements anywhere in some code."""
     waiting: list[ast.AST] = list(body)
@@ -50,11 +45,10 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            waiting += [
-                child
-                for child in ast.iter_child_nodes(node)
-                if not (_is_for_types(node) and child in node.body)
-            ]
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                waiting += node.orelse  # what is imported for type checkers never happens
+            else:
+                waiting += ast.iter_child_nodes(node)
 
 
 @functools.cache

@@ -151,10 +151,10 @@ class Study:
 
         Experiments without any are left out; planned numbers of runs stay.
         """
-        done = {block.key for block in done}
-        begun = {experiment for experiment, _, _ in done}
+        keys = {block.key for block in done}
+        begun = {experiment for experiment, _, _ in keys}
         missing = {
-            p.key: frozenset(b.name for b in p.blocks if b.key not in done) for p in self.points
+            p.key: frozenset(b.name for b in p.blocks if b.key not in keys) for p in self.points
         }
         kept = [role for role, name in self.reproduce.items() if name in begun]
         return replace(

@@ -148,8 +148,8 @@ def _use(collection: Collection) -> Collection:
     known = _own.get(collection.name)
     if known and known.folder == collection.folder:
         return known
-    for module in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
-        del sys.modules[module]  # another folder of the same name was used before
+    for name in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
+        del sys.modules[name]  # another folder of the same name was used before
     _own[collection.name] = collection
     init = collection.folder / "__init__.py"
     if init.exists():

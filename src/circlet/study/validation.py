@@ -23,7 +23,7 @@ def typed(value: Any, schema: dict[str, Any]) -> Any:
     """A parameter value in its declared type: 1 and 1.0 are the same number."""
     if isinstance(value, list):
         return [typed(v, schema.get("items", schema)) for v in value]
-    wanted = {"number": float, "integer": int}.get(schema.get("type"))
+    wanted = {"number": float, "integer": int}.get(schema.get("type", ""))
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
         return value  # as it is, for the schema to refuse

@@ -29,6 +29,7 @@ At 95 %, one cell in twenty deviates by chance alone even if everything is the s
 """
 
 import math
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -67,6 +68,7 @@ COLUMNS = [
     column("where", pa.string(), "its row"),
     column("column", pa.string(), "its column"),
 ]
+_ENDS = ("low", "high", "n")  # of an estimate
 _FEWEST = 5  # runs behind a mean or correlation that is compared
 
 
@@ -76,7 +78,7 @@ def _assignments(text: str) -> dict[str, str]:
     return dict(pairs)
 
 
-def _same(value: object, text: str) -> bool:
+def _same(value: Any, text: str) -> bool:
     """Whether a value is what a condition says, a value or with ``>=`` a bound."""
     if text.startswith(">="):
         return float(value) >= float(text[2:])
@@ -183,7 +185,7 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     else:
         gap = difference(claim, measured)
         decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
-    shown = measured[:3]
+    shown = list(measured[:3])
     if claim["kind"] in ("count", "absent") and measured.n:
         # Counts are compared per as many runs as the paper has.
         shown = [claim["published_n"] / measured.n * value for value in shown]
@@ -199,6 +201,11 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     }
 
 
+def _wrong(claim: pd.Series, what: str) -> str:
+    where = f"claims.csv of {claim['collection']}: {claim['claim']}"
+    return f"{where}: the table {claim['table']} {what}"
+
+
 def _answer(study: Study, claim: pd.Series) -> dict:
     wanted = _assignments(claim["conditions"])
     differs = unmet(study, claim["role"], wanted)
@@ -210,15 +217,14 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             frame = frame[frame["experiment"] == study.reproduce[claim["role"]]]
         for name, value in claim["keys"].items():
             if name not in frame:
-                raise ConfigError(
-                    f"claims.csv of {claim['collection']}: {claim['claim']}: the table "
-                    f"{claim['table']} has no column {name!r}"
-                )
+                raise ConfigError(_wrong(claim, f"has no column {name!r}"))
             frame = frame[frame[name] == value]
         if len(frame):
             row, column = frame.iloc[0], claim["column"]
-            ends = [row[name] for name in (column, f"{column}_low", f"{column}_high")]
-            measured = Estimate(*map(float, ends), int(row[f"{column}_n"]))
+            if lacking := {column, *(f"{column}_{end}" for end in _ENDS)} - set(frame.columns):
+                raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
+            low, high, n = (row[f"{column}_{end}"] for end in _ENDS)
+            measured = Estimate(float(row[column]), float(low), float(high), int(n))
             verdict = judge(claim, measured)
             note = "; ".join(filter(None, [verdict["note"], differs]))
             n_runs = min(measured.n, int(row.get("n_runs", measured.n)))  # n may count pairs
