@@ -115,6 +115,13 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         action="store_true",
         help="leave out the pipeline, and so the need for snakemake and plotly",
     )
+    text = "compare the values in all logs and tables of two results folders; see docs/pandas.md"
+    sub = commands.add_parser("compare", help=text, description=text)
+    sub.set_defaults(function=compare_folders, log=None)
+    sub.add_argument("a", type=Path, metavar="A", help="a results folder")
+    sub.add_argument("b", type=Path, metavar="B", help="another one")
+    sub.add_argument("--rtol", type=float, default=0, help="relative tolerance; default: 0, exact")
+    sub.add_argument("--ignore", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     for name, module in further.items():
         own = load(module)
         sub = command(
@@ -308,6 +315,15 @@ def bench(arguments: argparse.Namespace) -> None:
     with devices.claim(arguments.device) as device:
         measured = benchmark.run(study, device, arguments.training_only)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
+
+
+def compare_folders(arguments: argparse.Namespace) -> None:
+    """Print where two results folders differ; exit status 1 if they do."""
+    compare = load("circlet.compare")
+    said, equal = compare.folders(arguments.a, arguments.b, arguments.rtol, arguments.ignore)
+    print(said)
+    if not equal:
+        sys.exit(1)
 
 
 def make_partial(arguments: argparse.Namespace) -> None:
