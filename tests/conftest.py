@@ -1,5 +1,6 @@
 """Shared by all tests: small studies, and a copy of the project in which the smoke study ran."""
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import golden as stored_values
@@ -18,10 +20,12 @@ import pytest
 import torch
 
 from circlet.bench import plain
+from circlet.study import registry
 
 ROOT = Path(__file__).parents[1]
 # What has not come after so many seconds will not come, however slow and busy the machine is.
 PATIENCE = 400
+SYSTEMS = registry.Systems(registry.SHIPPED)
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 # The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
@@ -41,6 +45,45 @@ def experiment(system="constant_attention", **changes):
 def config(results="results", **changes):
     """A config with one small experiment, ``e``."""
     return {"results": str(results), "experiments": {"e": experiment(**changes)}}
+
+
+def respecify(monkeypatch, **changes):
+    """Let all systems declare something else."""
+    found = registry.Systems.__getitem__
+    monkeypatch.setattr(
+        registry.Systems, "__getitem__", lambda self, name: replace(found(self, name), **changes)
+    )
+
+
+def circle(p, k):
+    angle = 2 * np.pi * k * np.arange(p) / p
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def grid(p, columns):
+    """A grid: n + 1 is one column further, n + columns one row further."""
+    n = np.arange(p)
+    return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
+
+
+def flipped(content, position, bit=4):
+    """The same bytes but for one bit."""
+    changed = bytearray(content)
+    changed[position] ^= 1 << bit
+    return bytes(changed)
+
+
+@contextlib.contextmanager
+def mounted(folder, options):
+    """A small file system of its own; skips the test where that is not allowed."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("cannot mount a file system here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 def plain_run(point, seed, steps):
@@ -102,7 +145,7 @@ class Project:
         path.write_text(text.replace(old, new, 1))
 
     def half_written(self):
-        """Temporary files of `io.atomic` that somebody left."""
+        """Temporary files of `files.atomic` that somebody left."""
         return [
             p for p in self.folder.glob("results/**/.*") if re.search(r"\.[0-9a-f]{8}\.", p.name)
         ]

@@ -3,11 +3,10 @@ import re
 
 import pytest
 import yaml
-from conftest import ROOT, config, experiment
+from conftest import ROOT, SYSTEMS, config, experiment
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, declarations, points
-from circlet.study.declarations import SYSTEMS
+from circlet.study import config_file, points, registry
 from circlet.study.plan import Study
 
 
@@ -146,10 +145,27 @@ def described(schema, path=""):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_parameter_is_described_and_has_a_valid_default(system):
-    parameters = declarations.declared(system)["PARAMETERS"]
-    schema = {"properties": parameters}
-    config_file.check({k: v["default"] for k, v in parameters.items()}, schema)
-    assert all(len(v["description"]) > 10 for v in parameters.values())
+    parameters = SYSTEMS[system].parameters
+    schema = {"properties": SYSTEMS[system].schemas, "additionalProperties": False}
+    config_file.check(SYSTEMS[system].defaults, schema)
+    assert all(len(parameter.description) > 10 for parameter in parameters.values())
+
+
+def rows(part=""):
+    """Cells of the rows of all tables in config/README.md, or of those of one part of it."""
+    readme = (ROOT / "config/README.md").read_text()
+    for section in readme.split("\n## "):
+        if section.startswith(part):
+            for line in section.splitlines():
+                if line.startswith("| "):
+                    yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def test_every_key_of_a_collection_is_described():
+    schema = config_file.schema("collection")
+    role = schema["properties"]["roles"]["additionalProperties"]
+    for key, description in [*described(schema), *described(role, "roles.")]:
+        assert len(description) > 10, key
 
 
 def test_every_key_is_described_in_schema_and_readme():
@@ -157,15 +173,24 @@ def test_every_key_is_described_in_schema_and_readme():
     keys = dict(described(schema))
     for name, definition in schema["$defs"].items():
         keys |= dict(described(definition, f"{name}."))
-    readme = (ROOT / "config/README.md").read_text()
+    named = {cells[0] for cells in rows()}
     for key, description in keys.items():
         assert len(description) > 10, key
-        assert f"`{key.rsplit('.', 1)[-1]}`" in readme, f"config/README.md lacks {key}"
-    for system in SYSTEMS:
-        for name, parameter in declarations.declared(system)["PARAMETERS"].items():
-            row = re.search(rf"^\| `{name}` .*$", readme, re.MULTILINE)
-            assert row, f"config/README.md lacks {system}'s {name}"
-            assert f"`{points.canonical(parameter['default'])}`" in readme, name
+        assert f"`{key.rsplit('.', 1)[-1]}`" in named, f"config/README.md lacks {key}"
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_parameter_and_its_default_are_in_the_readme(system):
+    listed = [(name, default) for name, default, *_ in rows(f"Parameters of `{system}`")]
+    for name, default in SYSTEMS[system].defaults.items():
+        assert (f"`{name}`", f"`{points.canonical(default)}`") in listed, name
+
+
+def test_every_role_is_in_the_readme():
+    listed = [name for cells in rows("Top level") for name in re.findall(r"`(\w+)`", cells[0])]
+    for collection in registry.SHIPPED:
+        for role in collection.roles:
+            assert role in listed, f"config/README.md lacks {role} of {collection.name}"
 
 
 @pytest.mark.parametrize("name", ["config", "smoke", "paper", "full_length", "clustering_heads"])

@@ -7,13 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from conftest import ROOT, config, experiment
+from conftest import ROOT, SYSTEMS, config, experiment
 
-from circlet import systems
 from circlet.cli import main
 from circlet.errors import ConfigError
-from circlet.study import config_file, limits, points, schedules, targets
-from circlet.study.declarations import SYSTEMS, declared
+from circlet.lazy_import import load
+from circlet.study import config_file, cost, limits, points, schedules, targets
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 
@@ -85,7 +84,7 @@ REFUSED = {
                             "needs train_fraction * (p * (p + 1) // 2) >= 1"),
     "nothing to train on, swept": (
         config(system="embedding_mlp", sweep={"p": [59, 3]}, parameters={"train_fraction": 0.1}),
-        "p3_d128_train_fraction=0.1_wd0.5 has train_fraction = 0.1, p = 3"),
+        "p3_d128_train_fraction=0.1_wd0.5 has p = 3, train_fraction = 0.1"),
     "large log": (config(steps=10**7, log={"parameters": {"every": 1}}),
                   "e.log.parameters: a block of p17_d2_wd0 would have 13820001382 values"),
     "large log of embeddings": (config(system="particles", steps=10**8,
@@ -172,10 +171,10 @@ def test_yaml_without_its_library_in_c_has_the_same_limits(tmp_path, with_libyam
     (tmp_path / "wide.yaml").write_text(DOCUMENTS["wide aliases"][0])
     code = (
         f"import yaml; yaml.__with_libyaml__ = {with_libyaml}\n"
-        "from circlet import config\n"
-        "print(config._Loader.__name__)\n"
+        "from circlet.study import config_file\n"
+        "print(config_file._Loader.__name__)\n"
         "for name in ('deep', 'wide'):\n"
-        "    try: config.read(f'{name}.yaml')\n"
+        "    try: config_file.read(f'{name}.yaml')\n"
         "    except Exception as error: print(type(error).__name__, error)\n"
     )
     done = subprocess.run(
@@ -265,11 +264,11 @@ def test_no_name_is_longer_than_a_file_system_allows():
 def test_the_largest_log_that_the_plan_allows_fits_into_its_file(system):
     """Of names the plan only knows how long they are at most."""
     point = Study.of(config(system=system)).points[0]
-    arrays = systems.load(system).initial(point.parameters, Seeds(0, 0, 0, 0))
-    assert sum(map(len, arrays)) <= points.NAMES_BYTES
-    assert sum(array.size for array in arrays.values()) == point.evaluate("WEIGHTS")
+    arrays = load(SYSTEMS[system].equations).initial(point.parameters, Seeds(0, 0, 0, 0))
+    assert sum(map(len, arrays)) <= cost.NAMES_BYTES
+    assert sum(array.size for array in arrays.values()) == cost.weights(point)
     if "embeddings" in point.logs:
-        assert arrays["embedding"].size == point.values("embeddings")
+        assert arrays["embedding"].size == cost.values(point, "embeddings")
 
 
 @pytest.mark.parametrize("system", ["constant_attention", "embedding_mlp"])
@@ -277,8 +276,8 @@ def test_the_largest_log_that_the_plan_allows_fits_into_its_file(system):
 @pytest.mark.parametrize("p", [3, 4, 64])
 def test_the_plan_knows_whether_there_are_pairs_to_train_and_to_test_on(system, fraction, p):
     parameters = {"p": p, "train_fraction": fraction}
-    defaults = {k: v["default"] for k, v in declared(system)["PARAMETERS"].items()}
-    mask = systems.load(system).train_mask(defaults | parameters, Seeds(0, 0, 0, 0))
+    equations, defaults = load(SYSTEMS[system].equations), SYSTEMS[system].defaults
+    mask = equations.train_mask(defaults | parameters, Seeds(0, 0, 0, 0))
     try:
         Study.of(config(system=system, parameters=parameters))
     except ConfigError:

@@ -1,16 +1,16 @@
 import json
 
 import pytest
-from conftest import config, experiment
+from conftest import SYSTEMS, config, experiment, respecify
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circlet.errors import ConfigError
-from circlet.study import declarations, points
-from circlet.study.declarations import SYSTEMS
+from circlet.study import cost, points
 from circlet.study.plan import Study
 from circlet.study.points import canonical
 from circlet.study.schedules import Schedule, schedule_steps
+from circlet.systems.spec import Log, number
 
 
 def paths(**changes):
@@ -104,7 +104,7 @@ def test_a_block_is_the_study_of_itself():
 @pytest.mark.parametrize("schedule", [{}, {"every": 2}, {"at": [3]}, {"every": 50}])
 def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
     for system in SYSTEMS:
-        if kind not in points.kinds(system):
+        if kind not in SYSTEMS[system].kinds:
             continue
         block = next(Study.of(config(system=system, log={kind: schedule})).blocks)
         again = next(Study.of(json.loads(block.study)).blocks)
@@ -114,11 +114,11 @@ def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A parameter or a kind of log that a later release adds, at its default."""
     before = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
-    known = declarations.declared("constant_attention")
-    more = known["PARAMETERS"] | {
-        "dropout": {"type": "number", "default": 0.0, "description": "Share of units left out."}
-    }
-    monkeypatch.setattr(points, "declared", lambda _: known | {"PARAMETERS": more})
+    known = SYSTEMS["constant_attention"]
+    parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
+    logs = {**known.logs, "thoughts": Log(None)}
+    respecify(monkeypatch, parameters=parameters, logs=logs)
+    assert Study.of(config()).points[0].parameters["dropout"] == 0
     after = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
     assert after == before
 
@@ -182,11 +182,11 @@ def test_a_billion_steps_are_counted_and_not_listed():
     assert point.schedule("curves").size == 5 * 10**8 + 1
     assert point.schedule("signals").contains(range(10**9 + 1))
     assert not point.schedule("curves").contains(range(10**9 + 1))
-    assert point.blocks[0].memory_mb() > 10**6
+    assert cost.memory_mb(point.blocks[0]) > 10**6
 
 
 def test_cost_grows_with_the_study():
-    small, large = (next(Study.of(config(steps=s)).blocks).cpu_seconds for s in (5, 10))
+    small, large = (cost.cpu_seconds(next(Study.of(config(steps=s)).blocks)) for s in (5, 10))
     assert 0 < small * 2 == large
 
 
@@ -204,8 +204,7 @@ def test_what_determines_the_numbers_is_in_the_identity(change):
 
 def test_a_raised_version_is_another_spec(monkeypatch):
     before = Study.of(config()).points[0].spec
-    known = declarations.declared("constant_attention")
-    monkeypatch.setattr(points, "declared", lambda _: known | {"VERSION": known["VERSION"] + 1})
+    respecify(monkeypatch, version=SYSTEMS["constant_attention"].version + 1)
     assert Study.of(config()).points[0].spec != before
 
 
@@ -235,4 +234,4 @@ def test_a_log_at_the_last_step_is_allowed():
     ],
 )
 def test_a_block_advances_in_groups_alike(system, count, together):
-    assert Study.of(config(system=system)).points[0].cpu_runs(count) == together
+    assert Study.of(config(system=system)).points[0].cpu_batch(count) == together

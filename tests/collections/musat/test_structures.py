@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import circle, grid
 
 from circlet.collections.musat.tables.structures import count_imperfections, norm_ratio
 
@@ -24,12 +25,6 @@ def imperfections_as_printed(embed):
         if not match:
             imperfections += 1
     return imperfections
-
-
-def grid(p, columns):
-    """A grid: n + 1 is one column further, n + columns one row further."""
-    n = np.arange(p)
-    return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
 
 
 @pytest.mark.parametrize(("p", "d"), [(7, 2), (6, 3), (11, 2)])
@@ -67,11 +62,6 @@ def test_random_embeddings_are_nearly_all_imperfect():
 def test_ties_go_to_the_first_pair():
     square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]])
     assert count_imperfections(square) == imperfections_as_printed(square)
-
-
-def circle(p, k):
-    angle = 2 * np.pi * k * np.arange(p) / p
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def test_planted_circles_are_circles_and_grids_are_not():
