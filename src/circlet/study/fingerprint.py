@@ -55,7 +55,8 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def imports(module: str) -> frozenset[str]:
     """Modules of circlet and of collections that a module imports anywhere, and its packages."""
     package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
-    found = {module.rpartition(".")[0]}
+    parts = module.split(".")
+    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs them all before
     for node in _statements(tree_of(module).body):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
