@@ -112,6 +112,12 @@ def _even(per_decade: int) -> np.ndarray:
     return np.unique(np.fromiter(steps, dtype=np.int64))
 
 
+def evenly(steps: list[int], most: int) -> list[int]:
+    """At most so many of some steps, from the first to the last."""
+    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
+    return [steps[i] for i in places]
+
+
 def schedule_steps(schedule: dict[str, Any], steps: int, epoch: int = 1) -> list[int]:
     """Sorted steps that a schedule names, the first and the last step among them.
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from circlet.study import cost
 from circlet.study.points import Point
+from circlet.study.schedules import evenly
 
 LISTED = 6000  # runs
 ENDS, TRAININGS = 2_500_000, 9_000_000  # bytes, of values as the page has them
@@ -24,12 +25,6 @@ FEWEST = 3  # steps of a large network
 
 MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 WHOLE = ("constant_attention", "sparse_transformer")  # systems whose networks the page computes
-
-
-def evenly(steps: list[int], most: int) -> list[int]:
-    """At most so many of some steps, from the first to the last."""
-    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
-    return [steps[i] for i in places]
 
 
 def arrays(point: Point) -> dict[str, int]:

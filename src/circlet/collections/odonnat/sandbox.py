@@ -13,7 +13,7 @@ from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.points import Block
-from circlet.sweeps.explorer_budget import evenly
+from circlet.study.schedules import evenly
 
 SYSTEM = "sparse_transformer"
 AHEAD = 5  # moments of a film that are looked at before it is drawn, to choose its frame
