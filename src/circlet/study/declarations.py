@@ -7,6 +7,7 @@ misspelt declaration is an error.
 
 import ast
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from circlet.errors import ConfigError
@@ -37,28 +38,31 @@ def tree_of(module: str) -> ast.Module:
     try:
         return ast.parse(text_of(module))
     except SyntaxError as error:
-        raise ConfigError(f"{path_of(module)}:{error.lineno}: {error.msg}") from None
+        line = f":{error.lineno}" if error.lineno else ""
+        raise ConfigError(f"{path_of(module)}{line}: {error.msg}") from None
 
 
-def _names(node: ast.stmt) -> list[str]:
-    """Names that a statement assigns to."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    found = [name for t in targets if t is not None for name in ast.walk(t)]
-    return [name.id for name in found if isinstance(name, ast.Name)]
+def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
+    """What a module assigns to, outside of functions and classes, and what it assigns."""
+    for node in tree_of(module).body:
+        if isinstance(node, ast.Assign):
+            yield from ((target, node.value) for target in node.targets)
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            yield node.target, node.value
+        elif isinstance(node, ast.AugAssign):
+            yield node.target, node
 
 
 @functools.cache
 def literals(module: str) -> dict[str, Any]:
     """Upper-case constants of a module that are plain literals, by name."""
-    found = {}
-    for node in tree_of(module).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if name.isupper():
-                try:
-                    found[name] = ast.literal_eval(node.value)
-                except ValueError:  # computed, not a literal
-                    continue
+    found: dict[str, Any] = {}
+    for target, value in _assignments(module):
+        if isinstance(target, ast.Name) and target.id.isupper():
+            try:
+                found[target.id] = ast.literal_eval(value)
+            except (ValueError, TypeError):  # computed, or not hashable
+                found.pop(target.id, None)
     return found
 
 
@@ -67,8 +71,8 @@ def declared(kind: str, module: str) -> dict[str, Any]:
     """What the module of a table or a figure declares; raises ConfigError if it is misspelt."""
     known, needed, function = KNOWN[kind]
     body, path = tree_of(module).body, path_of(module)
-    names = [name for node in body if isinstance(node, ast.Assign | ast.AnnAssign)
-             for name in _names(node)]  # fmt: skip
+    parts = [part for target, _ in _assignments(module) for part in ast.walk(target)]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
     upper = [name for name in names if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in known]:
         raise ConfigError(
@@ -88,6 +92,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         if name not in found:
             raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
         value = found[name]
-        if not isinstance(value, tuple) and (name, value) != ("OPTIONAL_ROLES", "all"):
+        texts = (value,) if (name, value) == ("OPTIONAL_ROLES", "all") else value
+        if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
             raise ConfigError(f"{path}: {name} must be a tuple of texts, as in ('runs',)")
     return found
