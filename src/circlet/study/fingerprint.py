@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from circlet.study.declarations import literals, text_of, tree_of
+from circlet.study.declarations import declared, literals, text_of, tree_of
 from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
@@ -28,7 +28,7 @@ def edited() -> bool:
 
 def forget() -> None:
     """Read all modules anew from here on."""
-    for function in (text_of, tree_of, literals, imports, _closure, _own, digest):
+    for function in (text_of, tree_of, literals, declared, imports, _closure, _own, digest):
         function.cache_clear()
     _read.clear()
 

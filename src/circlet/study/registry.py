@@ -148,8 +148,12 @@ def _use(collection: Collection) -> Collection:
     known = _own.get(collection.name)
     if known and known.folder == collection.folder:
         return known
-    for name in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
-        del sys.modules[name]  # another folder of the same name was used before
+    if known:  # another folder of the same name was used before
+        from circlet.study import fingerprint
+
+        for name in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
+            del sys.modules[name]
+        fingerprint.forget()
     _own[collection.name] = collection
     init = collection.folder / "__init__.py"
     if init.exists():
