@@ -37,6 +37,7 @@ from typing import Any
 import yaml
 
 from circlet.errors import ConfigError
+from circlet.study import config_file
 from circlet.systems.spec import SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
@@ -72,8 +73,6 @@ class Collection:
     @functools.cached_property
     def about(self) -> dict[str, Any]:
         """What its ``collection.yaml`` says; empty if it has none."""
-        from circlet.study import config_file
-
         path = self.folder / "collection.yaml"
         if not path.exists():
             return {}
@@ -219,6 +218,13 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     system = getattr(declared, "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
+    if lacking := {"p", "d"} - system.parameters.keys():
+        raise ConfigError(f"{path}: SYSTEM must have a parameter {min(lacking)!r}")
+    known = config_file.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
+    if unknown := system.logs.keys() - known.keys():
+        raise ConfigError(
+            f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {', '.join(known)})"
+        )
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
     return replace(system, name=name, module=module, equations=equations)
