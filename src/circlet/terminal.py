@@ -73,6 +73,8 @@ def plan(study: Study) -> str:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
+    if study.folders:
+        targets.ordered(study)  # says what is wrong with them, as Snakemake would
     tables, figures = targets.names(study)
     lines += [
         "",

@@ -48,6 +48,7 @@ try:
     study = Study.of(
         config if OUTER else json.loads(Path(os.environ["CIRCLET_STUDY"]).read_text())
     )
+    TARGETS = targets.ordered(study)
 except CircletError as error:
     sys.exit(f"error: {CONFIGFILE}: {error}")
 
@@ -99,8 +100,6 @@ def written(text):
             temporary.write_text(text, encoding="utf-8")
     return path
 
-
-TARGETS = targets.ordered(study)
 
 if OUTER:
     os.environ["CIRCLET_GPUS"] = str(provided("gpu") or 0)

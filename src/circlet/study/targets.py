@@ -26,6 +26,7 @@ and computes nothing that a table could hold.
 import ast
 import csv
 import hashlib
+import io
 import json
 import math
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint
 from circlet.study.declarations import declared, literals, tree_of
 from circlet.study.plan import Study
+from circlet.study.registry import path_of
 
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
@@ -147,6 +149,8 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     """What collections contribute to a target: modules, files, and tables that it may use."""
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
+    if lacking := [m for m in own if "TABLES" not in literals(m)]:
+        raise ConfigError(f"{path_of(lacking[0])}: does not declare TABLES")
     tables = [table for m in own for table in literals(m)["TABLES"]]
     paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.used_collections)
     files = [path for path in paths if path.exists()]
@@ -165,11 +169,13 @@ def contributed(study: Study, file: str) -> list[str]:
 
 def claimed_tables(path: Path) -> list[str]:
     """Tables that the claims of a collection are about."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
+    try:
+        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
         if "table" not in (rows.fieldnames or ()):
             raise ConfigError(f"{path}: has no column `table`")
         return [row["table"] for row in rows]
+    except (OSError, ValueError, csv.Error) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
 def _code(kind: str, module: str, study: Study) -> str:
@@ -187,19 +193,35 @@ def _code(kind: str, module: str, study: Study) -> str:
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
     says = declared(kind, module)
     part = study.part(_experiments(says, study), _roles(says, study))
+    tables = tuple(made[table] for table in _reads(says, module, study) if table in made)
+    _check_reads(name, part, tables)
     logs = [
         block.log(log)
         for block in (part.blocks if "LOGS" in says else ())
         for log in says["LOGS"]
         if log in block.point.logs
     ]
-    tables = tuple(made[table] for table in _reads(says, module, study) if table in made)
     if kind == "tables":
         outputs = [study.table(name)]
     else:
         outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
     inputs = logs + [table.outputs[0] for table in tables]
     return Target(kind, name, module, part, tables, inputs, outputs, _code(kind, module, part))
+
+
+def _check_reads(name: str, part: Study, tables: Sequence[Target]) -> None:
+    """Whether the tables that it is made from are in its part of the study, all that its job sees.
+
+    Those of circlet are; a table or a run_list.py of a user may forget a role.
+    """
+    made = _made(part) if part.folders else {table.name for table in tables}
+    for table in tables:
+        if table.name not in made:
+            roles = " or ".join(table.study.reproduce) or "none"
+            raise ConfigError(
+                f"{name}: is made from the table {table.name}, but not from the same experiments; "
+                f"give both the same SYSTEMS, or the same roles ({table.name} has: {roles})"
+            )
 
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
