@@ -1,0 +1,19 @@
+"""Distances by rate."""
+
+from matplotlib.figure import Figure
+
+from circlet.storage import parquet
+
+ROLES = ("mine.rates",)
+TABLES = ("mine.distances",)
+CAPTION = "Distance from the origin at the end, by rate."
+
+
+def draw(study):
+    """A dot per run."""
+    runs = parquet.read_table(study, "mine.distances")
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot(runs["rate"], runs["distance"], "o")
+    axes.set(xlabel="rate", ylabel="distance")
+    return figure

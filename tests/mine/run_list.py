@@ -1,0 +1,14 @@
+"""What the explorer says of the particles."""
+
+import numpy as np
+
+from circlet.storage import parquet
+
+TABLES = ("mine.distances",)
+COLUMNS = []
+
+
+def runs(study):
+    """Near or far."""
+    rows = parquet.read_table(study, "mine.distances")
+    return rows[["run_id"]].assign(outcome=np.where(rows["distance"] < 0.1, "near", "far"))
