@@ -1,4 +1,4 @@
-"""Distances by rate."""
+"""Distance from the origin at the end, by rate."""
 
 from matplotlib.figure import Figure
 
@@ -6,7 +6,6 @@ from circlet.storage import parquet
 
 ROLES = ("mine.rates",)
 TABLES = ("mine.distances",)
-CAPTION = "Distance from the origin at the end, by rate."
 
 
 def draw(study):
