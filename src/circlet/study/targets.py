@@ -149,13 +149,18 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     """What collections contribute to a target: modules, files, and tables that it may use."""
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
-    if lacking := [m for m in own if "TABLES" not in literals(m)]:
-        raise ConfigError(f"{path_of(lacking[0])}: does not declare TABLES")
-    tables = [table for m in own for table in literals(m)["TABLES"]]
+    tables = _listed(own)
     paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.used_collections)
     files = [path for path in paths if path.exists()]
     tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
     return own, files, list(dict.fromkeys(tables))
+
+
+def _listed(modules: list[str]) -> list[str]:
+    """Tables that modules of collections declare, such as a run_list.py."""
+    if lacking := [module for module in modules if "TABLES" not in literals(module)]:
+        raise ConfigError(f"{path_of(lacking[0])}: does not declare TABLES")
+    return [table for module in modules for table in literals(module)["TABLES"]]
 
 
 def contributed(study: Study, file: str) -> list[str]:
@@ -193,8 +198,15 @@ def _code(kind: str, module: str, study: Study) -> str:
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
     says = declared(kind, module)
     part = study.part(_experiments(says, study), _roles(says, study))
-    tables = tuple(made[table] for table in _reads(says, module, study) if table in made)
-    _check_reads(name, part, tables)
+    in_part = _made(part)  # what its job knows of
+    tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
+    needed = {*says["TABLES"], *_listed(_contributions(module, part)[0])}
+    if lacking := (needed & made.keys()) - in_part:
+        has = made[min(lacking)].study.reproduce
+        raise ConfigError(
+            f"{name}: is made from the table {min(lacking)}, but not from the same experiments; "
+            f"give both the same SYSTEMS, or the same roles ({' or '.join(has) or 'it has none'})"
+        )
     logs = [
         block.log(log)
         for block in (part.blocks if "LOGS" in says else ())
@@ -207,21 +219,6 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
         outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
     inputs = logs + [table.outputs[0] for table in tables]
     return Target(kind, name, module, part, tables, inputs, outputs, _code(kind, module, part))
-
-
-def _check_reads(name: str, part: Study, tables: Sequence[Target]) -> None:
-    """Whether the tables that it is made from are in its part of the study, all that its job sees.
-
-    Those of circlet are; a table or a run_list.py of a user may forget a role.
-    """
-    made = _made(part) if part.folders else {table.name for table in tables}
-    for table in tables:
-        if table.name not in made:
-            roles = " or ".join(table.study.reproduce) or "none"
-            raise ConfigError(
-                f"{name}: is made from the table {table.name}, but not from the same experiments; "
-                f"give both the same SYSTEMS, or the same roles ({table.name} has: {roles})"
-            )
 
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
