@@ -3,10 +3,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import config
 
+from circlet.analysis.claims import read
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding.tables import ding_claims as claims
-from circlet.study import declarations
+from circlet.study.plan import Study
 
 
 def rates(n_runs, n=2000, seed=0):
@@ -167,13 +169,13 @@ def test_best_losses_are_of_the_last_step():
 
 
 def test_every_claim_is_in_the_scorecard():
-    published = pd.read_csv(declarations.PACKAGE / "data/published.csv")
+    published = read(Study.of(config()))
     of_table = published[published["table"] == "ding_claims"]
-    named = set(of_table["where"].str.removeprefix("claim="))
-    made = {name for name, *_ in claims.CLAIMS}
+    named = {keys["claim"] for keys in of_table["keys"]}
+    made = {name for name, *_ in claims._CLAIMS}
     assert made - named == {"signal_correlation"}  # the figure's; the scorecard has it at 50 runs
     assert named <= made
-    roles = {name: role for name, role, *_ in claims.CLAIMS}
+    roles = {name: role for name, role, *_ in claims._CLAIMS}
     for row in of_table.itertuples():
-        name = row.where.removeprefix("claim=")
-        assert roles[name] == row.role
+        assert row.keys == {"claim": row.keys["claim"]}
+        assert roles[row.keys["claim"]] == row.role

@@ -5,7 +5,7 @@ from conftest import config, plain_run
 from torch import nn
 
 from circlet.collections.ding.equations import embedding_mlp as system
-from circlet.study.declarations import declared
+from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import loop
@@ -110,7 +110,7 @@ def golden_values():
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")
     return {
-        "version": declared("embedding_mlp")["VERSION"],
+        "version": SYSTEM.version,
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
         "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
             :20

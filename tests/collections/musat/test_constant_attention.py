@@ -5,8 +5,7 @@ import torch
 from conftest import config, plain_run
 
 from circlet.collections.musat.equations import constant_attention as system
-from circlet.study import declarations
-from circlet.study.declarations import declared
+from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import loop
@@ -171,11 +170,7 @@ def test_curves_of_a_run_are_its_own():
 
 
 def test_network_defaults_are_those_of_the_paper():
-    defaults = {
-        k: v["default"]
-        for k, v in declarations.declared("constant_attention")["PARAMETERS"].items()
-    }
-    assert defaults == {
+    assert SYSTEM.defaults == {
         "p": 17, "d": 2, "hidden": 32, "train_fraction": 0.8, "learning_rate": 0.01,
         "weight_decay": 0.0, "initialisation": "torch", "embedding_std": 1.0,
     }  # fmt: skip
@@ -185,13 +180,13 @@ def golden_values():
     """What must not change without a new VERSION: initial arrays, and the logs of two runs."""
     p = point(parameters={"weight_decay": 0.3}, steps=50)
     tables = loop.run(p, [0, 41], CPU)
-    kinds = system.PARAMETERS["initialisation"]["enum"]
+    kinds = SYSTEM.parameters["initialisation"].limits["enum"]
     arrays = {
         kind: system.initial(p.parameters | {"initialisation": kind}, Seeds(1, 2, 3, 0))
         for kind in kinds
     }
     return {
-        "version": declared("constant_attention")["VERSION"],
+        "version": SYSTEM.version,
         "initial": [
             float(array.ravel()[[0, -1]].sum()) for run in arrays.values() for array in run.values()
         ],

@@ -60,7 +60,7 @@ def test_claims_have_the_sign_of_what_is_planted(planted):
 
 
 def test_claims_about_the_ends_need_both_ends(planted):
-    decays = musat_claims.DECAYS
+    decays = musat_claims._DECAYS
     more = planted.assign(is_circle=planted["weight_decay"] == 1.0)
     assert musat_claims.more_circles(more, "weight_decay", decays).low > 90
     without = planted[planted["weight_decay"] < 1]

@@ -7,8 +7,7 @@ from conftest import config
 
 from circlet.bench import plain
 from circlet.collections.musat.equations import particles as system
-from circlet.study import declarations
-from circlet.study.declarations import declared
+from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import loop
@@ -121,10 +120,7 @@ def test_block_equals_the_plain_simulation(scaling):
 
 
 def test_particle_defaults_are_those_that_reproduce_table_2():
-    defaults = {
-        k: v["default"] for k, v in declarations.declared("particles")["PARAMETERS"].items()
-    }
-    assert defaults == {
+    assert SYSTEM.defaults == {
         "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
         "scaling": "per_coordinate",
     }  # fmt: skip
@@ -137,7 +133,7 @@ def golden_values():
         tables = loop.run(point(steps=40, parameters={"scaling": scaling}), [0, 41], CPU)
         frame = tables["embeddings"].to_pandas()
         final[scaling] = np.stack(frame[frame["step"] == 40]["vector"]).astype(float).tolist()
-    return {"version": declared("particles")["VERSION"], **final}
+    return {"version": SYSTEM.version, **final}
 
 
 def test_golden_values(golden):

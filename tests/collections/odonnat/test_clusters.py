@@ -9,6 +9,7 @@ from test_sparse_transformer import hand_made
 
 from circlet.collections.odonnat import clusters, layer_projections, sharpness
 from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -17,7 +18,6 @@ from circlet.systems import loss
 from circlet.training import loop
 
 CPU = torch.device("cpu")
-DEFAULTS = {name: p["default"] for name, p in system.PARAMETERS.items()}
 
 
 def stacked(*networks):
@@ -90,7 +90,7 @@ def test_three_classes_need_weights_alike_by_three():
 
 
 def test_networks_as_they_are_drawn_have_no_head():
-    networks = [system.initial(DEFAULTS, Seeds(i, i, i, i)) for i in range(100)]
+    networks = [system.initial(SYSTEM.defaults, Seeds(i, i, i, i)) for i in range(100)]
     of = clusters.probes(2, 12, 5)
     with torch.no_grad():
         xi = clusters.embed({n: a.float() for n, a in stacked(*networks).items()}, of, 2)
@@ -158,7 +158,7 @@ def test_separation_of_two_clusters():
 
 
 def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
-    parameters = DEFAULTS | {"hidden": 4, "n_train": 40, "n_test": 4}
+    parameters = SYSTEM.defaults | {"hidden": 4, "n_train": 40, "n_test": 4}
     seeds = [Seeds(i, i, i, i) for i in range(3)]
     weights = {n: a.double() for n, a in stacked(
         *(system.initial(parameters, s) for s in seeds)).items()}  # fmt: skip

@@ -11,7 +11,7 @@ from circlet.collections.odonnat.tables import head_summary, odonnat_claims, sna
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
-CLAIMS = {name: effect for name, _, effect in odonnat_claims.CLAIMS}
+CLAIMS = {name: effect for name, _, effect in odonnat_claims._CLAIMS}
 
 
 def heads(n=40, **columns):

@@ -11,22 +11,22 @@ from circlet import cli
 from circlet.collections.odonnat import layer_projections, network_panels, sandbox
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
+from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import loop
 
-DEFAULTS = {name: p["default"] for name, p in system.PARAMETERS.items()}
 SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
 
 
 def drawn(**changes):
-    parameters = DEFAULTS | changes
+    parameters = SYSTEM.defaults | changes
     return layer_projections.view(system.initial(parameters, Seeds(1, 1, 1, 1)), parameters)
 
 
 def test_a_view_is_the_network():
-    parameters = DEFAULTS | {"p": 3}
+    parameters = SYSTEM.defaults | {"p": 3}
     weights = system.initial(parameters, Seeds(0, 0, 0, 0))
     view, _ = layer_projections.view(weights, parameters)
     own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
@@ -58,8 +58,8 @@ def test_clusters_are_named_by_the_signature(monkeypatch):
 
 
 def test_the_map_is_the_classifier_on_the_plane():
-    weights = system.initial(DEFAULTS, Seeds(0, 0, 0, 0))
-    view, _ = layer_projections.view(weights, DEFAULTS)
+    weights = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
+    view, _ = layer_projections.view(weights, SYSTEM.defaults)
     left, right, bottom, top = view["xi_box"]
     x, y = (
         np.linspace(left, right, layer_projections.GRID)[7],
@@ -122,7 +122,8 @@ def test_panels_are_drawn_anew_without_rests():
     made, every = figure.grid()
     counts = []
     for seed in (0, 1):
-        view, _ = layer_projections.view(system.initial(DEFAULTS, Seeds(seed, 0, 0, 0)), DEFAULTS)
+        weights = system.initial(SYSTEM.defaults, Seeds(seed, 0, 0, 0))
+        view, _ = layer_projections.view(weights, SYSTEM.defaults)
         figure.fill(made, every, network_panels.Moment(view, curves, 0), str(seed))
         counts.append({name: len(axes.get_children()) for name, axes in every.items()})
     assert counts[0] == counts[1]

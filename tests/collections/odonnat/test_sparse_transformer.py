@@ -4,10 +4,11 @@ import torch
 from conftest import config, experiment, plain_run
 from torch import nn
 
-from circlet.bench import plain
 from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.plain.sparse_transformer import SparseTransformer
+from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.errors import ConfigError
-from circlet.study.declarations import declared
+from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import loop
@@ -97,10 +98,9 @@ def test_label_is_the_sum_of_the_first_tokens():
 
 def test_half_of_the_test_set_of_p_2_is_new():
     """Of 4096 sequences 39.3 % are drawn: 1 - (1 - 1/4096)^2048."""
-    parameters = {k: v["default"] for k, v in declared("sparse_transformer")["PARAMETERS"].items()}
     shares = []
     for seed in range(20):
-        train, test = system.sequences(parameters, Seeds(0, 0, seed, 0))
+        train, test = system.sequences(SYSTEM.defaults, Seeds(0, 0, seed, 0))
         known = {row.tobytes() for row in train}
         shares.append(np.mean([row.tobytes() in known for row in test]))
     assert np.mean(shares) == pytest.approx(0.3935, abs=0.01)
@@ -117,7 +117,7 @@ def test_number_of_parameters():
         p = point(**given)
         arrays = system.initial(p.parameters, Seeds(0, 0, 0, 0))
         assert sum(array.size for array in arrays.values()) == expected
-        assert p.evaluate("WEIGHTS") == expected
+        assert cost.weights(p) == expected
 
 
 def hand_made(distractor=0):
@@ -205,7 +205,7 @@ def test_gradient_norms_are_of_the_whole_train_set():
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
     arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
-    network = plain.SparseTransformer(arrays, torch.float64)
+    network = SparseTransformer(arrays, torch.float64)
     train, _ = system.sequences(p.parameters, p.seeds(5))
     tokens = torch.as_tensor(train).long()
     nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()
@@ -270,7 +270,7 @@ def golden_values():
     train, test = system.sequences(p.parameters, seeds)
     last = tables["parameters"].query("step == 20")
     return {
-        "version": declared("sparse_transformer")["VERSION"],
+        "version": SYSTEM.version,
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
         "tokens": [*train[0].tolist(), *test[-1].tolist()],
         "order": seeds.stream("order", 7).permutation(64)[:10].tolist(),

@@ -5,6 +5,7 @@ import torch
 from conftest import experiment
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import spikes
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -13,10 +14,7 @@ from circlet.systems import loss
 from circlet.training import loop
 
 CPU = torch.device("cpu")
-PARAMETERS = {name: p["default"] for name, p in system.PARAMETERS.items()} | {
-    "n_train": 200,
-    "n_test": 4,
-}
+PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
 
 
 def test_a_spike_is_ten_times_the_median_of_the_ten_before():

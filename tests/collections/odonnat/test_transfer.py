@@ -152,7 +152,7 @@ def crossed(effect, noise=0.01, levels=(12, 3, 3)):
     y = 0.7 + noise * stream.normal(size=len(grid))
     for factor, size in enumerate(effect):
         y = y + size * stream.normal(size=levels[factor])[grid[:, factor]]
-    columns = dict(zip(seed_effects.FACTORS.values(), grid.T, strict=True))
+    columns = dict(zip(seed_effects._FACTORS.values(), grid.T, strict=True))
     return pd.DataFrame(columns | {"test_accuracy": y})
 
 
