@@ -215,9 +215,9 @@ def test_gradient_norms_are_of_the_whole_train_set():
 
 
 BAD = {
-    "k": ({"k": 13}, "needs k <= length, but .* has k = 13, length = 12"),
-    "vocabulary": ({"p": 4}, "needs vocabulary >= p, but .* has vocabulary = 3, p = 4"),
-    "batch": ({"batch_size": 65}, "needs batch_size <= n_train, .* batch_size = 65, n_train = 64"),
+    "k": ({"k": 13}, "needs k <= length, but .* has length = 12, k = 13"),
+    "vocabulary": ({"p": 4}, "needs vocabulary >= p, but .* has p = 4, vocabulary = 3"),
+    "batch": ({"batch_size": 65}, "needs batch_size <= n_train, .* n_train = 64, batch_size = 65"),
 }
 
 
