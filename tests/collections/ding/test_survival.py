@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment
 
 from circlet.analysis import classifiers
 from circlet.collections.ding.tables import (
@@ -11,8 +10,6 @@ from circlet.collections.ding.tables import (
     survival,
     survival_classifiers,
 )
-from circlet.collections.findings.tables import forecast, forecast_milestones, precision
-from circlet.study.plan import Study
 
 
 def log(embeddings):
@@ -106,59 +103,6 @@ def test_always_dead_is_as_good_as_the_share_of_the_dead():
     assert majority.low < majority.value < majority.high
 
 
-def wide(**changes):
-    """Signals of two runs with three frequencies at steps 0, 5 and 10."""
-    index = pd.MultiIndex.from_product([["a", "b"], [1, 2, 3]], names=["run_id", "frequency"])
-    values = np.array([[8, 4, 2], [8, 8, 8], [8, 8, 8], [1, 1, 4], [1, 1, 1], [1, 1, 1.0]])
-    return pd.DataFrame(values, index=index, columns=[0, 5, 10])
-
-
-def test_forecast_features_know_nothing_of_later_steps():
-    later = wide()
-    later[10] *= np.arange(1, 7)
-    for step in (0, 5):
-        np.testing.assert_array_equal(
-            forecast.features(wide(), step), forecast.features(later, step)
-        )
-    assert (forecast.features(wide(), 10) != forecast.features(later, 10)).any()
-
-
-def test_forecast_features_are_relative_to_the_run():
-    louder = wide()
-    louder.loc["a"] = louder.loc["a"].to_numpy() * 7
-    for step in (0, 5, 10):
-        np.testing.assert_allclose(
-            forecast.features(wide(), step), forecast.features(louder, step), atol=1e-12
-        )
-    now, growth, recent = forecast.features(wide(), 10)[0]
-    assert (now, growth) == pytest.approx([np.log(1 / 4) * 2 / 3] * 2)
-    assert recent == pytest.approx(np.log(1 / 2) * 2 / 3)
-
-
-def test_forecast_grid_has_logged_steps_only():
-    point = Study.of(
-        {
-            "results": "r",
-            "experiments": {
-                "e": experiment("embedding_mlp", steps=300, log={"signals": {"every": 50}})
-            },
-        }
-    ).points[0]
-    steps = forecast.grid([point])
-    assert set(steps) <= set(point.steps_logged("signals"))
-    assert (steps[0], steps[-1]) == (0, 300)
-
-
-@pytest.mark.parametrize(
-    ("auc", "expected"),
-    [([0.5, 0.8, 0.95, 0.96], 10), ([0.95, 0.5, 0.95, 0.96], 10), ([0.95] * 4, 0),
-     ([0.95, 0.95, 0.95, 0.5], np.nan), ([0.5, 0.95, np.nan, 0.96], 100)],
-)  # fmt: skip
-def test_a_milestone_is_passed_for_good(auc, expected):
-    found = forecast_milestones.passes(pd.Series([0, 1, 10, 100]), pd.Series(auc), 0.9)
-    assert found == expected or (np.isnan(found) and np.isnan(expected))
-
-
 def test_constructed_outcomes_go_by_initial_signal():
     run = pd.DataFrame(
         {"run_id": "r", "seed": 3, "construct_ratio": 0.5, "frequency": [1, 2, 3, 4],
@@ -183,12 +127,3 @@ def test_principal_components_are_in_order_and_centred():
     spread = (parts**2).sum(0)
     assert (np.diff(spread) < 0).all()
     np.testing.assert_allclose(parts.mean(0), 0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "residual", "name"),
-    [("float64", "exact", "float64 exact"), ("float32", "exact", "float32 exact"),
-     ("float32", "cancelling", "float32 cancelling")],
-)  # fmt: skip
-def test_names_of_arithmetics(dtype, residual, name):
-    assert precision.arithmetic(pd.Series({"dtype": dtype, "residual": residual})) == name
