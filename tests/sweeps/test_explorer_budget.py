@@ -3,15 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment
-from test_workflow import STUDY
+from conftest import ROOT, experiment
+from plotly.offline import get_plotlyjs
 
+from circlet.pages import explorer
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
-from circlet.sweeps.tables import explorer_runs, explorer_states
+from circlet.sweeps.tables import explorer_states
 from circlet.training import loop
 
+STUDY = Study.read(ROOT / "config/smoke.yaml")
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
 CIRCLES = experiment("embedding_mlp", seeds={"count": 4}, block=4, steps=40)
 
@@ -31,24 +33,6 @@ def rows(outcomes):
     )
 
 
-def test_outcomes_of_transformers():
-    """A head is told of p = 2, clusters of any other."""
-    cases = {
-        (True, 2, True, True): "success, head",
-        (True, 2, False, True): "success, no head",
-        (False, 2, False, False): "failure, no head",
-        (True, 3, None, True): "success, clusters",
-        (False, 3, None, False): "failure, no clusters",
-    }
-    frame = pd.DataFrame(list(cases), columns=["success", "p", "head_present", "clustered"])
-    frame["head_present"] = frame["head_present"].astype("boolean")
-    frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
-    frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
-    found = explorer_runs._heads(frame)
-    assert found["outcome"].tolist() == list(cases.values())
-    assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
-
-
 def test_the_end_of_a_run_is_its_last_step(tmp_path):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
     block = next(study.blocks)
@@ -61,7 +45,7 @@ def test_the_end_of_a_run_is_its_last_step(tmp_path):
 
 def test_every_point_first_then_who_has_least():
     ps = points(a=NETWORK, b=CIRCLES)
-    assert [p.system for p in ps] == ["constant_attention"] * 2 + ["embedding_mlp"]
+    assert [p.system.name for p in ps] == ["constant_attention"] * 2 + ["embedding_mlp"]
     costs, counts = [1, 1, 10], [6, 6, 4]
     assert explorer_budget.affordable(ps, costs, counts, 12) == [1, 1, 1]
     assert explorer_budget.affordable(ps, costs, counts, 17) == [4, 3, 1]  # no room for another 10
@@ -119,9 +103,25 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
 
 
 def test_states_leave_room_for_the_rest_of_the_page():
-    """As text, with the library, all states stay a megabyte below 20."""
-    library = 2_000_000
-    assert 4 / 3 * (explorer_budget.ENDS + explorer_budget.TRAININGS) + library < 20e6 - 6e5
+    """The page with the library and all states, however badly they compress, is below 19 MB."""
+    noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
+    code = "".join(map(explorer._module, explorer.MODULES))
+    assert len(explorer._packed(noise) + explorer._packed(get_plotlyjs()) + code) < 19e6
+
+
+@pytest.mark.parametrize("how", ["training", "end"])
+@pytest.mark.parametrize("settings", [NETWORK | {"sweep": {}}, CIRCLES], ids=["whole", "not whole"])
+def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    block = next(study.blocks)
+    loop.run_block(block, "cpu")
+    rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how))
+    states = pd.DataFrame(rows, columns=["run_id", "step", "name", "shape", "values"])
+    chunk = explorer._chunk(states)
+    used = len(chunk) - 4 - int.from_bytes(chunk[:4], "little")
+    size = {"training": explorer_budget._training, "end": explorer_budget._end}[how]
+    padding = 3 * states.groupby(["run_id", "name"]).ngroups  # at most
+    assert used - padding <= block.count * size(block.point) < 1.1 * used
 
 
 def test_logs_that_are_not_written_are_not_shown():
@@ -157,10 +157,11 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
                 assert list(row["shape"]) == list(weights.shape)
                 expected = weights.ravel()
             np.testing.assert_array_equal(row["values"], expected)
-            seen.add((block.point.system, name))
+            seen.add((block.point.system.name, name))
     assert {system for system, _ in seen} == set(STUDY.systems)
     assert ("sparse_transformer", "query") in seen
-    assert not {name for system, name in seen if system == "embedding_mlp"} & {"hidden.weight"}
+    without = {name for system, name in seen if system not in explorer_budget.WHOLE}
+    assert without == {"embedding", "signals", "curves"}
 
 
 def test_no_array_is_there_twice(finished):

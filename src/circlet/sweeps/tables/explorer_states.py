@@ -2,7 +2,7 @@
 
 ``embedding``; every weight and bias of networks that the page computes; ``signals``, of frequencies
 1..(p-1)//2; ``curves``: train and test loss, train and test accuracy. Which runs and steps is in
-``downsample``. Diverged runs have theirs, too, as far as they are logged.
+`circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are logged.
 """
 
 from collections.abc import Iterator

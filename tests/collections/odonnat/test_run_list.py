@@ -1,0 +1,24 @@
+import pandas as pd
+
+from circlet.collections.odonnat import run_list
+from circlet.storage import parquet
+
+
+def test_outcomes_of_transformers(monkeypatch):
+    """A head is told of p = 2, clusters of any other."""
+    cases = {
+        (True, 2, True, True): "success, head",
+        (True, 2, False, True): "success, no head",
+        (False, 2, False, False): "failure, no head",
+        (True, 3, None, True): "success, clusters",
+        (False, 3, None, False): "failure, no clusters",
+    }
+    frame = pd.DataFrame(list(cases), columns=["success", "p", "head_present", "clustered"])
+    frame["head_present"] = frame["head_present"].astype("boolean")
+    frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
+    frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
+    monkeypatch.setattr(parquet, "read_table", lambda study, name: {"heads": frame}[name])
+    found = run_list.runs(None)
+    assert found["run_id"].tolist() == frame["run_id"].tolist()
+    assert found["outcome"].tolist() == list(cases.values())
+    assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
