@@ -35,7 +35,7 @@ def read(study: "Study") -> pd.DataFrame:
     for collection in study.used_collections:
         path = collection.folder / "claims.csv"
         if path.exists():
-            frame = pd.read_csv(path)
+            frame = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str))  # some have none at all
             if lacking := set(COLUMNS) - set(frame.columns):
                 raise ConfigError(f"{path}: has no column {min(lacking)!r}")
             if unknown := set(frame["kind"]) - set(KINDS):
