@@ -1,27 +1,25 @@
-import json
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, config
 
-from circlet.analysis import stats
+from circlet.analysis import claims, stats
 from circlet.analysis.stats import Estimate
+from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import config_file, declarations
-from circlet.study.declarations import SYSTEMS
+from circlet.study import registry
 from circlet.study.plan import Study
 from circlet.sweeps.tables import scorecard
 
-PUBLISHED = pd.read_csv(declarations.PACKAGE / "data/published.csv").fillna(
-    {"conditions": "", "accepts": ""}
-)
+PUBLISHED = claims.read(Study.read(ROOT / "config/paper.yaml"))
 
 
-def claim(kind, column="x", published=math.nan, low=math.nan, high=math.nan, n=math.nan):
+def claim(kind, column="x", published=math.nan, low=math.nan, high=math.nan, n=math.nan, **others):
     return pd.Series(
         {"kind": kind, "column": column, "published": published, "published_low": low,
-         "published_high": high, "published_n": n}
+         "published_high": high, "published_n": n, **others}
     )  # fmt: skip
 
 
@@ -90,52 +88,57 @@ def test_counts_are_shown_per_published_runs():
     assert found["difference"] == pytest.approx(-7)
 
 
-def test_every_paper_has_a_title():
-    papers = pd.read_csv(declarations.PACKAGE / "data/papers.csv")
-    assert set(PUBLISHED["paper"]) == set(papers["paper"])
+def test_every_collection_with_claims_has_a_title():
+    claiming = [c for c in registry.SHIPPED if (c.folder / "claims.csv").exists()]
+    assert set(PUBLISHED["collection"]) == {c.name for c in claiming}
+    for collection in claiming:
+        assert all(collection.about[key] for key in ("short", "authors", "title", "year"))
 
 
-def test_published_cells_are_complete():
-    cells = PUBLISHED[PUBLISHED["source"].isin(["Table 1", "Table 2"])]
-    assert len(cells) == 4 * 6 + 3 * 3
+def test_published_claims_are_of_known_kinds():
     assert PUBLISHED["claim"].is_unique
     assert set(PUBLISHED["kind"]) <= {"count", "absent", "mean", "correlation", "range", "sign"}
 
 
-def test_circles_and_the_rest_add_up_in_the_paper():
-    cells = PUBLISHED[PUBLISHED["source"].isin(["Table 1", "Table 2"])].set_index("claim")
-    for name, rest in cells[cells["column"].isin(["non_circles", "grids"])].iterrows():
-        circles = cells.loc[name.replace("_non_circles", "_circles").replace("_grids", "_circles")]
-        assert rest["published"] + circles["published"] == 100
-
-
 @pytest.mark.parametrize("name", ["config", "paper"])
-def test_shipped_configs_meet_the_conditions_of_the_paper(name):
+def test_shipped_configs_meet_the_conditions_of_the_papers(name):
     study = Study.read(ROOT / f"config/{name}.yaml")
-    for claim_ in PUBLISHED.itertuples():
-        role, conditions, accepts = claim_.role, claim_.conditions, claim_.accepts
-        strict = scorecard._assignments(conditions)
-        if name == "paper" and role in study.reproduce:
-            assert scorecard.unmet(study, role, strict) == "", claim_.claim
-        if name == "config" and accepts not in ("", "steps>=10000") and role in study.reproduce:
-            loose = strict | scorecard._assignments(accepts)
-            assert scorecard.unmet(study, role, loose) == "", claim_.claim
-        if claim_.paper == "musat":
-            assert scorecard.unmet(study, role, strict) == ""
+    for row in PUBLISHED[PUBLISHED["role"].isin(study.reproduce)].itertuples():
+        strict = scorecard._assignments(row.conditions)
+        if name == "paper":
+            assert scorecard.unmet(study, row.role, strict) == "", row.claim
+        if name == "config" and row.accepts not in ("", "steps>=10000"):
+            loose = strict | scorecard._assignments(row.accepts)
+            assert scorecard.unmet(study, row.role, loose) == "", row.claim
+
+
+def test_conditions_name_real_parameters():
+    known = {"steps", "epochs", "shared"}
+    known = known.union(*(s.parameters for s in registry.Systems(registry.SHIPPED).values()))
+    owners = {"base"}.union(*(c.roles for c in registry.SHIPPED))
+    assert set(PUBLISHED["role"]) <= owners
+    for name in (n for c in PUBLISHED["conditions"] for n in scorecard._assignments(c)):
+        *owner, key = name.split(".")
+        assert key in known
+        assert set(owner) <= owners
+
+
+def asked(**changes):
+    """A study whose experiment has the role ``asked``."""
+    study = Study.of(config(**changes))
+    return replace(study, config=study.config | {"reproduce": {"asked": "e"}})
 
 
 def test_other_conditions_are_not_compared():
-    study = Study.read(ROOT / "config/smoke.yaml")
-    text = PUBLISHED.set_index("claim").loc["musat_table1_wd1_circles", "conditions"]
-    conditions = scorecard._assignments(text)
-    assert "steps 200" in scorecard.unmet(study, "table1", conditions)
-    assert "names no experiment" in scorecard.unmet(study, "table9", conditions)
+    study = asked(steps=200)
+    assert scorecard.unmet(study, "asked", {"p": "17", "steps": "200"}) == ""
+    reason = scorecard.unmet(study, "asked", {"p": "17", "steps": "2000"})
+    assert reason == "runs with steps 200, the paper has 2000"
+    assert "names no experiment for other" in scorecard.unmet(study, "other", {"p": "17"})
 
 
 def test_runs_that_share_a_seed_are_not_compared():
-    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
-    config_["experiments"]["weight_decay"]["seeds"]["embedding"] = 0
-    reason = scorecard.unmet(Study.of(config_), "table1", {"p": "17"})
+    reason = scorecard.unmet(asked(seeds={"count": 2, "embedding": 0}), "asked", {"p": "17"})
     assert reason == "runs with shared seeds embedding, the paper has none"
 
 
@@ -145,67 +148,53 @@ def test_bounds_and_other_accepted_conditions():
     assert not scorecard._same(999, ">=1000")
 
 
+def answer(monkeypatch, frame, claimed, **changes):
+    monkeypatch.setattr(parquet, "read_table", lambda study, name: {"found": frame}[name])
+    known = {"claim": "one", "collection": "lab", "role": "asked", "table": "found", "keys": {}}
+    known |= {"conditions": "", "accepts": ""}
+    return scorecard._answer(asked(**changes), pd.Series(known | claimed.to_dict()))
+
+
 def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeypatch):
-    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
     frame = pd.DataFrame(
-        [{"claim": "circles_rise_with_p", "effect": 0.9, "effect_low": 0.8, "effect_high": 0.95,
-          "effect_n": 42, "n_runs": 40, "n_planned": 42}]
+        [{"claim": "it_rises", "x": 0.9, "x_low": 0.8, "x_high": 0.95, "x_n": 42, "n_runs": 40,
+          "n_planned": 42}]
     )  # fmt: skip
-    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
-    claim_ = PUBLISHED.set_index("claim", drop=False).loc["ding_circles_rise_with_p"]
-    found = scorecard._answer(Study.of(config_), claim_)
+    known = {"keys": {"claim": "it_rises"}, "conditions": "p=17;steps=30000"}
+    found = answer(monkeypatch, frame, claim("sign", accepts="steps>=1000", **known), steps=1000)
     assert (found["verdict"], found["n_runs"]) == ("reproduced", 40)
     assert found["note"] == "runs with steps 1000, the paper has 30000"
-    strict = scorecard._answer(Study.of(config_), claim_.replace({"steps>=1000": ""}))
+    strict = answer(monkeypatch, frame, claim("sign", **known), steps=1000)
     assert strict["verdict"] == "not_run"
 
 
-def test_conditions_name_real_parameters():
-    known = {"steps", "epochs", "shared"}
-    known = known.union(*(declarations.declared(s)["PARAMETERS"] for s in SYSTEMS))
-    owners = {"base", *config_file.schema()["properties"]["reproduce"]["properties"]}
-    for name in (n for c in PUBLISHED["conditions"] for n in scorecard._assignments(c)):
-        *owner, key = name.split(".")
-        assert key in known
-        assert set(owner) <= owners
-
-
-def test_conditions_of_a_base_and_of_another_role():
-    study = Study.read(ROOT / "config/paper.yaml")
-    assert scorecard.unmet(study, "transfer", {"base.p": "2", "scratch.p": "3"}) == ""
-    reason = scorecard.unmet(study, "transfer", {"base.steps": "10"})
-    assert reason == "runs with base.steps 64000, the paper has 10"
-    assert "scratch.p 3" in scorecard.unmet(study, "transfer", {"scratch.p": "2"})
-    assert "base.p None" in scorecard.unmet(study, "heads", {"base.p": "2"})
-    assert scorecard.unmet(study, "batch_sizes", {"epochs": "1000"}) == ""
-
-
-def answer(monkeypatch, frame, **changes):
-    config_ = json.loads(Study.read(ROOT / "config/paper.yaml").json)
-    config_["experiments"][config_["reproduce"]["table1"]].update(changes)
-    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
-    claim = PUBLISHED.set_index("claim", drop=False).loc["musat_table1_wd0.6_imperfections"]
-    return scorecard._answer(Study.of(config_), claim)
-
-
 def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
-    rows = [
-        {"weight_decay": decay, "sample": sample, "imperfections": 100 * decay + len(sample),
-         "imperfections_low": 62, "imperfections_high": 64, "imperfections_n": 77,
-         "circles": -1, "n_runs": 90, "n_planned": 100}
-        for decay in (0.0, 0.3, 0.6, 1.0) for sample in ("first_100", "all")
-    ]  # fmt: skip
-    found = answer(monkeypatch, pd.DataFrame(rows))
+    frame = pd.DataFrame(
+        [{"experiment": experiment, "weight_decay": decay, "sample": sample,
+          "x": 100 * decay + len(sample) + 50 * (experiment != "e"), "x_low": 62, "x_high": 64,
+          "x_n": 77, "y": -1, "n_runs": 90, "n_planned": 100}
+         for experiment in ("d", "e") for decay in (0.0, 0.3, 0.6, 1.0)
+         for sample in ("first_100", "all")]
+    )  # fmt: skip
+    keys = {"weight_decay": 0.6, "sample": "all"}
+    one = claim("mean", published=63, n=88, keys=keys, conditions="p=17;steps=2000")
+    found = answer(monkeypatch, frame, one, steps=2000)
     assert found["measured"] == 63
     assert (found["low"], found["high"], found["n_runs"], found["n_planned"]) == (62, 64, 77, 100)
-    none = answer(monkeypatch, pd.DataFrame(rows[:2]))
+    none = answer(monkeypatch, frame.query("weight_decay == 0"), one, steps=2000)
     assert (none["verdict"], none["n_planned"]) == ("not_run", 0)
-    assert "has no row with weight_decay=0.6" in none["note"]
-    other = answer(monkeypatch, pd.DataFrame(rows), steps=1999)
+    assert "has no row with weight_decay=0.6;sample=all" in none["note"]
+    other = answer(monkeypatch, frame, one, steps=1999)
     assert (other["verdict"], other["note"]) == (
         "not_run",
         "runs with steps 1999, the paper has 2000",
     )
+
+
+def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
+    one = claim("sign", keys={"size": 1})
+    with pytest.raises(ConfigError, match="lab: one: the table found has no column 'size'"):
+        answer(monkeypatch, pd.DataFrame([{"x": 1}]), one)
 
 
 @pytest.mark.parametrize(("n", "verdict"), [(4, "not_run"), (5, "reproduced")])
@@ -217,64 +206,3 @@ def test_fewer_than_five_runs_decide_nothing(n, verdict):
 def test_an_absent_cell_is_a_count_of_none():
     found = scorecard.difference(claim("absent", n=100), stats.count(6, 300))
     assert found[0] == pytest.approx(2)
-
-
-PRINTED_1 = """
-0.0 0 - 100 18.2 102.2 6.1 -0.92 -0.95 -0.88
-0.3 1 77.4 99 34.8 72.7 6.6 -0.90 -0.93 -0.85
-0.6 12 65.9 88 51.6 39.6 4.0 -0.84 -0.89 -0.77
-1.0 18 60.4 82 46.7 31.6 4.0 -0.64 -0.75 -0.49
-"""
-
-
-PRINTED_2 = """
-0.5 0 100 35.5 3.7
-1.0 17 83 36.3 4.8
-2.0 56 44 42.9 10.1
-"""
-
-
-def printed():
-    """Every cell as (table, row, column) -> published, low, high, n."""
-    nan = math.nan
-    for line in PRINTED_1.split("\n")[1:-1]:
-        decay, circles, accuracy, *rest = (nan if c == "-" else float(c) for c in line.split())
-        others, other_accuracy, imperfections, half, r, low, high = rest
-        yield from {
-            ("table1", decay, "circles"): (circles, nan, nan, 100),
-            ("table1", decay, "circle_accuracy"): (accuracy, nan, nan, circles),
-            ("table1", decay, "non_circles"): (others, nan, nan, 100),
-            ("table1", decay, "non_circle_accuracy"): (other_accuracy, nan, nan, others),
-            ("table1", decay, "imperfections"): (
-                imperfections, imperfections - half, imperfections + half, others
-            ),
-            ("table1", decay, "correlation"): (r, low, high, others),
-        }.items()  # fmt: skip
-    for line in PRINTED_2.split("\n")[1:-1]:
-        f_a, circles, grids, imperfections, half = map(float, line.split())
-        yield from {
-            ("table2", f_a, "circles"): (circles, nan, nan, 100),
-            ("table2", f_a, "grids"): (grids, nan, nan, 100),
-            ("table2", f_a, "imperfections"): (
-                imperfections, imperfections - half, imperfections + half, grids
-            ),
-        }.items()  # fmt: skip
-
-
-def test_published_values_are_as_printed():
-    """Typed in a second time, in the layout of the paper's tables 1 and 2."""
-    cells = pd.read_csv(declarations.PACKAGE / "data/published.csv").query(
-        "table in ['table1', 'table2']"
-    )
-    found = {
-        (row.table, float(where["weight_decay" if row.table == "table1" else "f_a"]), row.column): (
-            row.published, row.published_low, row.published_high, row.published_n,
-        )
-        for row in cells.itertuples()
-        for where in [scorecard._assignments(row.where)]
-        if where["sample"] == "all" and row.kind != "absent"
-    }  # fmt: skip
-    expected = {key: values for key, values in printed() if not math.isnan(values[0])}
-    assert found.keys() == expected.keys()
-    for key, values in expected.items():
-        assert found[key] == pytest.approx(values, nan_ok=True), key

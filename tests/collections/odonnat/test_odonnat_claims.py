@@ -10,6 +10,7 @@ from conftest import ROOT
 from circlet.collections.odonnat.tables import head_summary, odonnat_claims, snapshots, transfers
 from circlet.storage import parquet
 from circlet.study.plan import Study
+from circlet.sweeps.tables import scorecard
 
 CLAIMS = {name: effect for name, _, effect in odonnat_claims._CLAIMS}
 
@@ -151,3 +152,13 @@ def test_the_exemplar_has_the_median_gap():
         "fitted": 64 * 160, "last": 64000,
     }  # fmt: skip
     assert snapshots.exemplar(frame.iloc[20:]) is None
+
+
+def test_conditions_of_a_base_and_of_another_role():
+    study = Study.read(ROOT / "config/paper.yaml")
+    assert scorecard.unmet(study, "transfer", {"base.p": "2", "scratch.p": "3"}) == ""
+    reason = scorecard.unmet(study, "transfer", {"base.steps": "10"})
+    assert reason == "runs with base.steps 64000, the paper has 10"
+    assert "scratch.p 3" in scorecard.unmet(study, "transfer", {"scratch.p": "2"})
+    assert "base.p None" in scorecard.unmet(study, "heads", {"base.p": "2"})
+    assert scorecard.unmet(study, "batch_sizes", {"epochs": "1000"}) == ""
