@@ -176,6 +176,10 @@ def test_network_defaults_are_those_of_the_paper():
     }  # fmt: skip
 
 
+def test_half_a_block_of_a_hundred_advances_together():
+    assert point().cpu_batch(100) == 50
+
+
 def golden_values():
     """What must not change without a new VERSION: initial arrays, and the logs of two runs."""
     p = point(parameters={"weight_decay": 0.3}, steps=50)
