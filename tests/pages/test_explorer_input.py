@@ -1,11 +1,13 @@
 """The explorer of odd studies in a real Chromium: diverged, sparse, partial, large, forged ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import experiment
-from test_explorer import choices, column, download, numbers, settled, step_now
+from driving import choices, column, download, numbers, settled, step_now
 
 from circlet import build, cli
 from circlet.storage import parquet
@@ -220,7 +222,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
 def test_missing_tables_are_named(visit, tmp_path):
     """In a partial study tables are left out that cannot be made."""
     study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
-    study.left_out = ["explorer_runs", "explorer_states"]
+    study = replace(study, left_out=("explorer_runs", "explorer_states"))
     build.make(targets.explorer(study))
     page = visit(tmp_path / "explorer.html")
     page.wait_for_function("document.documentElement.dataset.ready")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from test_explorer import (
+from driving import (
     CIRCLES,
     NETWORK,
     PARTICLES,
@@ -14,7 +14,7 @@ from test_explorer import (
     at,
     block_of,
     column,
-    logged,  # noqa: F401, a fixture
+    logged,
     numbers,
     settled,
     step_now,
@@ -168,11 +168,11 @@ def colours_of_classes(page, panel, points, classes, drawn):
 
 
 @pytest.mark.parametrize("dimensions", ["1,2", "2,1"])
-def test_regions_lie_under_their_classes(page_of, finished, monkeypatch, dimensions):
+def test_regions_lie_under_their_classes(page_of, finished, dimensions):
     page = page_of(at(NETWORK, dimensions=dimensions))
     drawn = Drawn(page, "sums")
     steps = block_of(NETWORK)[0].point.steps
-    weights = weights_at(finished, monkeypatch, NETWORK, steps)
+    weights = weights_at(finished, NETWORK, steps)
     tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
     box = np.array([[drawn.left, drawn.bottom], [drawn.right, drawn.top]])
     points = np.random.default_rng(1).uniform(*box, size=(1500, 2))
@@ -303,8 +303,8 @@ def test_losses_and_accuracies_have_their_axes(page_of, log):
 # What is written beside the pictures.
 
 
-def test_the_reading_is_of_the_step(page_of, logged):  # noqa: F811
-    curves = logged(TRANSFORMER, "curves").set_index("step")
+def test_the_reading_is_of_the_step(page_of, finished):
+    curves = logged(finished, TRANSFORMER, "curves").set_index("step")
     epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
     page = page_of(at(TRANSFORMER, int(curves.index[len(curves) // 3])))
     settled(page)

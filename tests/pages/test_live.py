@@ -2,6 +2,7 @@
 
 import csv
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,9 +26,10 @@ pytestmark = pytest.mark.browser
 def empty_explorer(tmp_path_factory):
     """The explorer of a study of which nothing is done: what is live needs no run."""
     study = Study.of(config(tmp_path_factory.mktemp("empty")))
-    study.left_out = explorer.TABLES
+    study = replace(study, left_out=explorer.OPTIONAL_TABLES)
     path = study.results / "explorer.html"
-    explorer.make(Target("explorer", "circlet.pages.explorer", study, (), [], [path]))
+    module = "circlet.pages.explorer"
+    explorer.make(Target("pages", "explorer", module, study, (), [], [path], code=""))
     return path
 
 

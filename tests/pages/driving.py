@@ -1,0 +1,112 @@
+"""What tests of the explorer share: runs of the smoke study, their logs, and driving the page."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from conftest import ROOT
+
+from circlet.storage import parquet
+from circlet.study import config_file
+from circlet.study.plan import Study
+
+STUDY = Study.read(ROOT / "config/smoke.yaml")
+NETWORK = "decay_scan/p17_d2_wd1/s00003"
+PARTICLES = "alignment/p17_d2_fa1_dtype=float64/s00000"
+CIRCLES = "trajectory/p13_d24_hidden=16_wd0.5/s00001"
+TRANSFORMER = (
+    "heads/p2_d2_length=4_k=2_n_train=64_n_test=32_batch_size=16_learning_rate=0.02/s00002"
+)
+PANELS = {
+    NETWORK: ["embedding", "sums", "signals", "losses"],
+    PARTICLES: ["embedding", "sums", "signals"],
+    CIRCLES: ["embedding", "sums", "signals", "losses", "ode"],
+    TRANSFORMER: ["embedding", "sequences", "attention", "losses"],
+}
+
+
+def block_of(run_id, study=STUDY):
+    for block in study.blocks:
+        for seed in block.seeds:
+            if block.point.run_id(seed) == run_id:
+                return block, seed
+    raise AssertionError(run_id)
+
+
+def finished_block_of(finished, run_id):
+    """The same in the finished study, wherever it is."""
+    config = config_file.read(ROOT / "config/smoke.yaml")
+    return block_of(run_id, Study.of(config | {"results": str(finished.folder / "results/smoke")}))
+
+
+def logged(finished, run_id, kind):
+    """The rows of a run in a log, as a frame."""
+    block, seed = finished_block_of(finished, run_id)
+    frame = parquet.read_log(block, kind)
+    return frame[frame["seed"] == seed]
+
+
+def embedding_at(finished, run_id, step):
+    rows = logged(finished, run_id, "embeddings").query("step == @step").sort_values("token")
+    return np.stack(rows["vector"]).astype(float)
+
+
+def weights_at(finished, run_id, step):
+    block, seed = finished_block_of(finished, run_id)
+    arrays = parquet.read_weights(block, [step])
+    return {name: array[0, seed - block.first] for name, array in arrays.items()}
+
+
+def table(name, finished):
+    return pd.read_parquet(finished.folder / f"results/smoke/tables/{name}.parquet")
+
+
+def at(run_id, step=None, **others):
+    """Fragment of an address."""
+    parts = {"run": run_id, **({} if step is None else {"step": step}), **others}
+    return "#" + "&".join(f"{name}={value}" for name, value in parts.items())
+
+
+def settled(page):
+    """Wait until regions are drawn finely, charts are there, and the address says what is seen."""
+    page.evaluate("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))")
+    page.wait_for_selector("#explore[data-rests]")
+
+
+def step_now(page):
+    return int(page.inner_text("#step-now").split()[1].rstrip(","))
+
+
+def choices(page, name):
+    return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.textContent)")
+
+
+def column(page, n):
+    """The texts of a column of the list of runs."""
+    return page.eval_on_selector_all(
+        f"#run-list tr td:nth-child({n})", "all => all.map(one => one.textContent)"
+    )
+
+
+def picture(page, panel):
+    """What a panel shows, background and all."""
+    return page.evaluate(
+        """id => [...document.querySelectorAll(`#${id}-picture svg`)].map(e => e.outerHTML).join("")
+        + (document.querySelector(`#${id}-picture canvas`)?.toDataURL() ?? "")""",
+        panel,
+    )
+
+
+def download(page, panel, kind):
+    with page.expect_download() as found:
+        page.click(f"#{panel} [data-save={kind}]")
+    return Path(found.value.path()).read_bytes(), found.value.suggested_filename
+
+
+def numbers(page, panel):
+    """The data of a panel: names of its columns, and its rows."""
+    content, _ = download(page, panel, "csv")
+    columns, *rows = csv.reader(io.StringIO(content.decode()))
+    return columns, rows

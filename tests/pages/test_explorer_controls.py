@@ -1,0 +1,192 @@
+"""The explorer's controls, files and links, and whether all readers can use it."""
+
+import json
+
+import pytest
+from conftest import serious
+from driving import (
+    CIRCLES,
+    NETWORK,
+    PANELS,
+    PARTICLES,
+    TRANSFORMER,
+    at,
+    block_of,
+    download,
+    picture,
+    settled,
+    step_now,
+)
+
+pytestmark = pytest.mark.browser
+
+
+def test_controls_change_the_pictures(page_of):
+    page = page_of(at(NETWORK, 50))
+    settled(page)
+
+    def changes(panel, act, back):
+        before = picture(page, panel)
+        act()
+        settled(page)
+        changed = picture(page, panel) != before
+        back()
+        settled(page)
+        assert picture(page, panel) == before
+        return changed
+
+    def select(name, value):
+        return lambda: page.select_option(f"#{name}", value)
+
+    def dimension(name, index):  # whose labels count from 1
+        return lambda: page.select_option(f"#{name}", index=index)
+
+    assert changes("embedding", dimension("x", 1), dimension("x", 0))
+    assert changes("sums", dimension("y", 0), dimension("y", 1))
+    assert changes("embedding", select("plane", "3"), select("plane", "0"))
+    assert changes("embedding", select("lines", "none"), select("lines", "successive"))
+    assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
+    assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
+    assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
+    page = page_of(at(CIRCLES))
+    settled(page)
+    assert page.input_value("#lines") == "neighbours"
+    assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
+    before = picture(page, "ode")
+    page.select_option("#method", "least_squares")
+    settled(page)
+    assert picture(page, "ode") != before
+
+
+def test_neighbours_of_a_circle_are_joined_round_it(page_of):
+    page = page_of()
+    module = """async () => {
+      const { around, delta } = await import("circlet/geometry");
+      const xy = Array.from({ length: 26 }, (_, i) => i);  // places 2 a, 2 a + 1 stand for a
+      const name = (line) => line.filter((_, i) => i % 2 === 0).map((x) => x / 2);
+      const rings = [around(xy, 8), around(xy.slice(0, 24), 3)];
+      return [delta(5, 13), delta(2, 12), ...rings.map((ring) => ring.map(name))];
+    }"""
+    inverse, none, ring, rings = page.evaluate(module)
+    assert inverse == 8  # 5 * 8 = 40 = 1 mod 13
+    assert ring == [[8 * i % 13 for i in range(14)]]
+    assert none is None
+    assert rings == [[i, i + 3, i + 6, i + 9, i] for i in range(3)]
+
+
+@pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
+def test_every_panel_can_be_saved(page_of, run_id):
+    stem = run_id.replace("/", "_")
+    for panel in PANELS[run_id]:
+        # Chromium asks after ten files of one page.
+        page = page_of(at(run_id), scheme="dark")
+        settled(page)
+        svg, name = download(page, panel, "svg")
+        assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
+        assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
+        assert len(svg) > 1500
+        assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # as on white paper
+        assert b"#f0f0f0" not in svg and b"rgb(240, 240, 240)" not in svg
+        png, name = download(page, panel, "png")
+        assert name.endswith(".png")
+        assert png.startswith(b"\x89PNG")
+        width, height = (int.from_bytes(png[i : i + 4]) for i in (16, 20))
+        assert width > 600 and height > 600
+        _, name = download(page, panel, "csv")
+        assert name.endswith(".csv")
+
+
+def test_saving_a_curve_keeps_what_is_enlarged(page_of):
+    page = page_of(at(CIRCLES, 0), scheme="dark")
+    settled(page)
+
+    def shown():
+        axis = "document.querySelector('#signals-picture .js-plotly-plot').layout.xaxis"
+        return page.evaluate(f"[{axis}.range, {axis}.gridcolor]")
+
+    area = page.locator("#signals-picture .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    whole, colour = shown()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    settled(page)
+    enlarged, _ = shown()
+    assert enlarged[1] - enlarged[0] < 0.6 * (whole[1] - whole[0])
+    download(page, "signals", "svg")
+    settled(page)
+    assert shown() == [enlarged, colour]
+    page.locator("#run-list input:not(:checked)").first.check()
+    settled(page)
+    assert shown()[0] != enlarged
+
+
+def test_a_link_shows_the_same_view(page_of):
+    page = page_of(at(CIRCLES, 40))
+    page.select_option("#plane", "2")
+    page.select_option("#lines", "successive")
+    page.check("#log")
+    page.locator("#step-slider").press("ArrowLeft")
+    settled(page)
+    fragment = "#" + page.url.split("#")[1]
+    assert CIRCLES in fragment
+    other = page_of(fragment)
+    settled(other)
+    assert step_now(other) == step_now(page)
+    for panel in ("embedding", "sums"):
+        assert picture(other, panel) == picture(page, panel)
+    assert other.is_checked("#log")
+    other.evaluate("fragment => { location.hash = fragment }", at(NETWORK, 7))
+    other.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
+    assert step_now(other) == 7
+
+
+def test_the_browsers_back_goes_to_the_run_before(page_of):
+    page = page_of(at(NETWORK, 7))
+    settled(page)
+    start = page.url
+    other = page.locator("#run-list input:not(:checked)").first
+    run_id = other.get_attribute("value")
+    other.check()
+    settled(page)
+    page.locator("#step-slider").press("ArrowLeft")  # of the same run: no place of its own
+    settled(page)
+    assert run_id in page.url
+    page.go_back()
+    page.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
+    settled(page)
+    assert (page.url, step_now(page)) == (start, 7)
+    page.go_forward()
+    page.wait_for_selector(f"#run-list input[value='{run_id}']:checked")
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "#run=nothing/like/this",
+        "#run=" + CIRCLES + "&step=x&frequency=99",
+        "#%",
+        "#run=%22%3E%3Cb%3E",
+        "#run=" + NETWORK + "&dimensions=9,-1&lines=odd&step=1e9",
+    ],
+)
+def test_bad_links_do_no_harm(page_of, fragment):
+    page = page_of(fragment)
+    settled(page)
+    assert page.locator("#run-list input:checked").count() == 1
+    assert page.is_visible("#embedding-picture")
+    unknown = "nothing" in fragment or "%22" in fragment
+    assert page.is_visible("#not-here") == unknown
+
+
+@pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
+def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
+    page = page_of(at(run_id), size=size, scheme=scheme)
+    settled(page)
+    system = block_of(run_id)[0].point.system.name
+    screenshot(page, f"explorer_{system}_{size}_{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert not (found := serious(page)), json.dumps(found, indent=1)

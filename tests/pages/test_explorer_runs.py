@@ -1,0 +1,209 @@
+"""The explorer of a finished study in a real Chromium: choosing a run."""
+
+import numpy as np
+import pytest
+from driving import (
+    NETWORK,
+    STUDY,
+    TRANSFORMER,
+    at,
+    block_of,
+    choices,
+    column,
+    picture,
+    settled,
+    step_now,
+    table,
+)
+
+pytestmark = pytest.mark.browser
+
+
+def test_it_opens_with_a_training_and_lists_what_the_study_has(page_of, finished):
+    page = page_of()
+    systems = [name.split(" ")[0] for name in choices(page, "system")]
+    assert systems == STUDY.systems
+    assert page.is_enabled("#play")
+    runs = table("explorer_runs", finished)
+    note = page.inner_text(".notes")
+    shown = runs["shown"].value_counts()
+    assert f"This page lists {len(runs)} of {len(runs)} runs" in note
+    assert f"of {shown['training']} the training, in at most 101 steps of each log" in note
+    assert (finished.folder / "results/smoke/explorer.html").stat().st_size < 20e6
+
+
+# A point is unpacked when it is chosen.
+CHOSEN = """([which, name]) => {
+  const run = document.querySelector("#run-list input")?.value ?? "";
+  const system = document.getElementById("system").value;
+  const ready = document.querySelector("#experiment").value === run.split("/")[0];
+  return ready && name === [system, run.split("/")[0]][which];
+}"""
+
+
+def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
+    page = page_of()
+    listed = table("explorer_runs", finished)
+    for system in choices(page, "system"):
+        page.select_option("#system", label=system)
+        page.wait_for_function(CHOSEN, arg=[0, system.split(" ")[0]])
+        for name in choices(page, "experiment"):
+            page.select_option("#experiment", label=name)
+            page.wait_for_function(CHOSEN, arg=[1, name])
+            points = STUDY.experiment(name)
+            for point, words in zip(points, choices(page, "point"), strict=True):
+                runs = [point.run_id(seed) for seed in point.every_seed]
+                counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
+                shown, outcomes = words.split(": ")
+                assert shown == point.name
+                assert set(outcomes.split("; ")) == {f"{n} × {name}" for name, n in counts.items()}
+                page.select_option("#point", label=words)
+                found = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
+                page.wait_for_selector(found)
+                assert page.locator("#run-list input").count() == point.count
+                for seed in (point.every_seed[-1], point.every_seed[0]):
+                    page.check(f"#run-list input[value='{point.run_id(seed)}']")
+                    assert page.inner_text("#reading-now").startswith(f"seed {seed}: ")
+
+
+def test_runs_can_be_sorted_and_filtered(page_of, finished):
+    page = page_of(at(NETWORK))
+    runs = table("explorer_runs", finished)
+    runs = runs[runs["run_id"].str.startswith("decay_scan/p17_d2_wd1/")]
+    page.click("[data-by=norm_ratio]")
+    found = [float(value) for value in column(page, 4)]
+    assert found == sorted(found)
+    np.testing.assert_allclose(found, sorted(runs["norm_ratio"]), rtol=0.006)
+    page.click("[data-by=norm_ratio]")
+    assert [float(value) for value in column(page, 4)] == found[::-1]
+    assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
+    counts = runs["outcome"].value_counts()
+    for outcome, count in counts.items():
+        page.select_option("#filter", label=f"{outcome} ({count})")
+        assert column(page, 2) == [outcome] * count
+        assert page.locator("#run-list input:checked").count() == 1
+    page.select_option("#filter", "")
+    assert page.locator("#run-list input").count() == len(runs)
+
+
+def test_the_list_keeps_its_choice_and_is_in_order(page_of):
+    page = page_of(at(TRANSFORMER))
+    chosen = page.locator("#run-list tr:not(:has(input:checked))").first
+    wanted = chosen.locator("input").get_attribute("value")
+    chosen.locator("td").nth(1).click()  # anywhere in its row
+    page.click("[data-by=structure_epoch]")
+    assert page.input_value("#run-list input:checked") == wanted
+    place = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
+    found = column(page, place.index("structure_epoch") + 1)
+    assert found == sorted(found, key=lambda text: (text == "–", float(text.strip("–") or 0)))
+    assert "–" in found  # what is not known comes last
+    counts = [int(words.rsplit("(", 1)[1][:-1]) for words in choices(page, "filter")[1:]]
+    assert counts == sorted(counts, reverse=True)
+    assert "not done" not in page.inner_text("#run-note")
+
+
+def test_a_filter_is_kept_where_it_can_be(page_of, finished):
+    page = page_of(at(TRANSFORMER))
+    outcome = column(page, 2)[0]
+    page.select_option("#filter", outcome)
+    page.select_option("#system", "particles")  # whose runs have other outcomes
+    settled(page)
+    assert page.input_value("#filter") == ""
+    assert page.locator("#run-list input").count() > 1
+    page.evaluate("hash => { location.hash = hash; }", at(TRANSFORMER))
+    page.wait_for_selector(f"#run-list input[value='{TRANSFORMER}']:checked")
+    assert page.input_value("#filter") == ""
+
+
+def test_at_the_ends_steps_stop(page_of):
+    page = page_of(at(NETWORK, 0))
+    page.click("#back")
+    assert step_now(page) == 0
+    steps = set()
+    for place in range(int(page.get_attribute("#step-slider", "max")) + 1):
+        page.locator("#step-slider").fill(str(place))
+        steps.add(step_now(page))
+    assert len(steps) == place + 1
+    page.click("#forward")
+    assert step_now(page) == block_of(NETWORK)[0].point.steps
+
+
+def test_keys_in_fields_are_for_the_fields(page_of):
+    page = page_of(at(NETWORK, 0))
+    page.locator("#particles-step_size").focus()
+    page.keyboard.press(".")
+    page.keyboard.press("k")
+    assert (step_now(page), page.inner_text("#play")) == (0, "Play")
+
+
+def test_colours_follow_the_page(page_of):
+    page = page_of(at(NETWORK, 0))
+    settled(page)
+    for panel in ("embedding", "particles", "network-embedding"):
+        light = picture(page, panel)
+        page.emulate_media(color_scheme="dark")
+        settled(page)
+        assert picture(page, panel) != light
+        page.emulate_media(color_scheme="light")
+        settled(page)
+        assert picture(page, panel) == light
+
+
+def test_the_last_of_two_choices_counts(page_of):
+    page = page_of(at(NETWORK))
+    last_two = STUDY.systems[-2:]
+    page.evaluate(
+        """names => {
+          const select = document.getElementById("system");
+          for (const name of names) {
+            select.value = name;
+            select.dispatchEvent(new Event("change"));
+          }
+        }""",
+        last_two,
+    )
+    settled(page)
+    run = page.input_value("#run-list input:checked")
+    assert STUDY.experiment(run.split("/")[0])[0].system.name == last_two[-1]
+
+
+def test_a_filter_that_drops_the_run_goes_to_the_same_step_of_another(page_of, finished):
+    runs = table("explorer_runs", finished).set_index("run_id")
+    page = page_of(at(TRANSFORMER))
+    page.locator("#step-slider").fill("3")
+    step = step_now(page)
+    other = next(name for name in column(page, 2) if name != runs["outcome"][TRANSFORMER])
+    page.select_option("#filter", other)
+    assert not page.locator(f"#run-list input[value='{TRANSFORMER}']").count()
+    assert step_now(page) == step
+    assert f": {other} at the end" in page.inner_text("#reading-now")
+
+
+def test_a_link_to_a_run_outside_of_the_filter_shows_all(page_of, finished):
+    runs = table("explorer_runs", finished)
+    runs = runs[runs["run_id"].str.startswith(TRANSFORMER.rsplit("/", 1)[0] + "/")]
+    outcomes = runs.drop_duplicates("outcome")
+    inside, outside = outcomes.iloc[0], outcomes.iloc[1]
+    page = page_of(at(inside["run_id"]))
+    page.select_option("#filter", inside["outcome"])
+    page.evaluate("hash => { location.hash = hash; }", at(outside["run_id"]))
+    page.wait_for_selector(f"#run-list input[value='{outside['run_id']}']:checked")
+    assert page.input_value("#filter") == ""
+    assert page.locator("#run-list input").count() == len(runs)
+
+
+def test_survivors_and_heads_can_be_filtered(page_of, finished):
+    runs = table("explorer_runs", finished)
+    for name in ("decay_circles", "heads"):
+        own = runs[runs["experiment"] == name]
+        page = page_of(at(own["run_id"].iloc[0]))
+        for outcome, count in own["outcome"].value_counts().items():
+            page.select_option("#filter", outcome)
+            assert page.locator("#run-list input").count() == count
+    survival = table("survival", finished).query("experiment == 'decay_circles' and survived")
+    counts = survival.groupby("run_id").size()
+    for run_id, outcome in runs[runs["experiment"] == "decay_circles"][
+        ["run_id", "outcome"]
+    ].values:
+        n = counts.get(run_id, 0)
+        assert outcome == f"{n} survivor{'' if n == 1 else 's'}"
