@@ -89,12 +89,14 @@ class Collection:
 
 
 def _shipped() -> tuple[Collection, ...]:
-    names = ("musat", "ding", "odonnat", "findings")
-    folders = {name: f"circlet.collections.{name}" for name in names}
-    folders["sweeps"] = "circlet.sweeps"
+    """The folders in ``circlet/collections``, by the ``ORDER`` that they give, and the sweeps."""
+    folders = [file.parent for file in (PACKAGE / "collections").glob("*/__init__.py")]
+    packages = {f"circlet.collections.{folder.name}": folder for folder in folders}
+    ordered = sorted(packages, key=lambda package: importlib.import_module(package).ORDER)
+    packages["circlet.sweeps"] = PACKAGE / "sweeps"
     return tuple(
-        Collection(name, PACKAGE.joinpath(*package.split(".")[1:]), package, shipped=True)
-        for name, package in folders.items()
+        Collection(packages[name].name, packages[name], name, shipped=True)
+        for name in (*ordered, "circlet.sweeps")
     )
 
 
