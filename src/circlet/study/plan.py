@@ -82,9 +82,10 @@ class Study:
 
     @property
     def used_collections(self) -> list[Collection]:
-        """Its collections with a system that it has; of a partial study, that the whole has."""
+        """Its collections, but those of other systems; of a partial study, as of the whole."""
         systems = set((self.whole or self).systems)
-        return [c for c in self.collections if systems & c.modules("systems").keys()]
+        own = [(c, c.modules("systems").keys()) for c in self.collections]
+        return [c for c, has in own if systems & has or not has]
 
     @cached_property
     def known(self) -> registry.Systems:
