@@ -47,6 +47,21 @@ def config(results="results", **changes):
     return {"results": str(results), "experiments": {"e": experiment(**changes)}}
 
 
+@pytest.fixture
+def mine(tmp_path):
+    """A copy of a collection of a user, which has one of each."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(ROOT / "tests/mine", tmp_path / "mine", ignore=ignored)
+
+
+def config_of(*folders, results="results"):
+    """A config with some collections, the first of which is ``mine``."""
+    swept = experiment("mine.drift", sweep={"rate": [0.1, 0.5]}, log={})
+    collections = {"collections": [str(folder) for folder in folders]}
+    named = {"experiments": {"e": swept}, "reproduce": {"mine.rates": "e"}}
+    return {"results": str(results)} | collections | named
+
+
 def respecify(monkeypatch, **changes):
     """Let all systems declare something else."""
     found = registry.Systems.__getitem__

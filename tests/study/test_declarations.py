@@ -1,0 +1,74 @@
+"""Whoever misspells a declaration is told so, in one line that names the file."""
+
+import pytest
+from conftest import config_of
+
+from circlet.cli import main
+from circlet.errors import ConfigError
+from circlet.study import declarations, registry, targets
+from circlet.study.plan import Study
+
+TABLE, FIGURE = "tables/distances.py", "figures/distances.py"
+WRONG = {
+    "an unknown name": (TABLE, "TABLES = ()", "TABLES = ()\nTABELS = ()",
+                        "TABELS is no declaration (there are: TABLES, "),
+    "an unknown name with a type": (TABLE, "TABLES = ()", "TABLES = ()\nSTEPS: int = 3",
+                                    "STEPS is no declaration"),
+    "one of several names": (FIGURE, "TABLES =", "WIDTH, _HEIGHT = 3, 4\nTABLES =",
+                             "begins with an underscore: _WIDTH"),
+    "no tables": (TABLE, "TABLES = ()", "", "does not declare TABLES"),
+    "no columns": (TABLE, "COLUMNS =", "_COLUMNS =", "does not declare COLUMNS"),
+    "columns of a figure": (FIGURE, "TABLES =", "COLUMNS = ()\nTABLES =", "COLUMNS is no"),
+    "no caption": (FIGURE, '"""Distance', '_TEXT = """Distance', "has no docstring, which is the"),
+    "no function of a table": (TABLE, "def table(", "def tabel(", "does not define table(study)"),
+    "no function of a figure": (FIGURE, "def draw(", "def draw_(", "does not define draw("),
+    "a class for a function": (FIGURE, "def draw(study)", "class draw", "does not define draw("),
+    "a computed tuple": (TABLE, "TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
+    "a sum": (TABLE, "TABLES = ()", 'TABLES = ()\nTABLES += ("runs",)', "TABLES must be a literal"),
+    "a list as a key": (TABLE, "TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
+    "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of texts"),
+    "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of texts"),
+    "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
+    "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:17: expected ':'"),
+    "a null byte": (TABLE, "TABLES", "TABLES\0", "null bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_declaration_is_one_line_that_names_the_file(mine, case):
+    file, old, new, expected = WRONG[case]
+    text = (mine / file).read_text()
+    assert old in text
+    (mine / file).write_text(text.replace(old, new, 1))
+    registry.find([mine])
+    kind = file.split("/")[0]
+    with pytest.raises(ConfigError) as caught:
+        declarations.declared(kind, f"circlet.collections.mine.{kind}.distances")
+    said = str(caught.value)
+    assert said.startswith(str(mine / file))
+    assert expected in said
+    assert "\n" not in said
+
+
+def test_a_file_in_another_encoding_is_named(mine):
+    (mine / TABLE).write_bytes("# Größe\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"distances\.py: cannot be read: 'utf-8' codec"):
+        targets.names(Study.of(config_of(mine)))
+
+
+def test_the_plan_says_it(mine, tmp_path, capsys):
+    """And no table that the study has no use for is left out of the check."""
+    (mine / "tables/other.py").write_text('SYSTEMS = ("particles",)\n')
+    (tmp_path / "study.yaml").write_text(str(config_of(mine)))
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", "--configfile", str(tmp_path / "study.yaml")])
+    assert ended.value.code == 1
+    said = capsys.readouterr()
+    assert said.err == f"error: {mine}/tables/other.py: does not declare TABLES\n"
+    assert said.out == ""
+
+
+def test_declarations_may_have_types(mine):
+    text = (mine / TABLE).read_text()
+    (mine / TABLE).write_text(text.replace("TABLES =", "TABLES: tuple[str, ...] ="))
+    assert "mine.distances" in targets.names(Study.of(config_of(mine)))[0]
