@@ -136,8 +136,8 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
-    made = any(collection.modules(kind) for kind in ("systems", "tables", "figures"))
-    if not made and not (folder / "claims.csv").exists():
+    made = [collection.modules(kind) for kind in ("systems", "tables", "figures")]
+    if not any(made) and not (folder / "claims.csv").exists():
         raise ConfigError(
             f"collections: {folder}: is no collection: it has no systems/*.py, tables/*.py, "
             "figures/*.py or claims.csv"

@@ -1,0 +1,260 @@
+"""Collections: what makes a folder one, and what a user's own gives a study."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import config, config_of
+
+from circlet import build
+from circlet.cli import main
+from circlet.errors import ConfigError
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.training import loop
+
+SPEC = "from circlet.systems.spec import SystemSpec\n"
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def moved(name):
+    return lambda mine: [shutil.move(mine, mine.parent / name)]
+
+
+def without(*names):
+    def change(mine):
+        for name in names:
+            path = mine / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return [mine]
+
+    return change
+
+
+def having(name, text):
+    def change(mine):
+        write(mine / name, text)
+        return [mine]
+
+    return change
+
+
+def less(name, *gone):
+    def change(mine):
+        text = (mine / name).read_text()
+        for old, new in zip(gone[::2], gone[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new)
+        return having(name, text)(mine)
+
+    return change
+
+
+WRONG = {
+    "no folder": (lambda mine: [mine / "x"], "mine/x: there is no such folder"),
+    "a file": (lambda mine: [mine / "run_list.py"], "run_list.py: there is no such folder"),
+    "a name that is none": (moved("My-own"), "My-own: its folder must be named with lower-case"),
+    "a number for a name": (moved("2024"), "2024: its folder must be named with lower-case"),
+    "the name of a shipped one": (moved("ding"), "ding: circlet has a collection 'ding'; rename"),
+    "the name of the last one": (moved("sweeps"), "circlet has a collection 'sweeps'"),
+    "two of the same name": (
+        lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
+    "nothing in it": (without("systems", "equations", "tables", "figures"), "is no collection: it"),
+    "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
+    "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
+    "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),
+    "no Python": (having("systems/drift.py", "x = (\n"), "drift.py: cannot be imported: SyntaxErr"),
+    "a missing import": (
+        having("systems/drift.py", "import nothing\n"), "drift.py: cannot be imported: ModuleNot"),
+    "an error": (having("systems/drift.py", "1 / 0\n"), "drift.py: cannot be imported: ZeroDiv"),
+    "an error of the package": (having("__init__.py", "1 / 0"), "mine/__init__.py: cannot be impo"),
+    "no SYSTEM": (having("systems/drift.py", "SYSTM = 1\n"), "drift.py: must declare SYSTEM = "),
+    "another SYSTEM": (having("systems/drift.py", "SYSTEM = {}\n"), "drift.py: must declare SYST"),
+    "an incomplete SYSTEM": (
+        having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 6 "),
+    "no modulus": (
+        less("systems/drift.py", '"p": integer', '"n": integer'), "must have a parameter 'p'"),
+    "an unknown log": (
+        less("systems/drift.py", '"embeddings"', '"thoughts"'), "there is no log 'thoughts' ("),
+    "an unknown key": (having("collection.yaml", "tilte: x\n"), "n.yaml: unknown key 'tilte'"),
+    "no YAML": (having("collection.yaml", "title: [x\n"), "collection.yaml: while parsing a flow"),
+    "a key twice": (having("collection.yaml", "short: a\nshort: b\n"), "'short' is given twice"),
+    "no mapping": (having("collection.yaml", ""), "collection.yaml: has no value: write {}"),
+}  # fmt: skip
+
+
+def said_by(make):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_collection_is_one_line(mine, case):
+    change, expected = WRONG[case]
+    folders = change(mine)
+    assert expected in said_by(lambda: Study.of(config_of(*folders)))
+
+
+@pytest.mark.parametrize(("given", "expected"), [
+    ("mine", "'mine' must be a list"), ([5], "5 is not of type 'string'"),
+    (["x" * 2000], "has 2000 characters"), (["x"] * 101, "has 101 entries"),
+])  # fmt: skip
+def test_collections_are_a_list_of_folders(given, expected):
+    assert expected in said_by(lambda: Study.of(config() | {"collections": given}))
+
+
+CONTRADICTIONS = {
+    "of each other": (
+        {
+            "tables/distances.py": (
+                "TABLES = ()",
+                'TABLES = ()\nOPTIONAL_TABLES = ("mine.copies",)',
+            ),
+            "tables/copies.py": ("TABLES = ()", 'TABLES = ("mine.distances",)'),
+        },
+        "mine.copies, mine.distances: are made from each other",
+    ),
+    "other roles": (
+        {"tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)')},
+        "explorer_runs: is made from the table mine.distances, but not from the same experiments; "
+        "give both the same SYSTEMS, or the same roles (mine.rates)",
+    ),
+    "a list of runs": (
+        {"run_list.py": ("TABLES", "TABELS")},
+        "mine/run_list.py: does not declare TABLES",
+    ),
+    "claims": ({"claims.csv": ("", "claim,tabel\n")}, "claims.csv: has no column `table`"),
+    "other claims": ({"claims.csv": ("", b"\xff")}, "claims.csv: cannot be read: 'utf-8' codec"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
+    edits, expected = CONTRADICTIONS[case]
+    shutil.copy(mine / "tables/distances.py", mine / "tables/copies.py")
+    for file, (old, new) in edits.items():
+        text = (mine / file).read_text() if old else ""
+        (mine / file).write_bytes(
+            new if isinstance(new, bytes) else text.replace(old, new).encode()
+        )
+    study = config_of(mine)
+    assert expected in said_by(lambda: targets.ordered(Study.of(study)))
+    folder = study.pop("collections")
+    with pytest.raises(SystemExit):
+        main(["plan", "--study", json.dumps(study), "--collections", *folder])
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({"system": "drift"}, "e.system: no system 'drift' (there are: constant_attention, embedding"),
+    ({"system": "particles"}, "reproduce.mine.rates: needs an experiment with mine.drift, e is no"),
+    ({"sweep": {"d": [1, 2]}}, "mine.rates: needs an experiment that varies only rate, e varies d"),
+    ({"sweep": {"rate": [2]}}, "e.sweep.rate: 2.0 is greater than the maximum of 1"),
+    ({"log": {"curves": {}}}, "mine.drift has no such log (it has: signals, embeddings)"),
+    ({"interventions": [{"freeze": {}}]}, "needs a trained system, mine.drift is simulated"),
+])  # fmt: skip
+def test_its_systems_and_roles_are_checked_as_those_of_circlet(mine, changes, expected):
+    study = config_of(mine)
+    study["experiments"]["e"] |= {"sweep": {}} | changes
+    assert expected in said_by(lambda: Study.of(study))
+
+
+def test_without_its_folder_it_is_unknown(mine):
+    study = config_of(mine)
+    Study.of(study)
+    assert "no system 'mine.drift'" in said_by(lambda: Study.of(study | {"collections": []}))
+
+
+def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
+    """A system, a table of its runs, a figure of the table, a role, and what the explorer says."""
+    config_ = config_of("mine", results=tmp_path / "results")
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(config_))
+    study = Study.read(tmp_path / "study.yaml")  # the folder is relative to it
+    assert [point.name for point in study.points] == ["p5_d2_r0.1", "p5_d2_r0.5"]
+    assert study.points[0].system.equations == "circlet.collections.mine.equations.drift"
+    every = targets.ordered(study)
+    files = {path.relative_to(tmp_path / "results").as_posix()
+             for target in every for path in target.outputs}  # fmt: skip
+    drawn = {f"figures/mine.distances.{end}" for end in ("svg", "png")}
+    assert files >= {"tables/mine.distances.parquet", *drawn, "report.html", "explorer.html"}
+    (table,) = (t for t in targets.tables(study) if t.name == "mine.distances")
+    assert table.module == "circlet.collections.mine.tables.distances"
+    assert table.inputs == [
+        block.log(kind) for block in study.blocks for kind in ("runs", "embeddings")
+    ]
+    (listed,) = (t for t in every if t.name == "explorer_runs")
+    assert table.outputs[0] in listed.inputs
+    assert table.job_log == study.results / "job_logs/tables/mine.distances.log"
+    for block in study.blocks:
+        loop.run_block(block, "cpu")
+    for target in every:
+        build.make(target)
+    rows = pd.read_parquet(study.table("mine.distances"))
+    assert set(rows["system"]) == {"mine.drift"}
+    kept = rows.set_index(["seed", "rate"])["distance"].unstack()
+    assert (kept[0.5] / kept[0.1]).to_numpy() == pytest.approx((0.5 / 0.9) ** 5)
+    outcomes = pd.read_parquet(study.table("explorer_runs")).groupby("rate")["outcome"].unique()
+    assert outcomes.explode().to_dict() == {0.1: "far", 0.5: "near"}
+    assert (
+        "Distance from the origin at the end, by rate."
+        in targets.report(study).outputs[0].read_text()
+    )
+
+
+def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
+    """A job sees its part of the study alone, and as JSON, which does not name the collections."""
+    study = Study.of(config_of(mine) | {"reproduce": {"mine.rates": "e"}})
+    assert "collections" not in json.loads(study.json)
+    for block in study.blocks:
+        again = next(Study.of(json.loads(block.study) | {"collections": [str(mine)]}).blocks)
+        assert (again.logs, again.point.spec) == (block.logs, block.point.spec)
+    for target in targets.ordered(study):
+        assert target.key == as_its_job_sees_it(target).key
+
+
+def as_its_job_sees_it(target):
+    config_ = json.loads(target.study.json) | {"collections": target.study.folders}
+    study = replace(Study.of(config_), keys={table.name: table.key for table in target.tables})
+    return next(t for t in targets.ordered(study) if (t.kind, t.name) == (target.kind, target.name))
+
+
+def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
+    """The same names in both, and one of circlet's."""
+    yours = shutil.copytree(mine, tmp_path / "yours")
+    for file in [path for path in yours.rglob("*") if path.is_file()]:
+        file.write_text(file.read_text().replace("mine", "yours"))
+    for folder in (mine, yours):
+        shutil.copy(folder / "tables/distances.py", folder / "tables/runs.py")
+    study = Study.of(config_of(mine, yours) | {"reproduce": {"mine.rates": "e"}})
+    study.config["experiments"]["f"] = study.config["experiments"]["e"] | {"system": "yours.drift"}
+    both = Study.of(study.config | {"collections": study.folders})
+    tables = targets.names(both)[0]
+    assert {"runs", "mine.runs", "yours.runs", "mine.distances", "yours.distances"} <= set(tables)
+    assert both.systems == ["mine.drift", "yours.drift"]
+    assert len({block.log("runs") for block in both.blocks}) == 8 / 2
+
+
+def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
+    """As in a notebook, or in these tests."""
+    other = shutil.copytree(mine, tmp_path / "other/mine")
+    having("systems/drift.py", (mine / "systems/drift.py").read_text().replace("0.5", "0.25"))(
+        other
+    )
+    having("tables/distances.py", (mine / "tables/distances.py").read_text() + "x = 1\n")(other)
+    found = []
+    for folder in (mine, other, mine):
+        study = Study.of(config_of(folder))
+        code = {target.name: target.code for target in targets.tables(study)}["mine.distances"]
+        found.append((study.known["mine.drift"].defaults["rate"], code))
+    assert [rate for rate, _ in found] == [0.5, 0.25, 0.5]
+    assert found[0] == found[2]
+    assert found[0][1] != found[1][1]
