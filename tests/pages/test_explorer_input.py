@@ -191,7 +191,7 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
             path = target.outputs[0]
             table = pq.read_table(path)
             names = zip(*(table[c].to_pylist() for c in ("run_id", "name")), strict=True)
-            kept = [not (r.endswith("s00000") and name == "position") for r, name in names]
+            kept = [not (r.endswith("s00000") and name == "query") for r, name in names]
             parquet.write(table.filter(pa.array(kept)), path, parquet.footer(path))
 
     page = visit(explorer_of(settings, tmp_path, forged), expected="cannot be shown")

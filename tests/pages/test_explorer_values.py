@@ -87,13 +87,13 @@ REGIONS = """async ([weights, d, points, module]) => {
 def test_regions_are_the_classifiers(page_of, finished):
     page = page_of()
     points = np.random.default_rng(0).normal(size=(400, 2)) * 2
-    for run_id, module in ((NETWORK, "network"), (TRANSFORMER, "transformer")):
+    for run_id, module in ((NETWORK, "musat/network"), (TRANSFORMER, "odonnat/transformer")):
         weights = weights_at(finished, run_id, block_of(run_id)[0].point.steps)
         flat = {name: array.ravel().tolist() for name, array in weights.items()}
         found = page.evaluate(REGIONS, [flat, 2, points.ravel().tolist(), module])
         tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
         x = torch.as_tensor(points.T)[None]
-        if module == "network":
+        if module == "musat/network":
             scores = constant_attention.logits(tensors, x)[0]
         else:
             scores = sparse_transformer.classify(tensors, x)[0]

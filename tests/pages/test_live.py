@@ -285,7 +285,7 @@ def test_more_steps_a_frame(page):
 
 # Of a network: the weights that the page begins with, and those after some steps.
 TRAIN = """async ([settings, steps]) => {
-  const network = await import("circlet/network");
+  const network = await import("circlet/musat/network");
   const sizes = { p: 17, d: 2, hidden: 32 };
   const weights = network.initial(sizes, 5);
   const trained = network.split(17, 0.8, 5);

@@ -2,3 +2,5 @@
 
 Their layout is described in `circlet.study.registry`.
 """
+
+SHIPPED = ("musat", "ding", "odonnat", "findings")  # in the order of the pages

@@ -8,11 +8,14 @@ from markupsafe import Markup
 DATA = ("theme.css",)
 
 
-def template(name: str) -> jinja2.Template:
-    """A template of this folder, which escapes what it is given; ``theme`` is the common style."""
+def template(name: str, folder: Path | None = None) -> jinja2.Template:
+    """A template of a folder, else of this one, which escapes what it is given.
+
+    ``theme`` is the common style.
+    """
     here = Path(__file__).parent
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(here), autoescape=True, trim_blocks=True
+        loader=jinja2.FileSystemLoader([folder or here, here]), autoescape=True, trim_blocks=True
     )
     environment.globals["theme"] = Markup((here / "theme.css").read_text(encoding="utf-8"))
     return environment.get_template(name)

@@ -17,7 +17,7 @@ from circlet.study.registry import Collection
 from circlet.study.targets import Target
 
 DATA = ("report.html",)
-OPTIONAL_TABLES = ("scorecard", "runs", "structure_summary", "provenance")
+OPTIONAL_TABLES = ("scorecard", "runs", "provenance")
 FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
 
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
@@ -39,12 +39,21 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
+def _summary(own: dict[str, Any], table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Rows of the points of experiments, and headings of their columns, by experiment."""
+    for column, value in own["where"].items():
+        table = table[table[column] == value]
+    return {
+        name: {"heads": own["columns"], "rows": rows.to_dict("records")}
+        for name, rows in table.groupby("experiment")
+    }
+
+
+def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
     """What ran, experiment by experiment, with the summary of each point where there is one."""
     rows = []
     for name, settings in study.config["experiments"].items():
         here = runs[runs["experiment"] == name]
-        points = summary[(summary["experiment"] == name) & (summary["sample"] == "all")]
         rows.append(
             {
                 "name": name,
@@ -54,7 +63,7 @@ def _experiments(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> lis
                 "unfinished": int((here["status"] != "finished").sum()),
                 "hours": float(here["seconds"].sum()) / 3600,
                 "device": ", ".join(sorted(here["device"].unique())),
-                "points": points.to_dict("records"),
+                "points": summaries.get(name),
             }
         )
     return rows
@@ -83,6 +92,8 @@ def _section(
         "name": collection.name,
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ("authors", "title", "year", "methods")},
+        "outcomes": about.get("outcomes"),
+        "summary": collection.summary,
         "counts": {
             verdict: int((own["verdict"] == verdict).sum()) for verdict in terminal.VERDICTS
         },
@@ -106,7 +117,9 @@ def make(target: Target) -> None:
     card = table("scorecard", ["claim", "paper", "verdict", "n_runs"])
     card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
     card["verdict"] = terminal.verdicts(card)
-    summary = table("structure_summary", ["experiment", "sample"])
+    summaries: dict[str, Any] = {}
+    for own in filter(None, (c.summary for c in study.collections)):
+        summaries |= _summary(own, table(own["table"], ["experiment", *own["where"]]))
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [_section(c, runs, figures, card) for c in study.collections]
     page = pages.template("report.html").render(
@@ -116,7 +129,7 @@ def make(target: Target) -> None:
         verdicts={
             verdict: sum(s["counts"][verdict] for s in sections) for verdict in terminal.VERDICTS
         },
-        experiments=_experiments(study, runs, summary),
+        experiments=_experiments(study, runs, summaries),
         provenance=provenance.to_dict("records"),
         versions=provenance["versions"].drop_duplicates(),
         made=parquet.footer(study.table("runs")),

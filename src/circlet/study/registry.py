@@ -7,12 +7,13 @@ have the same layout, every part of which may be left out:
     a system: what it declares, and what computes it (`circlet.systems`);
 ``tables/NAME.py``, ``figures/NAME.py``
     a table or a figure (`circlet.study.targets`);
-``run_list.py``
-    what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`);
+``run_list.py``, ``explorer/``
+    what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`), and its panels and
+    live sections (`circlet.pages.explorer`);
 ``claims.csv``
     published values (`circlet.sweeps.tables.scorecard`);
 ``collection.yaml``
-    its title, the order of its figures, and its roles (`collection.schema.yaml`);
+    what the pages say of it, the order of its figures, and its roles (`collection.schema.yaml`);
 ``commands/NAME.py``
     further subcommands of ``python -m circlet``.
 
@@ -81,6 +82,12 @@ class Collection:
             return config_file.check(text, config_file.schema("collection"))
         except (OSError, yaml.YAMLError, ValueError, ConfigError) as error:
             raise ConfigError(f"{path}: {error}") from None
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """The table of its points that the report shows, if there is one."""
+        own = self.about.get("summary")
+        return own and own | {"table": self.qualified(own["table"])}
 
     @property
     def roles(self) -> dict[str, dict[str, Any]]:

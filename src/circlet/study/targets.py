@@ -15,8 +15,8 @@ inputs that it declares in literals:
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
-    what it uses of every collection: ``claims.csv``, ``run_list.py``, ``collection.yaml``, or
-    ``captions`` of figures.
+    what it uses of every collection: files such as ``claims.csv`` or ``explorer/*.js``, modules
+    of those with a system of the study, or ``captions`` of figures.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
 columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib figure,
@@ -150,9 +150,11 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
     tables = _listed(own)
-    paths = (c.folder / n for n in names if not n.endswith(".py") for c in study.used_collections)
-    files = [path for path in paths if path.exists()]
+    texts = [n for n in names if not n.endswith(".py")]
+    files = [p for n in texts for c in study.used_collections for p in sorted(c.folder.glob(n))]
     tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
+    if "collection.yaml" in names:
+        tables += [c.summary["table"] for c in study.used_collections if c.summary]
     return own, files, list(dict.fromkeys(tables))
 
 
@@ -165,8 +167,9 @@ def _listed(modules: list[str]) -> list[str]:
 
 def contributed(study: Study, file: str) -> list[str]:
     """Modules of this name, ``run_list.py``, of the collections with a system of the study."""
+    parts = Path(file).with_suffix("").parts
     return [
-        f"{collection.package}.{Path(file).stem}"
+        ".".join([collection.package, *parts])
         for collection in study.used_collections
         if (collection.folder / file).exists()
     ]

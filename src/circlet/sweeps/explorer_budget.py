@@ -24,7 +24,6 @@ RUN = 400_000  # bytes of one log of one run: of large networks fewer steps are 
 FEWEST = 3  # steps of a large network
 
 MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
-WHOLE = ("constant_attention", "sparse_transformer")  # systems whose networks the page computes
 
 
 def arrays(point: Point) -> dict[str, int]:
@@ -35,7 +34,7 @@ def arrays(point: Point) -> dict[str, int]:
         "signals": (p - 1) // 2 + SCALE,
         "curves": 2 * len(MEASURED),
     }
-    if point.system.name in WHOLE:
+    if point.system.explorer_weights:
         embedded = p * d if "embeddings" in point.logs else 0
         sizes["parameters"] = int(cost.weights(point)) - embedded + 9 * SCALE
     return {k: size for k, size in sizes.items() if k in point.logs and point.steps_logged(k)}

@@ -116,9 +116,17 @@ class SystemSpec:
     """If its runs can start from others (``transfer``): the parameters in which these must agree,
     as they decide the shapes of the arrays."""
     run_columns: Mapping[str, str] = field(default_factory=dict)
-    """Columns of the explorer's list of runs and their headings, beside seed and outcome."""
+    """Columns of the explorer's list of runs and their headings, beside seed and outcome; all
+    numbers there are, if it names none. A system with batches has ``fit_epoch`` for ``fit_step``."""
     panels: tuple[str, ...] = ()
-    """Panels that the explorer shows of its runs beside the curves."""
+    """Panels of the explorer for its runs, in their order; what its logs allow, if it names none.
+    Every collection may use those of all (`circlet.pages.explorer`)."""
+    explorer_weights: bool = False
+    """Whether the explorer has all weights and biases that are logged, for its panels."""
+    coloured_signals: str = ""
+    """The column of its run list with the frequencies that the panel of signals colours."""
+    opens_with: str = ""
+    """Outcome of the run that the explorer opens with, if there is one."""
 
     # Set when it is found in its collection:
     name: str = ""  # as configs have it

@@ -3,11 +3,27 @@
 The page works by double click, without a network: its modules are inlined by an import map, the
 plotting library and the data are compressed texts in it. A point's data are unpacked when it is
 chosen; their format is ``_chunk``.
+
+A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
+
+``main.js``, other modules
+    addressed as ``circlet/COLLECTION/MODULE``. The main one may export ``panels`` by name, as
+    ``panels.js`` has them, and ``live(data)``, which sets up what is in ``page.html``;
+``style.css``
+    styles of these;
+``page.html``
+    a template for sections that need no run, with ids ``live-NAME``, and ``data`` for its values.
+    It is in the page if the study has a system of the collection;
+``data.py``
+    in this case, what its panels and its ``live`` get: ``data(tables, trained)`` makes it, to be
+    written as JSON, from those of its ``TABLES`` that the study has and the names of the runs whose
+    training is shown.
 """
 
 import base64
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +33,17 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from circlet import pages
+from circlet.lazy_import import load
 from circlet.storage import files, parquet
-from circlet.study import registry
+from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
+from circlet.study.registry import Collection
 from circlet.study.targets import Target
+from circlet.systems.spec import SystemSpec
 
 DATA = (
+    "macros.html",
     "page.html",
     "style.css",
     "main.js",
@@ -36,33 +56,41 @@ DATA = (
     "files.js",
     "geometry.js",
     "live.js",
-    "live_network.js",
-    "live_particles.js",
-    "network.js",
     "panels.js",
-    "particles.js",
     "pictures.js",
+    "random.js",
     "runs.js",
     "scene.js",
-    "transformer.js",
 )
-MODULES = tuple(Path(file).stem for file in DATA if file.endswith(".js"))
-PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")  # that begin as in a study
-NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
-
-OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "ode_coefficients")
+OPTIONAL_TABLES = ("explorer_runs", "explorer_states")
+FROM_COLLECTIONS = (
+    "collection.yaml",
+    "explorer/data.py",
+    "explorer/*.js",
+    "explorer/*.html",
+    "explorer/*.css",
+)
 MOST = 32767  # of a 16-bit integer
 NAN = -32768
 
 
-def _text(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+def _modules(study: Study) -> dict[str, str]:
+    """The import map: all modules as addresses that need no file beside the page, by name."""
+    own = Path(__file__).parent
+    shared = [name for name in DATA if name.endswith(".js") and name != "main.js"]
+    paths = {f"circlet/{name.removesuffix('.js')}": own / name for name in shared}
+    for c in study.collections:
+        folder = (c.folder / "explorer").glob("*.js")
+        paths |= {f"circlet/{c.name}/{path.stem}": path for path in sorted(folder)}
+    contents = {name: base64.b64encode(path.read_bytes()).decode() for name, path in paths.items()}
+    return {name: f"data:text/javascript;base64,{text}" for name, text in contents.items()}
 
 
-def _module(name: str) -> str:
-    """A module as an address that needs no file beside the page."""
-    content = base64.b64encode(_text(f"{name}.js").encode()).decode()
-    return f"data:text/javascript;base64,{content}"
+def _styles(study: Study) -> str:
+    """The style sheet, and those of all collections."""
+    own = Path(__file__).parent / "style.css"
+    paths = [own, *(c.folder / "explorer/style.css" for c in study.collections)]
+    return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
 def _packed(content: bytes | str) -> str:
@@ -113,26 +141,45 @@ def _number(value: Any) -> float | None:
     return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
 
 
-def _run(row: dict[str, Any], measures: list[str], epoch: int) -> dict[str, Any]:
-    """What the list says of a run; steps become epochs where it trains on batches."""
+def _finite(data: Any) -> Any:
+    """Data that become JSON, in which what is not finite is null."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _epoch(name: str, system: SystemSpec) -> str:
+    """Name of a column of runs in the page: steps become epochs of a system that has batches."""
+    counts = system.steps_per_epoch is not None and name.endswith("_step")
+    return f"{name.removesuffix('_step')}_epoch" if counts else name
+
+
+def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, Any]:
+    """What the list says of a run."""
     found: dict[str, Any] = {name: row[name] for name in ("run_id", "seed", "outcome", "shown")}
     for name in measures:
         value = row[name]
         if isinstance(value, list | np.ndarray):
             found[name] = [int(k) for k in value]
-        elif name.endswith("_step"):
-            found[name.replace("_step", "_epoch")] = None if pd.isna(value) else value / epoch
+        elif (renamed := _epoch(name, point.system)) != name:
+            found[renamed] = None if pd.isna(value) else value / point.steps_per_epoch
         else:
             found[name] = _number(value)
     return {name: value for name, value in found.items() if value is not None}
 
 
+def _measures(runs: pd.DataFrame) -> list[str]:
+    """Columns that say something of a run beside its outcome."""
+    first = runs.columns.get_loc("outcome") + 1  # after the keys and the seed
+    return [name for name in runs.columns[first:] if name != "shown"]
+
+
 def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     """A point and its runs."""
     listed = rows[rows["shown"] != "nothing"]
-    last = listed.columns.get_loc("outcome")  # after the keys and the seed
-    measures = [name for name in listed.columns[last + 1 :] if name != "shown"]
-    runs = [_run(row, measures, point.steps_per_epoch) for row in listed.to_dict("records")]
+    runs = [_run(row, _measures(listed), point) for row in listed.to_dict("records")]
     return {
         "experiment": point.experiment,
         "system": point.system.name,
@@ -147,27 +194,53 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _coefficients(target: Target, shown: set[str]) -> dict[str, dict[str, list]]:
-    """Matrices of the linear laws of some runs, by run and method.
+def _system(system: SystemSpec, collection: Collection, measures: list[str]) -> dict[str, Any]:
+    """What the page knows of a system: what it says of itself, else what its logs allow."""
+    every = [_epoch(name, system) for name in measures]
+    logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
+    return {
+        "short": collection.about.get("short", ""),
+        "outcomes": collection.about.get("outcomes", ""),
+        "columns": system.run_columns or {name: name.replace("_", " ") for name in every},
+        "panels": system.panels or [name for name, log in logged.items() if log in system.logs],
+        "signals": "signals" in system.logs,
+        "coloured": system.coloured_signals,
+        "opens_with": system.opens_with,
+    }
 
-    Rows are targets, columns sources, of which 0 is the constant.
-    """
-    path = target.study.table("ode_coefficients")
-    if path not in target.inputs or "ode_coefficients" in target.study.left_out:
-        return {}
-    found: dict[str, dict[str, list]] = {}
-    table = parquet.read_table(target.study, "ode_coefficients")
-    table = table[table["run_id"].isin(shown)]
-    for (run_id, method), rows in table.groupby(["run_id", "method"], sort=False):
-        matrix = rows.pivot(index="target", columns="source", values="coefficient")
-        values = [[_number(value) for value in row] for row in matrix.to_numpy()]
-        found.setdefault(run_id, {})[method] = values
+
+def _systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
+    """Those of the study, by name, in the order of their collections."""
+    every = [(name, c) for c in study.collections for name in c.modules("systems")]
+    systems = {point.system.name: point.system for point in study.points}
+    return {name: _system(systems[name], c, measures) for name, c in every if name in systems}
+
+
+def _data(target: Target, trained: set[str]) -> dict[str, Any]:
+    """What the collections with a system of the study give to their part of the page, by name."""
+    study, found = target.study, {}
+    for collection in targets.used_collections(study):
+        found[collection.name] = {}
+        if not (collection.folder / "explorer/data.py").exists():
+            continue
+        own = load(f"{collection.package}.explorer.data")
+        tables = {
+            name: parquet.read_table(study, name)
+            for name in getattr(own, "TABLES", ())
+            if study.table(name) in target.inputs and name not in study.left_out
+        }
+        found[collection.name] = _finite(own.data(tables, trained))
     return found
 
 
-def _defaults(system: str, names: tuple[str, ...]) -> dict[str, Any]:
-    defaults = registry.Systems(registry.SHIPPED)[system].defaults
-    return {name: defaults[name] for name in names}
+def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
+    """Sections of collections that need no run."""
+    folders = {c.name: c.folder / "explorer" for c in collections}
+    return [
+        Markup(pages.template("page.html", folder).render(data=data[name]))
+        for name, folder in folders.items()
+        if (folder / "page.html").exists()
+    ]
 
 
 def _points(
@@ -211,35 +284,35 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
 def make(target: Target) -> None:
     """Write the explorer of a study."""
     study = target.study
-    absent = [name for name in OPTIONAL_TABLES[:2] if name in study.left_out]
-    points, chunks, states = [], [], None
+    absent = [name for name in OPTIONAL_TABLES if name in study.left_out]
+    points, chunks, states, systems = [], [], None, {}
     if not absent:
-        runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES[:2])
+        runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
         points, chunks = _points(study, runs, states)
+        numbers = runs[_measures(runs)].select_dtypes("number")
+        systems = _systems(study, list(numbers))
     trained = {r["run_id"] for point in points for r in point["runs"] if r["shown"] == "training"}
-    network, particles = (
-        _defaults("constant_attention", NETWORK),
-        _defaults("particles", PARTICLES),
-    )
+    data = _data(target, trained)
+    modules = _modules(study)
+    used = [c for c in study.collections if c.name in data]
     catalogue = {
         "points": points,
-        "coefficients": _coefficients(target, trained),
-        "particles": particles,
-        "network": network,
+        "systems": systems,
+        "collections": [
+            {"name": c.name, "prefix": c.qualified(""), "data": data.get(c.name)}
+            for c in study.collections
+            if f"circlet/{c.name}/main" in modules
+        ],
     }
     page = pages.template("explorer/page.html").render(
         results=study.results,
         absent=absent,
         partial=bool(study.missing or study.left_out),
         rule=_rule(points, states),
-        network=network,
-        particles=particles,
-        weights=int(registry.Systems(registry.SHIPPED)["constant_attention"].weights(**network)),
-        style=Markup(_text("style.css")),
-        imports=Markup(
-            json.dumps({"imports": {f"circlet/{m}": _module(m) for m in MODULES if m != "main"}})
-        ),
-        main=Markup(_text("main.js")),
+        live=_live(used, data),
+        styles=Markup(_styles(study)),
+        imports=Markup(json.dumps({"imports": modules})),
+        main=Markup((Path(__file__).parent / "main.js").read_text(encoding="utf-8")),
         catalogue=_packed(json.dumps(catalogue)),
         plotly=_packed(get_plotlyjs()),
         chunks=chunks,

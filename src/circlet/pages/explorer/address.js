@@ -7,13 +7,14 @@ const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text)
 
 /**
  * What an address names: `runId`, null for none, `step` and `view`, as it is where nothing is said.
+ * `choices` are those of panels: values by name, of which the first is usual.
  *
  * A view is how embeddings are seen: `plane`, a frequency, or 0 for the dimensions `x` and `y`;
  * `chosen`, whether the reader has chosen that; `wanted`, the lines that the reader has chosen;
- * `method`, of the linear law; `numbers`, classes are written; `fit`, each step has its own scale,
+ * what is chosen in panels; `numbers`, classes are written; `fit`, each step has its own scale,
  * and `fitted`, whether the reader has chosen that; `log`, steps are logarithmic.
  */
-export function parse(address) {
+export function parse(address, choices) {
   const parts = new URLSearchParams(address.slice(1));
   const [x, y] = (parts.get("dimensions") ?? "").split(",");
   const checked = (id, usual) => (parts.has(id) ? parts.get(id) === "1" : usual);
@@ -23,23 +24,28 @@ export function parse(address) {
     y: whole(y, 2) - 1,
     chosen: parts.has("frequency") || parts.has("dimensions"),
     wanted: LINES.find((name) => name === parts.get("lines")) ?? "",
-    method: parts.get("method") === "least_squares" ? "least_squares" : "lasso",
     numbers: checked("numbers", true),
     fit: checked("fit", false),
     fitted: parts.has("fit"),
     log: checked("log", false),
   };
+  for (const [name, values] of Object.entries(choices)) {
+    const known = Object.keys(values);
+    view[name] = known.find((value) => value === parts.get(name)) ?? known[0];
+  }
   const step = parts.get("step") ?? "";
   return { runId: parts.get("run"), step: /^\d+$/.test(step) ? Number(step) : undefined, view };
 }
 
 /** The address of a run's step and a view; `fit` is whether each step usually has its own scale. */
-export function format(runId, step, view, fit) {
+export function format(runId, step, view, fit, choices) {
   const parts = new URLSearchParams({ run: runId, step });
   if (view.chosen && view.plane) parts.set("frequency", view.plane);
   if (view.chosen && !view.plane) parts.set("dimensions", `${view.x + 1},${view.y + 1}`);
   if (view.wanted) parts.set("lines", view.wanted);
-  if (view.method !== "lasso") parts.set("method", view.method);
+  for (const [name, values] of Object.entries(choices)) {
+    if (view[name] !== Object.keys(values)[0]) parts.set(name, view[name]);
+  }
   const usual = { numbers: true, fit, log: false };
   for (const id of CHECKS) if (view[id] !== usual[id]) parts.set(id, Number(view[id]));
   return `#${parts}`.replace(/%(2F|2C|3D)/g, decodeURIComponent);

@@ -29,7 +29,7 @@ function look({ colour }) {
   };
 }
 
-/** A chart; `onStep` is called with the step that a reader clicks. */
+/** A chart; over steps, `onStep` is called with the step that a reader clicks. */
 export class Chart {
   constructor(holder, plotly, onStep) {
     Object.assign(this, { holder, plotly, onStep, queue: Promise.resolve() });
@@ -64,12 +64,12 @@ export class Chart {
     return this.queue;
   }
 
-  /** Move the line to a step; no step, no line. */
+  /** Move the line to a step, if its axis has steps; no step, no line. */
   cursor(step) {
     this.step = step;
     // The library's own way to move a line, relayout, redraws the chart: 20 ms.
     const { xaxis: axis, _size: size } = this.plot._fullLayout ?? {};
-    const at = axis && step !== undefined ? axis.d2p(step) : NaN;
+    const at = axis && this.onStep && step !== undefined ? axis.d2p(step) : NaN;
     this.line.hidden = !(at >= -0.5 && at <= axis?._length + 0.5);
     if (this.line.hidden) return;
     this.line.style.transform = `translateX(${axis._offset + at}px)`;

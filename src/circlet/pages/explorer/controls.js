@@ -15,12 +15,6 @@ export function rounded(value) {
   return `${size > 100 && size < 1e9 ? Math.round(value) : Number(value.toPrecision(3))}`;
 }
 
-/** Largest norm over smallest, as text. */
-export const ratioText = (ratio) => (ratio < 100 ? ratio.toFixed(2) : "over 100");
-
-/** Whether that is a circle (Mușat, appendix A). */
-export const isCircle = (ratio) => ratio < 1.2;
-
 /** A button that starts and pauses what happens on every frame of the screen. */
 export class Player {
   /** `frame` is called with the time (ms) while it plays, `changed` when it starts or pauses. */

@@ -1,28 +1,21 @@
 // The runs of a study: choosing one, and moving through its training.
 import { CHECKS, format, parse } from "circlet/address";
 import { arraysOf, unpack } from "circlet/catalogue";
-import { byId, options, Player, ratioText, rounded } from "circlet/controls";
+import { byId, options, Player, rounded } from "circlet/controls";
 import { offerFiles } from "circlet/files";
-import { makePanels, NUMBERED } from "circlet/panels";
+import { NUMBERED } from "circlet/panels";
 import { Runs } from "circlet/runs";
 import { Scene } from "circlet/scene";
 
-// Systems in the order of their papers.
-const PAPERS = {
-  constant_attention: "Mușat",
-  particles: "Mușat",
-  embedding_mlp: "Ding et al.",
-  sparse_transformer: "Odonnat et al.",
-};
 const REST = 150; // milliseconds after which a picture is at rest
 
 /**
- * Set up the runs of a catalogue, beside the plotting library; resolves when one is shown. `say` tells
- * the reader what is wrong, or "".
+ * Set up the runs of a catalogue, with panels that there are by name, and the plotting library;
+ * resolves when a run is shown. `say` tells the reader what is wrong, or "".
  */
-export function explore(catalogue, plotly, say) {
-  const systems = Object.keys(PAPERS);
-  const rank = (system) => (systems.indexOf(system) + systems.length) % systems.length;
+export function explore(catalogue, makers, plotly, say) {
+  const { systems } = catalogue;
+  const rank = (system) => Object.keys(systems).indexOf(system);
   const counts = {}; // of runs, by experiment: the largest is the main one
   for (const { experiment, runs } of catalogue.points) {
     counts[experiment] = (counts[experiment] ?? 0) + runs.length;
@@ -33,12 +26,44 @@ export function explore(catalogue, plotly, say) {
     .filter((entry) => entry.runs.length)
     .sort((a, b) => rank(a.system) - rank(b.system) || runsOf(b) - runsOf(a));
   const chunks = new Map(); // arrays of points that were chosen, by place
-  const { view } = parse(""); // how embeddings are seen
-  const runs = new Runs(change);
-  const panels = makePanels(plotly, goTo);
+  const panels = {}; // those of the study's systems, by name
+  for (const name of Object.values(systems).flatMap((system) => system.panels)) {
+    panels[name] ??= place(name);
+  }
+  const choices = Object.assign({}, ...Object.values(panels).map((panel) => panel.choices));
+  const { view } = parse("", choices); // how embeddings are seen
+  const runs = new Runs(systems, change);
+  let shown = []; // panels of the system that is looked at
   let point, scene, at, resting;
   let addressed; // the run in the address
   let [asked, opened] = [0, 0]; // choices of a point so far, of which the last one counts
+
+  /** Make a panel of the page, with its choices. */
+  function place(name) {
+    if (!makers[name]) throw new Error(`there is no panel ${name}`);
+    const { title, make, data } = makers[name];
+    const id = name.replace(".", "-");
+    const html = byId("panel").innerHTML.replaceAll("$id", id).replaceAll("$title", title);
+    byId("panels").insertAdjacentHTML("beforeend", html);
+    const panel = { id, ...make(byId(`${id}-picture`), { plotly, goTo, data }) };
+    for (const [choice, values] of Object.entries(panel.choices ?? {})) {
+      const select = document.createElement("select");
+      Object.assign(select, { id: choice, ariaLabel: choice });
+      select.append(...Object.entries(values).map(([value, words]) => new Option(words, value)));
+      select.addEventListener("change", () => {
+        view[choice] = select.value;
+        drawCharts();
+        show();
+      });
+      byId(id).querySelector(".save").before(select);
+    }
+    return panel;
+  }
+
+  const isChart = ({ source }) => !source;
+
+  /** Whether each step of what is looked at usually has its own scale. */
+  const fits = () => shown.some((panel) => panel.fits);
 
   // Choosing: system, experiment, point, run.
 
@@ -48,7 +73,10 @@ export function explore(catalogue, plotly, say) {
   function offer() {
     const same = (name) => points.filter((entry) => entry[name] === point[name]);
     const every = distinct(points.map((entry) => entry.system));
-    const written = (name) => [name, PAPERS[name] ? `${name} (${PAPERS[name]})` : name];
+    const written = (name) => [
+      name,
+      systems[name].short ? `${name} (${systems[name].short})` : name,
+    ];
     options("system", every.map(written), point.system);
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options("experiment", experiments.map(named), point.experiment);
@@ -74,12 +102,25 @@ export function explore(catalogue, plotly, say) {
     opened = mine;
     const before = point;
     point = entry;
+    if (before?.system !== point.system) chooseSystem();
     // A plane of one space says nothing of another.
     const kept = before?.system === point.system && before.parameters.d === point.parameters.d;
     if (!link && !kept) view.chosen = false;
     offer();
     chooseRun(runs.open(point, link?.runId), link?.step);
     return true;
+  }
+
+  /** Show the panels of the system, in its order, and what its outcomes mean. */
+  function chooseSystem() {
+    const system = systems[point.system];
+    byId("outcomes").textContent = system.outcomes;
+    shown = system.panels.map((name) => panels[name]);
+    for (const { id } of Object.values(panels)) byId(id).hidden = true;
+    for (const { id } of shown) {
+      byId(id).hidden = false;
+      byId("panels").append(byId(id));
+    }
   }
 
   /** The reader chooses another run: its same step, unless it is the end that is looked at. */
@@ -94,7 +135,7 @@ export function explore(catalogue, plotly, say) {
     byId("training").hidden = false;
     try {
       const arrays = chunks.get(point.place).get(run.run_id) ?? {};
-      scene = new Scene(point, run, arrays, catalogue.coefficients[run.run_id], view);
+      scene = new Scene(point, run, systems[point.system], arrays, view);
       findPlane();
       at = step === undefined ? scene.steps.length - 1 : nearest(step);
       byId("step-slider").max = scene.steps.length - 1;
@@ -118,12 +159,12 @@ export function explore(catalogue, plotly, say) {
 
   /** Offer the planes of a run; unless the reader has chosen, take the one that shows most. */
   function findPlane() {
-    const { d, frequencies, strongest, isTransformer } = scene;
+    const { d, frequencies, strongest } = scene;
     const valid = view.plane <= frequencies && view.x < d && view.y < Math.max(d, 2);
     if (!view.chosen || !valid) {
       Object.assign(view, { plane: d > 2 ? strongest : 0, x: 0, y: 1, chosen: false });
     }
-    if (!view.fitted) view.fit = isTransformer; // whose sequences start far from where they end
+    if (!view.fitted) view.fit = fits();
     byId("fit").checked = view.fit;
     view.lines = view.wanted || (view.plane ? "neighbours" : "successive");
     if (view.lines === "neighbours" && !scene.neighbour) view.lines = "successive";
@@ -135,12 +176,14 @@ export function explore(catalogue, plotly, say) {
     // Where it says something: else a is joined to a + 1.
     byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
     byId("lines").value = view.lines;
+    const moves = shown.some((panel) => !isChart(panel));
     const hide = (id, hidden) => (byId(id).closest("label").hidden = hidden);
     hide("plane", frequencies === 0);
-    hide("x", view.plane > 0);
-    hide("y", view.plane > 0 || d < 2);
-    hide("lines", isTransformer);
-    hide("numbers", scene.p > NUMBERED);
+    hide("x", view.plane > 0 || !moves);
+    hide("y", view.plane > 0 || d < 2 || !moves);
+    hide("fit", !moves);
+    hide("lines", frequencies === 0);
+    hide("numbers", scene.p > NUMBERED || !shown.some((panel) => panel.numbered));
     scene.see();
   }
 
@@ -152,14 +195,13 @@ export function explore(catalogue, plotly, say) {
 
   // Drawing.
 
-  const isShown = ({ id }) => !byId(id).hidden && !byId(`${id}-picture`).hidden;
+  const isShown = (panel) => shown.includes(panel) && !byId(`${panel.id}-picture`).hidden;
 
-  /** Show the panels of the run's system; those without data say why. */
+  /** Panels without data say why. */
   function arrange() {
-    for (const panel of panels) {
+    for (const panel of shown) {
       const { id } = panel;
-      byId(id).hidden = !panel.shows(scene);
-      const why = byId(id).hidden ? "" : panel.missing(scene);
+      const why = panel.missing(scene);
       byId(`${id}-missing`).textContent = why;
       byId(`${id}-note`).textContent = "";
       byId(`${id}-picture`).hidden = why !== "";
@@ -168,22 +210,24 @@ export function explore(catalogue, plotly, say) {
   }
 
   function drawCharts() {
-    for (const panel of panels) {
-      if (!panel.chart || !isShown(panel)) continue;
-      byId(`${panel.id}-note`).textContent = panel.note(scene);
+    for (const panel of shown.filter(isShown).filter(isChart)) {
+      byId(`${panel.id}-note`).textContent = panel.note?.(scene) ?? "";
       panel.draw(scene);
     }
   }
 
   function drawMoving(atRest) {
     const step = scene.steps[at];
-    for (const panel of panels) {
-      if (!panel.source || !isShown(panel)) continue;
+    for (const panel of shown.filter(isShown)) {
+      if (isChart(panel)) continue;
       panel.draw(scene, step, atRest);
       const logged = scene.logged(panel.source, step);
       const older = logged === step ? "" : `as logged at step ${logged}`;
       const isFinite = scene.isFinite(panel.source, step);
-      const words = [older, isFinite ? panel.note(scene, step) : "not all values are finite here"];
+      const words = [
+        older,
+        isFinite ? panel.note?.(scene, step) : "not all values are finite here",
+      ];
       byId(`${panel.id}-note`).textContent = words.filter(Boolean).join("; ");
     }
     read(step, atRest);
@@ -192,7 +236,7 @@ export function explore(catalogue, plotly, say) {
   function show() {
     const step = scene.steps[at];
     drawMoving(false);
-    for (const { chart } of panels) chart?.cursor(step);
+    for (const { picture } of shown.filter(isChart)) picture.cursor(step);
     moving();
     if (!player.playing) resting = setTimeout(rest, REST);
   }
@@ -208,7 +252,7 @@ export function explore(catalogue, plotly, say) {
     drawMoving(true);
     remember();
     const mine = resting;
-    await Promise.allSettled(panels.map(({ chart }) => chart?.queue));
+    await Promise.allSettled(shown.map(({ picture }) => picture.queue));
     const isDone = mine === resting && asked === opened;
     if (isDone) byId("explore").dataset.rests = "yes"; // for those who drive the page
   }
@@ -228,12 +272,9 @@ export function explore(catalogue, plotly, say) {
       const words = `train loss ${rounded(loss)}, test accuracy ${rounded(accuracy)}`;
       parts.push(dated(words, arrays.curves.logged(step)));
     }
-    const structure = scene.structure(step, atRest);
-    if (structure) {
-      const { ratio, marked } = structure;
-      const count = marked?.filter(Boolean).length;
-      const imperfections = marked ? `, imperfections ${count} of ${marked.length}` : "";
-      parts.push(dated(`norm ratio ${ratioText(ratio)}${imperfections}`, structure.step));
+    for (const panel of shown) {
+      const found = panel.reading?.(scene, step, atRest);
+      if (found) parts.push(dated(found.words, found.step));
     }
     byId("reading-now").textContent = parts.join(" · ");
   }
@@ -280,7 +321,7 @@ export function explore(catalogue, plotly, say) {
   // The address, so that a view can be sent to somebody.
 
   function remember() {
-    const address = format(scene.run.run_id, scene.steps[at], view, scene.isTransformer);
+    const address = format(scene.run.run_id, scene.steps[at], view, fits(), choices);
     // Another run is another place to come back to; what is seen of it is not.
     const another = addressed && addressed !== scene.run.run_id;
     addressed = scene.run.run_id;
@@ -291,17 +332,17 @@ export function explore(catalogue, plotly, say) {
 
   /** Show the view that the address names; the first training if it names none. */
   async function recall() {
-    const { runId, step, view: seen } = parse(location.hash);
+    const { runId, step, view: seen } = parse(location.hash, choices);
     if (runId === null && scene) return; // the name of a part of the page
     Object.assign(view, seen);
     for (const id of CHECKS) byId(id).checked = view[id];
-    byId("method").value = view.method;
+    for (const name of Object.keys(choices)) byId(name).value = view[name];
     const owner = points.find((entry) => entry.runs.some((run) => run.run_id === runId));
-    const training = ({ runs }) => runs.some((run) => run.shown === "training");
-    const circle = ({ runs }) =>
-      runs.find((run) => run.shown === "training" && run.outcome === "circle");
-    const start = points.find(circle) ?? points.find(training) ?? points[0];
-    const link = owner ? { runId, step } : { runId: circle(start)?.run_id };
+    const trained = ({ runs }) => runs.filter((run) => run.shown === "training");
+    const best = (entry) =>
+      trained(entry).find((run) => run.outcome === systems[entry.system].opens_with);
+    const start = points.find(best) ?? points.find((entry) => trained(entry).length) ?? points[0];
+    const link = owner ? { runId, step } : { runId: best(start)?.run_id };
     if (!(await choosePoint(owner ?? start, link))) return;
     addressed = scene?.run.run_id;
     byId("not-here").textContent = `The run “${runId}” is not in this page.`;
@@ -312,7 +353,7 @@ export function explore(catalogue, plotly, say) {
 
   /** A panel as a file. */
   function fileOf(id) {
-    const panel = panels.find((other) => other.id === id);
+    const panel = shown.find((other) => other.id === id);
     const asked = scene;
     const step = scene.steps[at];
     const moment = panel.source
@@ -369,11 +410,6 @@ export function explore(catalogue, plotly, say) {
       show();
     });
   }
-  byId("method").addEventListener("change", ({ target }) => {
-    view.method = target.value;
-    drawCharts();
-    show();
-  });
   offerFiles(byId("explore"), fileOf);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (!scene) return;

@@ -1,17 +1,6 @@
 // What live simulations share: fields, buttons, a frame that repeats, files.
-import { byId, isCircle, Player, ratioText } from "circlet/controls";
+import { byId, Player } from "circlet/controls";
 import { offerFiles } from "circlet/files";
-import { normRatio } from "circlet/particles";
-
-/** Read off the shape of an embedding in the plane, of whose pairs some are imperfect. */
-export function readShape(name, positions, imperfect) {
-  const ratio = normRatio(positions);
-  const isFinite = positions.every(Number.isFinite);
-  const shape = isCircle(ratio) ? "a circle" : "no circle";
-  const count = imperfect.filter(Boolean).length;
-  byId(`${name}-ratio`).textContent = isFinite ? `${ratioText(ratio)}, ${shape}` : "diverged";
-  byId(`${name}-imperfections`).textContent = isFinite ? `${count} of ${imperfect.length}` : "–";
-}
 
 /**
  * Set a simulation up in its section of the page, `live-NAME`.

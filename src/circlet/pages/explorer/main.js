@@ -1,8 +1,7 @@
 import { unpackText } from "circlet/catalogue";
 import { byId } from "circlet/controls";
 import { explore } from "circlet/explore";
-import { train } from "circlet/live_network";
-import { simulate } from "circlet/live_particles";
+import { panels } from "circlet/panels";
 
 const text = (id) => unpackText(byId(id).textContent);
 
@@ -11,12 +10,30 @@ function say(words) {
   byId("problem").hidden = !words;
 }
 
+/** Let the collections add their panels, and set up what of theirs is live in the page. */
+async function add({ name, prefix, data }) {
+  const own = await import(`circlet/${name}/main`);
+  for (const [panel, made] of Object.entries(own.panels ?? {})) {
+    panels[prefix + panel] = { ...made, data: data ?? {} };
+  }
+  if (data) own.live?.(data);
+}
+
 /** The plotting library, which leaves its name on the window. */
 async function load() {
   const script = document.createElement("script");
   script.textContent = await text("plotly");
   document.head.append(script);
   return window.Plotly;
+}
+
+for (const section of document.querySelectorAll("section[id^=live]")) {
+  const link = document.createElement("a");
+  Object.assign(link, {
+    href: `#${section.id}`,
+    textContent: section.querySelector("h2").textContent,
+  });
+  byId("links").append(" ", link, ".");
 }
 
 // Within the page, without a place of their own to come back to: those are runs.
@@ -29,11 +46,10 @@ for (const link of document.querySelectorAll("a[href^='#']")) {
 
 try {
   const catalogue = JSON.parse(await text("catalogue"));
-  simulate(catalogue.particles);
-  train(catalogue.network);
+  for (const collection of catalogue.collections) await add(collection);
   if (catalogue.points.some((point) => point.runs.length)) {
     byId("explore").hidden = false;
-    await explore(catalogue, await load(), say);
+    await explore(catalogue, panels, await load(), say);
   } else byId("no-runs").hidden = false;
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {

@@ -1,36 +1,19 @@
 // The list of the runs of a point: sorted by any column, filtered by outcome; one of them is chosen.
 import { byId, options, rounded } from "circlet/controls";
 
-// Columns of a system's runs beside seed and outcome.
-const COLUMNS = {
-  constant_attention: ["test_accuracy", "norm_ratio", "imperfections"],
-  particles: ["norm_ratio", "imperfections"],
-  embedding_mlp: ["test_accuracy", "test_loss"],
-  sparse_transformer: ["test_accuracy", "structure_epoch", "fit_epoch"],
-};
-const HEADS = {
-  seed: "seed",
-  outcome: "outcome",
-  test_accuracy: "test accuracy",
-  test_loss: "test loss",
-  norm_ratio: "norm ratio",
-  imperfections: "imper\u00adfections",
-  structure_epoch: "head first at epoch",
-  fit_epoch: "fits at epoch",
-};
 const KINDS = {
-  training: "▸ with its training, where the study logs it",
-  end: "without ▸ its end alone",
-  outcome: "grey: its outcome alone",
+  training: "▸: full training",
+  end: "no mark: final state only",
+  outcome: "grey: numbers only",
 };
 
 /** The first of some runs that has its training, else the first. */
 export const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0];
 
 export class Runs {
-  /** `chosen` is called with a run that the reader chooses. */
-  constructor(chosen) {
-    Object.assign(this, { chosen, by: "seed", down: false, outcome: "" });
+  /** Systems as in the catalogue; `chosen` is called with a run that the reader chooses. */
+  constructor(systems, chosen) {
+    Object.assign(this, { systems, chosen, by: "seed", down: false, outcome: "" });
     byId("filter").addEventListener("change", ({ target }) => {
       this.outcome = target.value;
       if (!this.listed.includes(this.run)) this.take(firstOf(this.listed));
@@ -60,9 +43,13 @@ export class Runs {
     return this.run;
   }
 
+  /** Headings by column. */
+  get heads() {
+    return { seed: "seed", outcome: "outcome", ...this.systems[this.point.system].columns };
+  }
+
   get columns() {
-    const known = ["seed", "outcome", ...(COLUMNS[this.point.system] ?? [])];
-    return known.filter((name) => this.point.runs.some((run) => name in run));
+    return Object.keys(this.heads).filter((name) => this.point.runs.some((run) => name in run));
   }
 
   get listed() {
@@ -113,7 +100,7 @@ export class Runs {
   head(name) {
     const cell = document.createElement("th");
     const button = document.createElement("button");
-    button.textContent = HEADS[name];
+    button.textContent = this.heads[name];
     button.dataset.by = name;
     if (this.by === name) cell.ariaSort = this.down ? "descending" : "ascending";
     cell.append(button);

@@ -8,7 +8,7 @@ from circlet.systems.parameters import (
     signals,
     weight_decay,
 )
-from circlet.systems.spec import Log, Rule, SystemSpec, choice, integer
+from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=1,
@@ -69,4 +69,11 @@ SYSTEM = SystemSpec(
             "cancelling",
         ),
     },
+    outcomes=(
+        Outcome("circles", "number of circles", "count", "circle_counts", "n_circles"),
+        Outcome("accuracy", "test accuracy", "mean", "circle_counts", "test_accuracy"),
+    ),
+    run_columns={"test_accuracy": "test accuracy", "test_loss": "test loss"},
+    panels=("embedding", "sums", "signals", "losses", "ode"),
+    coloured_signals="survivors",
 )

@@ -7,7 +7,7 @@ from circlet.systems.parameters import (
     signals,
     weight_decay,
 )
-from circlet.systems.spec import Log, Rule, SystemSpec, choice, integer
+from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=2,
@@ -57,4 +57,17 @@ SYSTEM = SystemSpec(
         ),
         "embedding_std": EMBEDDING_STD,
     },
+    outcomes=(
+        Outcome("circle", "ends as a circle", "share", "structures", "is_circle"),
+        Outcome("imperfections", "imperfections", "count", "structures", "imperfections"),
+        Outcome("accuracy", "validation accuracy", "mean", "structures", "validation_accuracy"),
+    ),
+    run_columns={
+        "test_accuracy": "test accuracy",
+        "norm_ratio": "norm ratio",
+        "imperfections": "imper\u00adfections",
+    },
+    panels=("embedding", "sums", "signals", "losses"),
+    explorer_weights=True,
+    opens_with="circle",
 )

@@ -1,7 +1,7 @@
 """Particle model of the embeddings: clustering and alignment forces (Mușat, section 6)."""
 
 from circlet.systems.parameters import signals
-from circlet.systems.spec import Log, SystemSpec, choice, integer, number
+from circlet.systems.spec import Log, Outcome, SystemSpec, choice, integer, number
 
 SYSTEM = SystemSpec(
     version=2,
@@ -55,4 +55,11 @@ SYSTEM = SystemSpec(
             "global",
         ),
     },
+    outcomes=(
+        Outcome("circle", "ends as a circle", "share", "structures", "is_circle"),
+        Outcome("imperfections", "imperfections", "count", "structures", "imperfections"),
+    ),
+    run_columns={"norm_ratio": "norm ratio", "imperfections": "imper\u00adfections"},
+    panels=("embedding", "sums", "signals"),
+    opens_with="circle",
 )

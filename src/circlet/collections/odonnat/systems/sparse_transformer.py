@@ -1,7 +1,7 @@
 """One-layer transformer on sparse modular addition (Odonnat, Bouaziz, Cabannes 2024)."""
 
 from circlet.systems.parameters import dimension
-from circlet.systems.spec import Log, Rule, SystemSpec, boolean, integer, number
+from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, boolean, integer, number
 
 SYSTEM = SystemSpec(
     version=1,
@@ -77,4 +77,17 @@ SYSTEM = SystemSpec(
         ),
         "weight_decay": number("Decoupled weight decay, on every parameter.", 0.0, minimum=0),
     },
+    outcomes=(
+        Outcome("success", "success", "share", "heads", "success"),
+        Outcome("head", "clustering head", "share", "heads", "head_present"),
+        Outcome("head_step", "step of the head", "time", "heads", "structure_step", "step"),
+        Outcome("fit_step", "step of fitting", "time", "heads", "fit_step", "step"),
+    ),
+    run_columns={
+        "test_accuracy": "test accuracy",
+        "structure_epoch": "head first at epoch",
+        "fit_epoch": "fits at epoch",
+    },
+    panels=("embedding", "sequences", "attention", "losses"),
+    explorer_weights=True,
 )

@@ -2,8 +2,9 @@
 import { byId } from "circlet/controls";
 import { Plane, theme } from "circlet/draw";
 import { around } from "circlet/geometry";
-import { live, readShape } from "circlet/live";
-import { forces, imperfect, pairsOf, start, step, sumsOf, weightOf } from "circlet/particles";
+import { live } from "circlet/live";
+import { forces, pairsOf, start, step, sumsOf, weightOf } from "circlet/musat/particles";
+import { imperfect, readShape } from "circlet/musat/shape";
 
 const VIEW = 2.5; // of the plane, in standard deviations each way
 const REACH = 0.3; // of the longest arrow, likewise

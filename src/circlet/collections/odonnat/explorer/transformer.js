@@ -1,6 +1,6 @@
-// The transformer with sparse sums (Odonnat et al.): what its layers make of some sequences, by the
-// equations of circlet/systems/sparse_transformer.py. A test compares both.
-import { uniform } from "circlet/particles";
+// The transformer with sparse sums: what its layers make of some sequences, by the equations of
+// ../equations/sparse_transformer.py. A test compares both.
+import { uniform } from "circlet/random";
 
 const EPS = 1e-5; // of the norms, outside of the root
 const [MOST_SUMS, PREFIXES, SUFFIXES] = [12, 2, 4];

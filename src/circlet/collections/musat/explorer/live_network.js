@@ -2,10 +2,12 @@
 import { byId } from "circlet/controls";
 import { Plane, theme } from "circlet/draw";
 import { around, boxAround, gridIn } from "circlet/geometry";
-import { live, readShape } from "circlet/live";
-import { begin, classesAt, initial, measure, split, step } from "circlet/network";
-import { imperfect, pairsOf, sumsOf } from "circlet/particles";
-import { embeddingIn, sumsIn } from "circlet/pictures";
+import { live } from "circlet/live";
+import { begin, classesAt, initial, measure, split, step } from "circlet/musat/network";
+import { pairsOf, sumsOf } from "circlet/musat/particles";
+import { imperfect, readShape } from "circlet/musat/shape";
+import { sumsIn } from "circlet/musat/sums";
+import { embeddingIn } from "circlet/pictures";
 
 const SIDE = 64; // of the grid on which the classifier is asked
 

@@ -1,5 +1,6 @@
-// The particle model (Mușat, section 6) in the browser: the equations of circlet/systems/particles.py,
-// in double precision. A test compares 100 steps of both. Positions are [x_0, y_0, x_1, y_1, ...].
+// The particle model (section 6) in the browser: the equations of ../equations/particles.py, in double
+// precision. A test compares 100 steps of both. Positions are [x_0, y_0, x_1, y_1, ...].
+import { uniform } from "circlet/random";
 
 /** All unordered pairs of p particles, a <= b, in lexicographic order, and the class of each. */
 export function pairsOf(p) {
@@ -103,45 +104,6 @@ export function step(positions, pairs, settings, weight = weightOf(pairs)) {
   const total = forces(positions, pairs, settings, weight);
   for (let i = 0; i < positions.length; i++) positions[i] += settings.step_size * total[i];
   standardise(positions, settings.std);
-}
-
-/** Largest norm of a particle over the smallest; below 1.2 they are a circle. */
-export function normRatio(positions) {
-  const norms = [];
-  for (let i = 0; i < positions.length; i += 2) {
-    norms.push(Math.hypot(positions[i], positions[i + 1]));
-  }
-  return Math.max(...norms) / Math.min(...norms);
-}
-
-/** Of every pair, whether the nearest other pair sum has another class: an imperfection. */
-export function imperfect(positions, pairs) {
-  const sums = sumsOf(positions, pairs);
-  return pairs.target.map((target, i) => {
-    let nearest = Infinity;
-    let found = target;
-    for (let j = 0; j < pairs.target.length; j++) {
-      if (i === j) continue;
-      const squared = (sums[2 * j] - sums[2 * i]) ** 2 + (sums[2 * j + 1] - sums[2 * i + 1]) ** 2;
-      if (squared < nearest) {
-        nearest = squared;
-        found = pairs.target[j];
-      }
-    }
-    return found !== target;
-  });
-}
-
-/** Uniform random numbers from a seed: mulberry32, enough to scatter particles. */
-export function uniform(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** Standard normal positions from a seed, centred and scaled. */

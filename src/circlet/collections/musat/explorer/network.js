@@ -1,7 +1,8 @@
-// The network with constant attention (Mușat, section 3) in double precision: the equations of
-// circlet/systems/constant_attention.py and training/adamw.py. A test compares 100 steps of both.
+// The network with constant attention (section 3) in double precision: the equations of
+// ../equations/constant_attention.py and of AdamW. A test compares 100 steps of both.
 // Arrays are row by row: embedding (p, d), hidden.weight (hidden, d), output.weight (p, hidden).
-import { pairsOf, uniform } from "circlet/particles";
+import { pairsOf } from "circlet/musat/particles";
+import { uniform } from "circlet/random";
 
 export const NAMES = ["embedding", "hidden.weight", "hidden.bias", "output.weight", "output.bias"];
 

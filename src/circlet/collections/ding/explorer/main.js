@@ -1,0 +1,56 @@
+// What this collection adds to the explorer: the matrices of the linear ODEs, of data.py.
+import { Chart } from "circlet/charts";
+import { theme } from "circlet/draw";
+import { absent, FIRST, names, SECOND } from "circlet/panels";
+
+function lawPanel(holder, { plotly, data }) {
+  const chart = new Chart(holder, plotly);
+  const matrixOf = ({ run, view }) => data[run.run_id][view.method];
+  return {
+    picture: chart,
+    choices: { method: { lasso: "Lasso", least_squares: "least squares" } },
+    missing(scene) {
+      if (data[scene.run.run_id]) return "";
+      if (scene.run.shown !== "training") return absent(scene);
+      return "The study fits none to this run: it does to those of the role “trajectory”, if they are long enough.";
+    },
+    note: () =>
+      "change of a signal per step, by each signal; full colour: 98th percentile of sizes",
+    draw(scene) {
+      const { colour } = theme();
+      const matrix = matrixOf(scene).map((row) => row.slice(1));
+      const sizes = matrix.flat().map(Math.abs);
+      sizes.sort((a, b) => a - b);
+      const most = sizes[Math.floor(0.98 * sizes.length)] || 1; // a few are far larger
+      const frequencies = matrix.map((_, i) => i + 1);
+      const heat = {
+        type: "heatmap",
+        z: matrix,
+        x: frequencies,
+        y: frequencies,
+        zmin: -most,
+        zmax: most,
+        colorscale: [
+          [0, SECOND],
+          [0.5, colour("paper")],
+          [1, FIRST],
+        ],
+        colorbar: { thickness: 10, outlinewidth: 0 },
+        hovertemplate: "of k = %{x} on k = %{y}: %{z:.3g} per step<extra></extra>",
+      };
+      chart.show([heat], {
+        xaxis: { title: { text: "of frequency" } },
+        yaxis: { title: { text: "on frequency" }, autorange: "reversed" },
+        margin: { l: 48, r: 10, t: 8, b: 40 },
+        uirevision: `${scene.run.run_id} ${scene.view.method}`,
+      });
+    },
+    table(scene) {
+      const matrix = matrixOf(scene);
+      const columns = ["on", "constant", ...names(matrix.length, "of")];
+      return [columns, matrix.map((row, i) => [i + 1, ...row])];
+    },
+  };
+}
+
+export const panels = { ode: { title: "Linear ODE of the signals", make: lawPanel } };
