@@ -129,8 +129,8 @@ def construct(
     """An embedding (p, d) of two random frequencies with signals ``size`` and ``ratio * size``.
 
     Every F_k is a random real direction times its signal, and F_(p-k) the same, so that the
-    numbers lie on a line per frequency, not on a circle (Ding et al., section 3.2.1; the released
-    code for what the text leaves open).
+    numbers lie on a line per frequency, not on a circle (arXiv 2405.17420, section 3.2.1; its
+    released code for what the text leaves open).
     """
     p, d = shape
     first, second = draw(stream, p, 2)
