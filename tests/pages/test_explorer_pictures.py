@@ -276,7 +276,7 @@ def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
 def test_without_survivors_all_signals_are_coloured(page_of):
     page = page_of(at(CIRCLES))
     settled(page)
-    assert page.inner_text("#signals-note").startswith("none is at the end")
+    assert page.inner_text("#signals-note").startswith("no survivors")
     assert {trace["line"]["width"] for trace in page.evaluate(CHART, "signals")["data"]} == {2}
 
 

@@ -117,7 +117,7 @@ class SystemSpec:
     as they decide the shapes of the arrays."""
     run_columns: Mapping[str, str] = field(default_factory=dict)
     """Columns of the explorer's list of runs and their headings, beside seed and outcome; all
-    numbers there are, if it names none. A system with batches has ``fit_epoch`` for ``fit_step``."""
+    numbers there are, if it names none. With batches it has ``fit_epoch`` for ``fit_step``."""
     panels: tuple[str, ...] = ()
     """Panels of the explorer for its runs, in their order; what its logs allow, if it names none.
     Every collection may use those of all (`circlet.pages.explorer`)."""

@@ -218,7 +218,8 @@ def _systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
 
 def _data(target: Target, trained: set[str]) -> dict[str, Any]:
     """What the collections with a system of the study give to their part of the page, by name."""
-    study, found = target.study, {}
+    study = target.study
+    found: dict[str, Any] = {}
     for collection in targets.used_collections(study):
         found[collection.name] = {}
         if not (collection.folder / "explorer/data.py").exists():

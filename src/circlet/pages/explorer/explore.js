@@ -40,8 +40,11 @@ export function explore(catalogue, makers, plotly, say) {
 
   /** Make a panel of the page, with its choices. */
   function place(name) {
-    if (!makers[name]) throw new Error(`there is no panel ${name}`);
-    const { title, make, data } = makers[name];
+    const none = {
+      title: name,
+      make: () => ({ missing: () => "There is no panel of this name." }),
+    };
+    const { title, make, data } = makers[name] ?? none;
     const id = name.replace(".", "-");
     const html = byId("panel").innerHTML.replaceAll("$id", id).replaceAll("$title", title);
     byId("panels").insertAdjacentHTML("beforeend", html);
@@ -236,7 +239,7 @@ export function explore(catalogue, makers, plotly, say) {
   function show() {
     const step = scene.steps[at];
     drawMoving(false);
-    for (const { picture } of shown.filter(isChart)) picture.cursor(step);
+    for (const { picture } of shown.filter(isChart)) picture?.cursor(step);
     moving();
     if (!player.playing) resting = setTimeout(rest, REST);
   }
@@ -252,7 +255,7 @@ export function explore(catalogue, makers, plotly, say) {
     drawMoving(true);
     remember();
     const mine = resting;
-    await Promise.allSettled(shown.map(({ picture }) => picture.queue));
+    await Promise.allSettled(shown.map(({ picture }) => picture?.queue));
     const isDone = mine === resting && asked === opened;
     if (isDone) byId("explore").dataset.rests = "yes"; // for those who drive the page
   }

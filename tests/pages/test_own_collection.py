@@ -1,0 +1,116 @@
+"""The explorer of a user's collection in a real Chromium: what its systems and its folder say."""
+
+import pytest
+from conftest import experiment
+
+from circlet import build
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.training import loop
+
+pytestmark = pytest.mark.browser
+
+SYSTEM = """
+from dataclasses import replace
+from circlet.collections.musat.systems import constant_attention
+SYSTEM = replace(constant_attention.SYSTEM, outcomes=(), explorer_weights=False, {declares})
+"""
+EQUATIONS = "from circlet.collections.musat.equations.constant_attention import *\n"
+OWN = {
+    "collection.yaml": "short: Mine\noutcomes: All of them are fine.\n",
+    "explorer/spread.js": "export const spread = (values) => Math.max(...values.map(Math.abs));",
+    "explorer/main.js": """
+        import { spread } from "circlet/mine/spread";
+        export const panels = {
+          spread: {
+            title: "Spread",
+            make: (holder, { data }) => ({
+              source: "embedding",
+              picture: {},
+              choices: { unit: { metres: "m", feet: "ft" } },
+              missing: () => "",
+              reading: (scene, step) => ({ step, words: `spread ${data.seven}` }),
+              draw(scene, step) {
+                const values = scene.arrays.embedding.at(step);
+                holder.textContent = `${spread(values)} ${scene.view.unit}`;
+              },
+            }),
+          },
+        };
+        export const live = (data) => {
+          document.getElementById("mine-now").textContent = data.seven;
+        };""",
+    "explorer/page.html": '<section id="live-mine" tabindex="-1"><h2>Mine, live</h2>'
+    '<p id="mine-now"></p><p>{{ data.text }}</p></section>',
+    "explorer/style.css": "#mine-now { color: rgb(1, 2, 3); }",
+    "explorer/data.py": "def data(tables, trained):\n"
+    '    return {"seven": 7, "text": "<b>", "none": float("nan"), "runs": len(trained)}\n',
+}
+
+
+@pytest.fixture
+def explorer_of(visit, tmp_path):
+    """Open the explorer of a study of a system of a collection ``mine``, of these files."""
+
+    def explorer_of(declares, files=()):
+        folder = tmp_path / "mine"
+        parts = {"systems/net.py": SYSTEM.format(declares=declares), "equations/net.py": EQUATIONS}
+        for name, text in (parts | dict(files)).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        settings = {"results": str(tmp_path / "results"), "collections": [str(folder)]}
+        study = Study.of(settings | {"experiments": {"e": experiment("mine.net")}})
+        for block in study.ordered_blocks:
+            loop.run_block(block, "cpu")
+        page = targets.explorer(study)
+        needed = {target.name for target in targets.behind(page)}
+        for target in targets.ordered(study):
+            if target.name in needed:
+                build.make(target)
+        opened = visit(page.outputs[0])
+        opened.wait_for_function("document.documentElement.dataset.ready")
+        return opened
+
+    return explorer_of
+
+
+def panels(page):
+    return page.eval_on_selector_all(
+        "#panels figure:not([hidden])", "all => all.map(one => one.id)"
+    )
+
+
+def test_a_system_that_says_nothing_has_what_its_logs_allow(explorer_of):
+    page = explorer_of("run_columns={}, panels=()")
+    assert panels(page) == ["embedding", "signals", "losses"]
+    assert page.inner_text("#system") == "mine.net"
+    heads = page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")
+    assert heads == ["seed", "outcome", "test loss", "test accuracy"]
+    assert page.locator("[id^=live]").count() == 0  # those of other collections
+    assert page.is_hidden("#numbers")
+
+
+def test_a_collection_has_its_own_panels_words_and_live_sections(explorer_of):
+    says = 'run_columns={"test_loss": "final loss"}, panels=("signals", "sums", "mine.spread")'
+    page = explorer_of(says, OWN)
+    assert panels(page) == ["signals", "sums", "mine-spread"]
+    assert page.inner_text("#system") == "mine.net (Mine)"
+    assert page.inner_text("#run-head").split("\n")[-1].endswith("final loss")
+    assert "All of them are fine." in page.inner_text(".notes")
+    assert "spread 7" in page.inner_text("#reading-now")
+    assert page.inner_text("#mine-spread b") == "Spread"
+    assert page.inner_text("#mine-spread-picture").endswith(" metres")
+    page.select_option("#unit", "feet")
+    assert page.inner_text("#mine-spread-picture").endswith(" feet")
+    page.wait_for_function("location.hash.includes('unit=feet')")
+    assert page.inner_text("#links") == " Mine, live."
+    assert page.inner_text("#live-mine").split() == ["Mine,", "live", "7", "<b>"]
+    colour = page.eval_on_selector("#mine-now", "one => getComputedStyle(one).color")
+    assert colour == "rgb(1, 2, 3)"
+
+
+def test_a_panel_that_there_is_not_is_named(explorer_of):
+    page = explorer_of('panels=("embedding", "mine.lost")')
+    assert page.is_visible("#embedding-picture")
+    assert page.inner_text("#mine-lost b") == "mine.lost"
+    assert page.inner_text("#mine-lost-missing") == "There is no panel of this name."
