@@ -2,5 +2,3 @@
 
 Their layout is described in `circlet.study.registry`.
 """
-
-SHIPPED = ("musat", "ding", "odonnat", "findings")  # in the order of the pages

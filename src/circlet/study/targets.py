@@ -19,8 +19,8 @@ inputs that it declares in literals:
     of those with a system of the study, or ``captions`` of figures.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
-columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib figure,
-and computes nothing that a table could hold.
+columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib
+figure, and computes nothing that a table could hold.
 """
 
 import ast

@@ -7,6 +7,8 @@ import pandas as pd
 
 from circlet.collections.musat.systems import constant_attention, particles
 
+TABLES = ()
+
 _PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")
 _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
 
