@@ -108,12 +108,12 @@ def status(study: Study, verify: bool = False) -> str:
                 f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
                 "nothing to do, delete it"
             ] = None
-    lines = [(name, sum(runs.values()), *runs.values()) for name, runs in rows.items()]
-    numbers = range(1, len(progress.STATES) + 2)
-    lines.append(("total", *(sum(line[i] for line in lines) for i in numbers)))
-    for base, runs in progress.lost_bases(study, found):
+    counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
+    lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
+    lines.append(("total", *map(sum, zip(*counted, strict=True))))
+    for base, n_runs in progress.lost_bases(study, found):
         notes[
-            f"missing: {base.log('runs').parent}, from which {runs} finished runs of other "
+            f"missing: {base.log('runs').parent}, from which {n_runs} finished runs of other "
             "experiments started: put its logs back, or the next run makes both again"
         ] = None
     notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, found)}

@@ -47,7 +47,7 @@ def rate(work: float, function: Callable[[], Any], device: torch.device, seconds
         return time.perf_counter() - started
 
     call()
-    times, until = [], time.perf_counter() + seconds
+    times, until = list[float](), time.perf_counter() + seconds
     while len(times) < REPEATS or time.perf_counter() < until:
         times.append(call())
     return work / min(times)
@@ -57,8 +57,8 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
     """Properties, versions, and measured rates of one thread or of the GPU, float32.
 
     Rates are the best of repeated calls in ``seconds`` (see ``rate``): of products of large
-    matrices, in FLOP/s, by PyTorch's default and by ``circlet.systems.matmul``; of a copy of 256 MB, bytes
-    read and written per second.
+    matrices, in FLOP/s, by PyTorch's default and by ``circlet.systems.matmul``; of a copy of 256 MB, bytes read
+    and written per second.
     """
     size = SIZE[device.type]
     a = torch.randn(1, size, size, device=device)

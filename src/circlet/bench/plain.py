@@ -1,9 +1,9 @@
 """The field's usual code for one run: nn.Module, autograd, torch.optim.
 
-What circlet's trainer must be equal to (the tests) and faster than (the benchmark). A collection has
-the plain code of its systems in ``plain/NAME.py``, which defines ``one(parameters, seeds, dtype)``
-and declares the ``CASE`` that is measured. It takes from the system's equations the pairs, and what
-is drawn at random: initial values, splits, orders.
+What circlet's trainer must be equal to (the tests) and faster than (the benchmark). A collection
+has the plain code of its systems in ``plain/NAME.py``, which defines ``one(parameters, seeds,
+dtype)`` and declares the ``CASE`` that is measured. It takes from the system's equations the pairs,
+and what is drawn at random: initial values, splits, orders.
 """
 
 from collections.abc import Callable

@@ -122,9 +122,9 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
     """Milliseconds per run and step under which the machine cannot come, or hardly.
 
     ``products``: floating-point operations of the products of matrices, at the measured rate of
-    large ones (PyTorch's default or ``circlet.systems.matmul``, whichever is faster). ``memory``: values
-    and both moments of AdamW read and written once, at the measured rate of a copy, which is needed
-    where no cache keeps them from step to step.
+    large ones (PyTorch's default or ``circlet.systems.matmul``, whichever is faster). ``memory``:
+    values and both moments of AdamW read and written once, at the measured rate of a copy, which is
+    needed where no cache keeps them from step to step.
     """
     point = block(system, 1).point
     values = cost.weights(point) * (6 if "learning_rate" in point.parameters else 2)

@@ -220,7 +220,7 @@ def _data(target: Target, trained: set[str]) -> dict[str, Any]:
     """What the collections with a system of the study give to their part of the page, by name."""
     study = target.study
     found: dict[str, Any] = {}
-    for collection in targets.used_collections(study):
+    for collection in study.used_collections:
         found[collection.name] = {}
         if not (collection.folder / "explorer/data.py").exists():
             continue
@@ -286,7 +286,9 @@ def make(target: Target) -> None:
     """Write the explorer of a study."""
     study = target.study
     absent = [name for name in OPTIONAL_TABLES if name in study.left_out]
-    points, chunks, states, systems = [], [], None, {}
+    points: list[dict[str, Any]] = []
+    chunks: list[str] = []
+    states, systems = None, {}
     if not absent:
         runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
         points, chunks = _points(study, runs, states)
