@@ -57,8 +57,8 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
     """Properties, versions, and measured rates of one thread or of the GPU, float32.
 
     Rates are the best of repeated calls in ``seconds`` (see ``rate``): of products of large
-    matrices, in FLOP/s, by PyTorch's default and by ``circlet.systems.matmul``; of a copy of 256 MB, bytes read
-    and written per second.
+    matrices, in FLOP/s, by PyTorch's default and by ``circlet.systems.matmul``; of a copy of
+    256 MB, bytes read and written per second.
     """
     size = SIZE[device.type]
     a = torch.randn(1, size, size, device=device)

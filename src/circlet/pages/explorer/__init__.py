@@ -35,7 +35,6 @@ from plotly.offline import get_plotlyjs
 from circlet import pages
 from circlet.lazy_import import load
 from circlet.storage import files, parquet
-from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection

@@ -19,7 +19,7 @@ FROM_COLLECTIONS = ("claims.csv",)
 
 _COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE, "not_run": style.GREY}
 
-# For each table: its title, the parameter of its rows and its label, title and column of each panel.
+# By table: its title, the parameter of its rows and its label, title and column of each panel.
 _PANELS = {
     "table1": (
         "Table 1",
