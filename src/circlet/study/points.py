@@ -265,7 +265,7 @@ class Point:
         """All that its own config says of the numbers of its runs.
 
         What is at its default is left out: an option that a later release adds must not make
-        finished runs again. Should a default itself change, VERSION is raised.
+        finished runs again. Should a default itself change, the version is raised.
         """
         system, schedules = self.system, self.settings["log"]
         identity = {

@@ -1,6 +1,6 @@
 """The panels of the visual sandbox: one layer of a network each (Odonnat et al.).
 
-Each draws one part of a *view*, arrays by name as ``analysis/views.py`` makes them. Colours are
+Each draws one part of a *view*, arrays by name as ``layer_projections.py`` makes them. Colours are
 classes, of tokens or of probes; circles are positions of the prefix, squares those of distractors.
 """
 

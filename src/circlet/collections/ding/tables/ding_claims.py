@@ -1,6 +1,6 @@
 """Table ``ding_claims``: what Ding et al. claim, as effects that are positive if the claim holds.
 
-A few are values of the paper, which the scorecard compares by ``data/published.csv``; the others
+A few are values of the paper, which the scorecard compares by ``claims.csv``; the others
 are claims in words. Where the words leave a bar open ("comparable", "near zero"), the bar is ours
 and is named in the claim's statement. Intervals are at 95 %, over runs unless a function says
 otherwise.

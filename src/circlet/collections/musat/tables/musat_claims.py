@@ -21,7 +21,7 @@ TABLES = ("structures",)
 OPTIONAL_TABLES = ("weight_magnitudes",)
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "positive if the claim holds; its unit is in analysis/musat_claims.py"),
+    *estimate("effect", "positive if the claim holds; its unit is in musat_claims.py"),
     column("n_planned", pa.int32(), "runs planned at these points"),
 ]
 

@@ -10,7 +10,7 @@ from circlet.study.plan import Study
 ROLES = ("heads",)
 TABLES = ()
 COLUMNS = [
-    column("name", pa.string(), "name of the array, as in analysis/views.py"),
+    column("name", pa.string(), "name of the array, as in layer_projections.py"),
     column("shape", pa.list_(pa.int32()), "its shape"),
     column("values", pa.list_(pa.float32()), "its values, row by row"),
 ]

@@ -2,7 +2,7 @@
 
 Their text has no table of success rates, and calls a head, a phase and a spike what a picture
 shows; the definitions are those of ``heads`` and ``spikes``. A claim is a value that the scorecard
-compares with ``data/published.csv``, or an effect that is positive if the claim holds. Intervals
+compares with ``claims.csv``, or an effect that is positive if the claim holds. Intervals
 are at 95 %, over runs; of medians by order statistics, of shares Wilson's. Counts are scaled to as
 many runs as the published ones.
 """

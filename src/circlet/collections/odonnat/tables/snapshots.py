@@ -28,7 +28,7 @@ COLUMNS = [
     STEP,
     column("role", pa.string(), "what it stands for"),
     column("moment", pa.string(), "which of its steps it is"),
-    column("name", pa.string(), "name of the array, as in analysis/views.py"),
+    column("name", pa.string(), "name of the array, as in layer_projections.py"),
     column("shape", pa.list_(pa.int32()), "its shape"),
     column("values", pa.list_(pa.float32()), "its values, row by row"),
 ]
