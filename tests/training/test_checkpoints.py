@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 import torch
 from conftest import PATIENCE, config
-from test_io import flipped
 
 from circlet.errors import Interrupted
 from circlet.storage import locks, parquet, provenance
@@ -81,7 +80,7 @@ def logs(block):
 def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, steps):
     """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second part."""
     undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
-    if steps > 40 and block.point.cpu_runs(2) == 2:
+    if steps > 40 and block.point.cpu_batch(2) == 2:
         pytest.skip("all its runs advance together")
     loop.run_block(undisturbed, "cpu")
     interrupt(block, steps)
@@ -147,10 +146,10 @@ def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeyp
     if other == "settings":
         block = block_of(tmp_path, steps=41)
     elif other == "code":
-        monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+        monkeypatch.setattr(loop.fingerprint, "digest", lambda *_: "other")
     else:
         made = provenance.made_by()
-        monkeypatch.setattr(loop.io, "provenance", lambda: made | {"python": "4.0"})
+        monkeypatch.setattr(loop.provenance, "made_by", lambda: made | {"python": "4.0"})
     seen = []
     loop.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 0
@@ -162,7 +161,7 @@ def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monk
     block = block_of(tmp_path)
     interrupt(block, 20)
     made = provenance.made_by()
-    monkeypatch.setattr(loop.io, "provenance", lambda: made | other)
+    monkeypatch.setattr(loop.provenance, "made_by", lambda: made | other)
     seen = []
     loop.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 21
@@ -184,6 +183,11 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
     seen = []
     loop.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 0
+
+
+def flipped(content, position):
+    """The same bytes but for one bit."""
+    return content[:position] + bytes([content[position] ^ 16]) + content[position + 1 :]
 
 
 def test_a_damaged_checkpoint_is_left_unused(tmp_path):

@@ -13,6 +13,7 @@ from conftest import config
 
 from circlet import cli
 from circlet.errors import CircletError, Interrupted
+from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import devices
 
@@ -266,8 +267,8 @@ def test_a_gpu_is_worth_its_start_for_minutes_of_work():
         next(Study.of(config(system="embedding_mlp", steps=steps, block=2)).blocks)
         for steps in (1000, 100_000)
     )
-    assert (short.gpus, long.gpus) == (0, 1)
-    assert long.memory_mb(on_gpu=True) > long.memory_mb()
+    assert (cost.gpus(short), cost.gpus(long)) == (0, 1)
+    assert cost.memory_mb(long, on_gpu=True) > cost.memory_mb(long)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def point(system, steps, **changes):
 
 
 def outcome(one, device="cuda"):
-    kind, column = LAST[one.system]
+    kind, column = LAST[one.system.name]
     tables = loop.run(one, [0, 1], torch.device(device))
     return np.concatenate(tables[kind].to_pandas()[column])
 

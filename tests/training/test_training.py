@@ -213,7 +213,7 @@ def test_seconds_are_shared_by_the_runs(monkeypatch):
 
 def test_outcomes_are_written_last(tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr(loop.io, "write", lambda _, path, __: written.append(path.stem))
+    monkeypatch.setattr(loop.parquet, "write", lambda _, path, __: written.append(path.stem))
     loop.run_block(next(Study.of(config(tmp_path)).blocks), "cpu")
     assert written[-1] == "runs"
     assert len(written) == 5
