@@ -225,17 +225,17 @@ def show_scorecard(arguments: argparse.Namespace) -> None:
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = _study(arguments)
-    loop = load("circlet.training.loop")
+    job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
     # One GPU for all blocks: its memory stays taken until the process ends.
     # While this waits for a GPU, another process may finish a block.
-    before = [(block, loop.stamp(block)) for block in study.ordered_blocks]
+    before = [(block, job.stamp(block)) for block in study.ordered_blocks]
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block, stamp in before:
             if caught:
                 raise Interrupted(caught[0], f"before {'/'.join(block.key)}")
-            loop.run_block(block, device, _Progress(block), caught, stamp)
+            job.run_block(block, device, _Progress(block), caught, stamp)
 
 
 class _Progress:

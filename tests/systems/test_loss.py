@@ -15,13 +15,13 @@ def scores(gap, dtype):
 
 
 @pytest.mark.parametrize("gap", [0.0, 5.0, 20.0, 60.0])
-def test_residual_is_exact_where_softmax_minus_one_is_noise(gap):
+def test_logit_gradient_is_exact_where_softmax_minus_one_is_noise(gap):
     """At a gap of 20 the probability of the others is 3e-9, below float32's steps near 1."""
     o, target = scores(gap, torch.float32)
     others = math.exp(-gap) + math.exp(-gap - 1)
     expected = -others / (1 + others)
-    assert loss.residual(o, target, 1)[0, 0] == pytest.approx(expected, rel=1e-6)
-    cancelling = loss.cancelling_residual(o, target, 1)[0, 0].item()
+    assert loss.logit_gradient(o, target, 1)[0, 0] == pytest.approx(expected, rel=1e-6)
+    cancelling = loss.cancelling_logit_gradient(o, target, 1)[0, 0].item()
     if gap >= 20:
         assert cancelling == 0  # the step that it should take is lost
     else:
@@ -29,23 +29,23 @@ def test_residual_is_exact_where_softmax_minus_one_is_noise(gap):
 
 
 @pytest.mark.parametrize("dim", [1, 2])
-def test_residual_is_the_gradient_of_pytorchs_cross_entropy(dim):
+def test_logit_gradient_is_that_of_pytorchs_cross_entropy(dim):
     torch.manual_seed(0)
     o = torch.randn(2, 5, 7, dtype=torch.float64, requires_grad=True)
     classes = o.shape[dim]
     target = torch.randint(classes, (2, 7) if dim == 1 else (2, 5))
     flat = o.movedim(dim, 1)
     F.cross_entropy(flat, target, reduction="sum").backward()
-    for residual in (loss.residual, loss.cancelling_residual):
-        found = residual(o.detach(), target.unsqueeze(dim), dim)
+    for gradient in (loss.logit_gradient, loss.cancelling_logit_gradient):
+        found = gradient(o.detach(), target.unsqueeze(dim), dim)
         torch.testing.assert_close(found, o.grad, atol=1e-14, rtol=1e-12)
     torch.testing.assert_close(
-        loss.residual(o.detach(), target.unsqueeze(dim), dim).sum(dim),
+        loss.logit_gradient(o.detach(), target.unsqueeze(dim), dim).sum(dim),
         torch.zeros_like(target, dtype=torch.float64),
         atol=1e-15,
         rtol=0,
     )
-    value, accuracy = loss.curves(o.detach(), target.unsqueeze(dim), dim)
+    value, accuracy = loss.metrics(o.detach(), target.unsqueeze(dim), dim)
     expected = F.cross_entropy(flat.detach(), target, reduction="none").mean(1)
     torch.testing.assert_close(value, expected)
     right = (flat.detach().argmax(1) == target).double().mean(1)
@@ -55,7 +55,7 @@ def test_residual_is_the_gradient_of_pytorchs_cross_entropy(dim):
 @pytest.mark.parametrize("gap", [20.0, 25.0, 40.0])
 def test_small_losses_are_measured_in_float32(gap):
     o, target = scores(gap, torch.float32)
-    value, _ = loss.curves(o[None] + 37.0, target[None], 2)
+    value, _ = loss.metrics(o[None] + 37.0, target[None], 2)
     expected = np.log1p(math.exp(-gap) + math.exp(-gap - 1))
     assert value.item() == pytest.approx(expected, rel=1e-4)
     rounded = F.cross_entropy(o + 37.0, target[0]).item()

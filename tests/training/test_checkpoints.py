@@ -18,7 +18,7 @@ from conftest import PATIENCE, config
 from circlet.errors import Interrupted
 from circlet.storage import locks, parquet, provenance
 from circlet.study.plan import Study
-from circlet.training import checkpoint, loop
+from circlet.training import checkpoint, job
 
 SYSTEMS = {
     "constant_attention": {"log": {"curves": {"every": 3}, "parameters": {"every": 20}}},
@@ -49,7 +49,7 @@ def block_of(tmp_path, name="constant_attention", **changes):
 
 
 class After:
-    """As a signal that arrives after so many steps of all parts together."""
+    """As a signal that arrives after so many steps of all groups together."""
 
     def __init__(self, steps, number=signal.SIGTERM):
         self.steps, self.number, self.caught = steps, number, []
@@ -62,7 +62,7 @@ class After:
 def interrupt(block, steps):
     stop = After(steps)
     with pytest.raises(Interrupted) as raised:
-        loop.run_block(block, "cpu", stop, stop.caught)
+        job.run_block(block, "cpu", stop, stop.caught)
     assert raised.value.signal == signal.SIGTERM
     assert block.checkpoint.exists()
     assert not block.log("runs").exists()
@@ -78,13 +78,13 @@ def logs(block):
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("steps", [0, 17, 40, 63])
 def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, steps):
-    """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second part."""
+    """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second group."""
     undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
     if steps > 40 and block.point.cpu_batch(2) == 2:
         pytest.skip("all its runs advance together")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     interrupt(block, steps)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     assert logs(block) == logs(undisturbed)
     assert not block.checkpoint.exists()
     assert parquet.footer(block.log("runs"))["interruptions"] == 1
@@ -95,16 +95,16 @@ def test_it_really_goes_on(tmp_path):
     block = block_of(tmp_path)
     interrupt(block, 30)
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen == list(range(31, 41))
 
 
 def test_several_interruptions(tmp_path):
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     for steps in (5, 6, 30):
         interrupt(block, steps)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     assert logs(block) == logs(undisturbed)
     assert parquet.footer(block.log("runs"))["interruptions"] == 3
 
@@ -120,9 +120,9 @@ def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
             raise KeyboardInterrupt  # at once, as SIGKILL: nothing is saved
 
     with pytest.raises(KeyboardInterrupt):
-        loop.run_block(block, "cpu", kill)
+        job.run_block(block, "cpu", kill)
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert 15 < seen[0] < 35
 
 
@@ -146,12 +146,12 @@ def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeyp
     if other == "settings":
         block = block_of(tmp_path, steps=41)
     elif other == "code":
-        monkeypatch.setattr(loop.fingerprint, "digest", lambda *_: "other")
+        monkeypatch.setattr(job.fingerprint, "digest", lambda *_: "other")
     else:
         made = provenance.made_by()
-        monkeypatch.setattr(loop.provenance, "made_by", lambda: made | {"python": "4.0"})
+        monkeypatch.setattr(job.provenance, "made_by", lambda: made | {"python": "4.0"})
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 0
     assert not block.checkpoint.exists()
 
@@ -161,9 +161,9 @@ def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monk
     block = block_of(tmp_path)
     interrupt(block, 20)
     made = provenance.made_by()
-    monkeypatch.setattr(loop.provenance, "made_by", lambda: made | other)
+    monkeypatch.setattr(job.provenance, "made_by", lambda: made | other)
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 21
 
 
@@ -174,14 +174,14 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
         "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
     }
     base, block = Study.of(study).ordered_blocks
-    loop.run_block(base, "cpu")
+    job.run_block(base, "cpu")
     interrupt(block, 20)
     frame = parquet.read_log(base, "signals")
     frame["signal"] += 1
     footer = parquet.footer(base.log("signals"))
     parquet.write(pa.Table.from_pandas(frame, preserve_index=False), base.log("signals"), footer)
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 0
 
 
@@ -193,13 +193,13 @@ def flipped(content, position):
 def test_a_damaged_checkpoint_is_left_unused(tmp_path):
     """Whichever byte flips: the block begins anew, or ends with the same numbers."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     interrupt(block, 20)
     whole = block.checkpoint.read_bytes()
     positions = np.random.default_rng(0).integers(len(whole), size=25)
     for damaged in [*(flipped(whole, i) for i in positions), whole[:1000], b""]:
         block.checkpoint.write_bytes(damaged)
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
         assert logs(block) == logs(undisturbed)
 
 
@@ -216,11 +216,11 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
         return opened(path, mode, **options)
 
     monkeypatch.setattr(Path, "open", full)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     assert block.log("runs").exists()
     stop = After(20)
     with pytest.raises(Interrupted, match="nothing was saved"):
-        loop.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
+        job.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
 
 
 def planted(block, change):
@@ -235,47 +235,47 @@ def write_checkpoint(block, body):
     block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
 
 
-def in_part(**changes):
-    """A checkpoint whose last part differs."""
-    return lambda saved: saved | {"parts": [*saved["parts"][:-1], saved["parts"][-1] | changes]}
+def in_group(**changes):
+    """A checkpoint whose last group differs."""
+    return lambda saved: saved | {"groups": [*saved["groups"][:-1], saved["groups"][-1] | changes]}
 
 
 def of_tensors(name, change):
-    """A checkpoint with other tensors under one name of its last part."""
+    """A checkpoint with other tensors under one name of its last group."""
 
     def changed(tensors):
         if isinstance(tensors, torch.Tensor):
             return change(tensors)
         return {key: changed(value) for key, value in tensors.items()}
 
-    return lambda saved: in_part(**{name: changed(saved["parts"][-1][name])})(saved)
+    return lambda saved: in_group(**{name: changed(saved["groups"][-1][name])})(saved)
 
 
 ODD = {
     "a list": lambda saved: [saved],
     "nothing": lambda saved: {},
-    "no parts": lambda saved: {k: v for k, v in saved.items() if k != "parts"},
-    "parts that are a number": lambda saved: saved | {"parts": 3},
-    "parts of numbers": lambda saved: saved | {"parts": [3]},
+    "no groups": lambda saved: {k: v for k, v in saved.items() if k != "groups"},
+    "groups that are a number": lambda saved: saved | {"groups": 3},
+    "groups of numbers": lambda saved: saved | {"groups": [3]},
     "interruptions in words": lambda saved: saved | {"interruptions": "many"},
-    "a step beyond the end": in_part(done=41),
-    "a step before the start": in_part(done=-2),
-    "a step in words": in_part(done="20"),
-    "half a step": in_part(done=20.5),
+    "a step beyond the end": in_group(done=41),
+    "a step before the start": in_group(done=-2),
+    "a step in words": in_group(done="20"),
+    "half a step": in_group(done=20.5),
     "fewer than no interruptions": lambda saved: saved | {"interruptions": -5},
     "very many interruptions": lambda saved: saved | {"interruptions": 10**30},
     "values that are sparse": of_tensors("values", lambda t: t.to_sparse()),
     "logs that are sparse": of_tensors("recorded", lambda t: t.to_sparse()),
     "logs without values": of_tensors("recorded", lambda t: t.to("meta")),
-    "another step": in_part(done=19),
-    "no seconds": in_part(seconds=None),
-    "no values": in_part(values={}),
+    "another step": in_group(done=19),
+    "no seconds": in_group(seconds=None),
+    "no values": in_group(values={}),
     "values of one run": of_tensors("values", lambda t: t[:1]),
     "values of another type": of_tensors("values", lambda t: t.double()),
     "values that are lists": of_tensors("values", lambda t: t.tolist()),
-    "no optimiser": in_part(optimizer={}),
+    "no optimiser": in_group(optimizer={}),
     "moments of another shape": of_tensors("optimizer", lambda t: t.new_zeros(1)),
-    "no logs": in_part(recorded={}),
+    "no logs": in_group(recorded={}),
     "logs of one run": of_tensors("recorded", lambda t: t[:1]),
     "logs of another type": of_tensors("recorded", lambda t: t.to(torch.int32)),
 }
@@ -285,11 +285,11 @@ ODD = {
 def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
     """Somebody, or another version, may have put it there: its checksum is right."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     interrupt(block, 20)
     planted(block, ODD[case])
     with caplog.at_level("INFO"):
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 1, said
     assert said[0].startswith(f"{block.checkpoint}: cannot be used and is left unused (")
@@ -301,18 +301,18 @@ def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
 def test_logs_in_a_checkpoint_are_known_by_their_names(tmp_path):
     """Not by their order, in which somebody may have written them."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     interrupt(block, 20)
 
     def reordered(saved):
-        kinds = saved["parts"][-1]["recorded"].items()
-        return in_part(recorded={
+        kinds = saved["groups"][-1]["recorded"].items()
+        return in_group(recorded={
             kind: {step: dict(reversed(arrays.items())) for step, arrays in steps.items()}
             for kind, steps in kinds
         })(saved)  # fmt: skip
 
     planted(block, reordered)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     assert logs(block) == logs(undisturbed)
     assert parquet.footer(block.log("runs"))["interruptions"] == 1
 
@@ -324,21 +324,21 @@ def test_a_checkpoint_that_is_no_pickle_of_ours_is_left_unused(tmp_path, caplog,
     write_checkpoint(block, body)
     seen = []
     with caplog.at_level("INFO"):
-        loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+        job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen[0] == 0
     assert "cannot be used and is left unused" in caplog.text
     assert not block.checkpoint.exists()
 
 
-def test_in_a_checkpoint_of_several_parts_one_that_does_not_fit_is_enough(tmp_path):
+def test_in_a_checkpoint_of_several_groups_one_that_does_not_fit_is_enough(tmp_path):
     """Of two runs, one after the other, the first is at its end and the second is odd."""
     undisturbed = block_of(tmp_path / "a", "embedding_mlp")
     block = block_of(tmp_path / "b", "embedding_mlp")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
     interrupt(block, 63)
-    planted(block, in_part(done=3))
+    planted(block, in_group(done=3))
     seen = []
-    loop.run_block(block, "cpu", lambda done, _: seen.append(done))
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
     assert seen.count(0) == 1  # the first run's first step, again
     assert seen[-1] == 80
     assert logs(block) == logs(undisturbed)
@@ -380,14 +380,14 @@ def test_one_block_twice_at_once_disturbs_nobody(tmp_path, monkeypatch):
 
     monkeypatch.setattr(locks.fcntl, "flock", refuse)
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
-    loop.run_block(undisturbed, "cpu")
+    job.run_block(undisturbed, "cpu")
 
     def other(done, _):
         if done == 20:
             interrupt(block, 30)  # saves a checkpoint of the same block
         if done == 30:
-            loop.run_block(block, "cpu")  # goes on from it, ends first, removes it
+            job.run_block(block, "cpu")  # goes on from it, ends first, removes it
             assert not block.checkpoint.exists()
 
-    loop.run_block(block, "cpu", other)
+    job.run_block(block, "cpu", other)
     assert logs(block) == logs(undisturbed)

@@ -7,11 +7,8 @@ import pytest
 import torch
 from conftest import config
 
-from circlet.collections.ding.equations import embedding_mlp
-from circlet.collections.odonnat.equations import sparse_transformer
 from circlet.study.plan import Study
-from circlet.training import cuda_graphs, loop
-from circlet.training.stack import stacked
+from circlet.training import cuda_graphs, run
 
 CPU = torch.device("cpu")
 
@@ -32,66 +29,63 @@ class Recorded:
         return replay
 
 
-def trained(system, steps, wrap, **parameters):
+def graphed_by(capture):
+    return lambda step, data: cuda_graphs.Graphed(step, data, capture)
+
+
+def as_it_is(step, data):
+    return step
+
+
+def trained(monkeypatch, system, steps, wrap, **parameters):
     """Weights of two runs after some steps, each through what ``wrap`` makes of the step."""
-    point = Study.of(config(system=system.__name__.split(".")[-1], parameters=parameters)).points[0]
-    seeds = [point.seeds(seed) for seed in (0, 1)]
-    starts = [system.initial(point.parameters, s) for s in seeds]
-    stack = stacked(starts, torch.float32, CPU)
-    problem = system.problem(point.parameters, seeds, torch.float32, CPU)
-    advance, batch, _ = loop.stepping(system, point.parameters, stack, problem)
-    step = wrap(advance, problem)
+    monkeypatch.setattr(cuda_graphs, "graphed", lambda step, data, device: wrap(step, data))
+    point = Study.of(config(system=system, parameters=parameters, steps=steps)).points[0]
     with torch.no_grad():
-        for number in range(1, steps + 1):
-            step(batch(number))
-    return stack.tensors[1]
+        *_, group = run.run_group(point, [0, 1], CPU)
+    return group.stack.tensors[1]
 
 
 @pytest.mark.parametrize(
     ("system", "parameters", "shapes"),
     [
-        (embedding_mlp, {"p": 7, "d": 4}, 1),
-        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 16}, 1),
-        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 24, "dropout": 0.2}, 2),
-        (sparse_transformer, {"n_train": 64, "n_test": 8, "batch_size": 64}, 1),
+        ("embedding_mlp", {"p": 7, "d": 4}, 1),
+        ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 16}, 1),
+        ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 24, "dropout": 0.2}, 2),
+        ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 64}, 1),
     ],
     ids=["no batches", "batches", "uneven batches, dropout", "full batch"],
 )
-def test_replayed_steps_are_the_steps(system, parameters, shapes):
+def test_replayed_steps_are_the_steps(monkeypatch, system, parameters, shapes):
     recorder = Recorded()
-    replayed = trained(
-        system, 20, lambda step, problem: cuda_graphs.Graphed(step, problem, recorder), **parameters
-    )
-    plain = trained(system, 20, lambda step, problem: step, **parameters)
+    replayed = trained(monkeypatch, system, 20, graphed_by(recorder), **parameters)
+    plain = trained(monkeypatch, system, 20, as_it_is, **parameters)
     np.testing.assert_array_equal(replayed, plain)
     assert recorder.recorded == shapes
     assert recorder.replayed == 20 - shapes * cuda_graphs.WARM_UP
 
 
-def test_what_cannot_be_recorded_runs_as_it_comes(caplog):
+def test_what_cannot_be_recorded_runs_as_it_comes(monkeypatch, caplog):
     def refuse(function):
         raise RuntimeError("operation not permitted when stream is capturing")
 
-    plain = trained(embedding_mlp, 10, lambda step, problem: step, p=7, d=4)
-    fallen = trained(
-        embedding_mlp,
-        10,
-        lambda step, problem: cuda_graphs.Graphed(step, problem, refuse),
-        p=7,
-        d=4,
-    )
+    plain = trained(monkeypatch, "embedding_mlp", 10, as_it_is, p=7, d=4)
+    fallen = trained(monkeypatch, "embedding_mlp", 10, graphed_by(refuse), p=7, d=4)
     np.testing.assert_array_equal(fallen, plain)
     assert caplog.text.count("no CUDA graph: operation not permitted") == 1
 
 
-def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded():
+def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded(monkeypatch):
     def full(function):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     with pytest.raises(torch.OutOfMemoryError):
-        trained(
-            embedding_mlp, 10, lambda step, problem: cuda_graphs.Graphed(step, problem, full), p=7
-        )
+        trained(monkeypatch, "embedding_mlp", 10, graphed_by(full), p=7)
+
+
+def test_only_a_gpu_has_graphs():
+    assert cuda_graphs.graphed(print, None, CPU) is print
+    assert isinstance(cuda_graphs.graphed(print, None, torch.device("cuda")), cuda_graphs.Graphed)
 
 
 def test_batches_are_left_as_they_are():

@@ -6,7 +6,7 @@ import torch
 from conftest import config
 
 from circlet.study.plan import Study
-from circlet.training import cuda_graphs, loop
+from circlet.training import cuda_graphs, run
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -25,7 +25,7 @@ def point(system, steps, **changes):
 
 def outcome(one, device="cuda"):
     kind, column = LAST[one.system.name]
-    tables = loop.run(one, [0, 1], torch.device(device))
+    tables = run.run(one, [0, 1], torch.device(device))
     return np.concatenate(tables[kind].to_pandas()[column])
 
 
@@ -53,17 +53,18 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
 @every_system
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_steps_do_not_wait_for_the_gpu(system):
-    """But for the order of an epoch of 64 steps, which is drawn on the CPU."""
-    device = torch.device("cuda")
+    """But for the order of an epoch of 64 steps, which is drawn on the CPU; nor do logs."""
+    often = ("signals", "embeddings", "parameters")
+    kinds = point(system, 64).logs[1:]
+    one = point(system, 64, log={kind: {"every": 1} if kind in often else {} for kind in kinds})
     with torch.no_grad():
-        part = loop.Part(point(system, 64), [0, 1], device, {})
-        for number in range(1, 10):
-            part.step(part.batch(number))
+        steps = run.run_group(one, [0, 1], torch.device("cuda"))
+        while next(steps).done < 10:
+            pass
         try:
             torch.cuda.set_sync_debug_mode("error")
-            for number in range(10, 60):
-                part.step(part.batch(number))
-                part.recorder.arrays(number, part.arrays, {"signals", "embeddings"})
+            while next(steps).done < 60:
+                pass
         finally:
             torch.cuda.set_sync_debug_mode("default")
 
@@ -81,12 +82,13 @@ def test_the_second_gpu_computes_the_same(system):
 def test_a_run_goes_on_from_its_state(system):
     one, device, states = point(system, 100), torch.device("cuda"), {}
     with torch.no_grad():
-        whole = loop.Part(one, [0, 1], device, {})
-        whole.advance(
-            lambda part: states.update({part.done: part.state()}) if part.done == 40 else None
-        )
-        rest = loop.Part(one, [0, 1], device, {})
-        rest.restore(states[40])
-        rest.advance(lambda part: None)
-    for name, values in whole.arrays.items():
-        assert torch.equal(values, rest.arrays[name]), name
+        for whole in run.run_group(one, [0, 1], device):
+            if whole.done == 40:
+                states |= whole.state()
+        steps = run.run_group(one, [0, 1], device)
+        rest = next(steps)
+        rest.restore(states)
+        for _ in steps:
+            pass
+    for name, values in whole.stack.arrays.items():
+        assert torch.equal(values, rest.stack.arrays[name]), name

@@ -6,11 +6,12 @@ from conftest import config
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
 from circlet.storage import parquet, schema
+from circlet.study import fingerprint
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import fourier, loop, recorder
+from circlet.training import adamw, fourier, job, recorder, run
 from circlet.training.adamw import AdamW
-from circlet.training.stack import stacked
+from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 
@@ -30,7 +31,7 @@ def test_adamw_equals_torch(weight_decay):
     torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
 
 
-def test_adamw_with_rates_equals_groups_of_torch():
+def test_adamw_with_multipliers_equals_groups_of_torch():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
     ours = dict(zip((1, 0.1, 0), (part.clone() for part in start.split([4, 3, 1], 1)), strict=True))
@@ -47,6 +48,22 @@ def test_adamw_with_rates_equals_groups_of_torch():
         reference.step()
     for mine, theirs in zip(ours.values(), parts, strict=True):  # the last is frozen
         torch.testing.assert_close(mine, theirs.detach(), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-14)])
+def test_without_its_kernel_adamw_takes_the_same_steps(monkeypatch, dtype, tolerance):
+    assert adamw._fused is not None  # of the release that is tested
+    found = []
+    for kernel in (adamw._fused, None):
+        monkeypatch.setattr(adamw, "_fused", kernel)
+        generator = torch.Generator().manual_seed(0)
+        values = torch.randn(4, 30, generator=generator, dtype=dtype)
+        optimizer = AdamW({1: values}, 0.01, 0.3)
+        for _ in range(100):
+            optimizer.step({1: torch.randn(4, 30, generator=generator, dtype=dtype)})
+        found.append((values, optimizer.means[1], optimizer.squares[1], optimizer.steps))
+    for fused, plain in zip(*found, strict=True):
+        torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
 
 
 def test_streams_are_independent_of_each_other_and_of_order():
@@ -86,7 +103,7 @@ def test_signal_at_initialisation_is_about_sqrt_of_p_d():
 def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
     study = Study.of(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     for kind in block.point.logs:
         frame = parquet.read_log(block, kind)
         assert list(frame.columns) == schema.LOGS[kind].names
@@ -104,7 +121,7 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
 def test_logged_parameters_are_the_network(tmp_path):
     study = Study.of(config(tmp_path, steps=3))
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     frame = parquet.read_log(block, "parameters")
     first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
     arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
@@ -116,7 +133,7 @@ def test_logged_parameters_are_the_network(tmp_path):
 
 def test_footer_says_what_made_a_log(tmp_path):
     block = next(Study.of(config(tmp_path)).blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     footer = parquet.footer(block.log("runs"))
     assert footer["parameters"]["learning_rate"] == 0.01
     assert footer["seeds"] == [0, 1]
@@ -127,7 +144,7 @@ def test_footer_says_what_made_a_log(tmp_path):
 
 def test_fixed_seeds_fix_what_they_name(tmp_path):
     settings = {"steps": 1, "seeds": {"count": 2, "embedding": 5}}
-    tables = loop.run(Study.of(config(tmp_path, **settings)).points[0], [0, 1], CPU)
+    tables = run.run(Study.of(config(tmp_path, **settings)).points[0], [0, 1], CPU)
     start = tables["embeddings"].to_pandas().query("step == 0")
     first, second = (np.stack(start[start["seed"] == s]["vector"]) for s in (0, 1))
     np.testing.assert_array_equal(first, second)
@@ -142,17 +159,17 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
             "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
         )
 
-    monkeypatch.setattr(loop, "run", refuse)
+    monkeypatch.setattr(job, "run", refuse)
     block = next(Study.of(config(tmp_path)).blocks)
     with pytest.raises(CircletError, match="no memory for 2 runs at once; set a smaller `block`"):
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
 
     def fail(*_, **__):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr(loop, "run", fail)
+    monkeypatch.setattr(job, "run", fail)
     with pytest.raises(RuntimeError, match="illegal"):
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
 
 
 def point(**changes):
@@ -168,12 +185,12 @@ def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
         return arrays
 
     monkeypatch.setattr(constant_attention, "initial", planted)
-    runs = loop.run(point(), [0, 1, 2], CPU)["runs"].to_pandas()
+    runs = run.run(point(), [0, 1, 2], CPU)["runs"].to_pandas()
     assert list(runs["status"]) == ["finished", "diverged", "finished"]
 
 
 def test_outcomes_are_those_of_the_last_step(tmp_path):
-    tables = loop.run(
+    tables = run.run(
         point(steps=30, dtype="float64", block=3, seeds={"count": 3, "embedding": 7, "network": 8}),
         [0, 1, 2],
         CPU,
@@ -192,29 +209,58 @@ def test_outcomes_are_those_of_the_last_step(tmp_path):
 
 def test_long_logs_name_run_step_and_token_of_every_row():
     p = point(steps=4, log={"embeddings": {"at": [2]}})
-    frame = loop.run(p, [5, 9], CPU)["embeddings"].to_pandas()
+    frame = run.run(p, [5, 9], CPU)["embeddings"].to_pandas()
     expected = [(s, t, n) for s in (5, 9) for t in (0, 2, 4) for n in range(17)]
     assert list(frame[["seed", "step", "token"]].itertuples(index=False, name=None)) == expected
 
 
 def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
     """All weights are still finite there."""
-    tables = loop.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
+    tables = run.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
     assert np.isfinite(np.concatenate(tables["parameters"].to_pandas()["values"])).all()
     assert set(tables["runs"].to_pandas()["status"]) == {"diverged"}
 
 
 def test_seconds_are_shared_by_the_runs(monkeypatch):
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
-    runs = loop.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
+    monkeypatch.setattr(run.time, "perf_counter", lambda: next(clock))
+    runs = run.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
     assert list(runs["seconds"]) == [17.5] * 4  # six steps and the end, ten seconds each
+
+
+def test_only_what_decides_numbers_is_in_the_code_of_a_log():
+    """An edit of files, locks or the plan must not make a checkpoint useless."""
+    used = fingerprint._closure("circlet.training.run")
+    assert {f"circlet.training.{m}" for m in ("adamw", "stack", "recorder", "fourier")} <= used
+    assert {"circlet.study.interventions", "circlet.study.seeds"} <= used
+    around = {"training.job", "training.checkpoint", "study.plan"}
+    around |= {f"storage.{name}" for name in ("parquet", "locks", "files", "provenance")}
+    assert not used & {f"circlet.{name}" for name in around}
+
+
+@pytest.mark.parametrize(
+    ("edited", "of_all"),
+    [
+        ("training.run", True),
+        ("training.adamw", True),
+        ("collections.musat.equations.constant_attention", False),
+        ("collections.musat.systems.constant_attention", False),
+    ],
+)
+def test_the_code_of_a_log_follows_what_decides_its_numbers(monkeypatch, edited, of_all):
+    points, own = (point(), point(system="particles")), fingerprint._own
+    before = [fingerprint.of_system(one.system) for one in points]
+    edit = {f"circlet.{edited}": "other"}
+    monkeypatch.setattr(fingerprint, "_own", lambda module: edit.get(module) or own(module))
+    monkeypatch.setattr(fingerprint, "digest", fingerprint.digest.__wrapped__)
+    after = [fingerprint.of_system(one.system) for one in points]
+    assert [a != b for a, b in zip(after, before, strict=True)] == [True, of_all]
 
 
 def test_outcomes_are_written_last(tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr(loop.parquet, "write", lambda _, path, __: written.append(path.stem))
-    loop.run_block(next(Study.of(config(tmp_path)).blocks), "cpu")
+    monkeypatch.setattr(job.parquet, "write", lambda _, path, __: written.append(path.stem))
+    job.run_block(next(Study.of(config(tmp_path)).blocks), "cpu")
     assert written[-1] == "runs"
     assert len(written) == 5
 
@@ -222,7 +268,7 @@ def test_outcomes_are_written_last(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_a_run_is_finite_if_all_its_tensors_are(name):
     start = {"a": np.zeros(2), "b": np.zeros(2)}
-    stack = stacked([start, start], torch.float32, CPU, {"b": 0.5})
+    stack = Stack([start, start], torch.float32, CPU, {"b": 0.5})
     assert len(stack.tensors) == 2
     stack.arrays[name][1, 0] = torch.nan
     assert stack.finite().tolist() == [True, False]

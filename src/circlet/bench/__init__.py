@@ -9,7 +9,7 @@ from circlet.bench import machine, pipeline, plain, training
 from circlet.bench.text import beaten_floors, text
 from circlet.study import cost
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 __all__ = ["run", "text"]
 
@@ -32,7 +32,7 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
     """
     if not training_only:
         pipeline.check_packages()
-    loop.settle()
+    job.settle()
     log.info("what the machine can do (close what else runs on it) ...")
     about = machine.describe(device)
     rows, systems = [], sorted(plain.systems())

@@ -18,7 +18,8 @@ from circlet.lazy_import import load
 from circlet.storage import parquet, provenance
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
+from circlet.training.run import run_group
 
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
 PROFILE = "profiles/local"
@@ -121,17 +122,16 @@ def measure() -> Iterator[dict[str, Any]]:
 
         point, seeds = blocks[0].point, list(blocks[0].seeds)
         with torch.no_grad():
-            part = loop.Part(point, seeds, CPU, {})
-            drawn = _timed(lambda: loop.Part(point, seeds, CPU, {}))
+            drawn = _timed(lambda: next(run_group(point, seeds, CPU)))
             yield row("initial values and splits", n, drawn, n)
-            part.advance(lambda _: None)
-            tables = part.tables()
-            yield row("logs as tables", n, _timed(part.tables), n)
+            *_, group = run_group(point, seeds, CPU)
+            tables = group.tables()
+            yield row("logs as tables", n, _timed(group.tables), n)
         footer, path = provenance.made_by() | {"spec": point.spec}, Path(folder) / "log.parquet"
         writing = _timed(lambda: [parquet.write(tables[kind], path, footer) for kind in point.logs])
         yield row("logs to Parquet", n * len(point.logs), writing, n)
         for block in blocks:
-            loop.run_block(block, CPU)
+            job.run_block(block, CPU)
         reading = _timed(lambda: [parquet.read_log(b, kind) for b in blocks for kind in point.logs])
         yield row("logs from Parquet", n * len(point.logs), reading)
         for kind, name in KINDS.items():

@@ -17,12 +17,13 @@ from circlet.bench import plain
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.points import Block
-from circlet.training import loop
+from circlet.training import job
+from circlet.training.run import group_size, run_group
 
 CPU = torch.device("cpu")
 
 
-def block(system: str, runs: int) -> Block:
+def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
     """A block of a system that logs what a config gets without asking; longer than a bench runs."""
     case = plain.of(system).CASE
     settings = {
@@ -32,6 +33,7 @@ def block(system: str, runs: int) -> Block:
         "dtype": case.dtype,
         "block": runs,
         "seeds": {"count": runs},
+        "log": log or {},
     }
     study = Study.of({"results": "results", "experiments": {"bench": settings}})
     return next(study.blocks)
@@ -60,29 +62,22 @@ def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[]
     )
 
 
-class _Enough(Exception):
-    """Ends a window of a part that goes on."""
-
-
-def circlet(system: str, runs: int, device: torch.device) -> Way:
-    """A block as a job trains it, logs included, that goes on with every call.
+def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
+    """A block as a job trains it that goes on with every call; ``logs`` or hardly any.
 
     On a CPU the first group of its runs, as the others follow it and are alike.
     """
     point = block(system, runs).point
-    size = loop.together(point, runs, device)
-    part = loop.Part(point, list(range(size)), device, {})
+    if not logs:  # beyond the first steps, which are to warm up
+        point = block(system, runs, {kind: {} for kind in point.logs[1:]}).point
+    size = group_size(point, runs, device)
+    steps = run_group(point, list(range(size)), device)
+    next(steps)  # the initial arrays
 
     def advance(until: float) -> float:
-        def after(part: loop.Part) -> None:
+        for done, _ in enumerate(steps, 1):
             if time.perf_counter() >= until:
-                raise _Enough
-
-        first = part.done
-        try:
-            part.advance(after)
-        except _Enough:
-            return size * (part.done - first)
+                return size * done
         raise AssertionError(f"{system}: a bench is shorter")
 
     wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
@@ -164,7 +159,7 @@ def measure(
             "parameters": case.parameters,
             "dtype": case.dtype,
             "runs": runs,
-            "together": loop.together(block(system, runs).point, runs, device),
+            "together": group_size(block(system, runs).point, runs, device),
             "steps": case.steps,
         } | compared(found, floor(system, machine), case.steps, cuda)
         if cuda:
@@ -216,29 +211,14 @@ def shares(system: str, seconds: float) -> dict[str, float]:
     (what no operator runs in), which the profiler slows down.
     """
     runs = plain.of(system).CASE.runs
-    logging = circlet(system, runs, CPU)
-    logging(seconds)
-    point = block(system, runs).point
-    size = loop.together(point, runs, CPU)
-    part, number = loop.Part(point, list(range(size)), CPU, {}), 0
-
-    def steps(until: float) -> float:
-        nonlocal number
-        first = number
-        with torch.no_grad():
-            while time.perf_counter() < until:
-                number += 1
-                part.step(part.batch(number))
-        return size * (number - first)
-
-    bare, logged = [], []
-    for _ in range(3):
-        bare.append(_window(steps, seconds, lambda: None).cpu)
-        logged.append(logging(seconds).cpu)
+    ways = [circlet(system, runs, CPU, logs) for logs in (False, True)]
+    for way in ways:
+        way(seconds)
+    bare, logged = zip(*([way(seconds).cpu for way in ways] for _ in range(3)), strict=True)
     logs = max(0.0, 1 - statistics.median(bare) / statistics.median(logged))
     started = time.perf_counter()
     with _silent(), torch.autograd.profiler.profile() as profiler:
-        steps(started + seconds / 4)
+        ways[0](seconds / 4)
         total = time.perf_counter() - started
     spent = dict.fromkeys(("products", "optimiser", "elementwise"), 0.0)
     for event in profiler.key_averages():
@@ -259,7 +239,7 @@ def _join(barrier: Any) -> None:
 
 def _worker(system: str, seconds: float) -> tuple[list[Time], float]:
     """Three windows of a process among others, and its peak memory in MB."""
-    loop.settle()
+    job.settle()
     way = circlet(system, plain.of(system).CASE.runs, CPU)
     way(seconds / 3)
     _barrier.wait(120)

@@ -13,7 +13,7 @@ from circlet.study.declarations import declared, literals, text_of, tree_of
 from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
-TRAINER = "circlet.training.loop"
+TRAINER = "circlet.training.run"
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
 

@@ -197,5 +197,5 @@ def _embedding(
             order = np.argsort(-base, kind="stable")
             return keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
         case "freeze":
-            return embedding  # the training loop leaves it alone
+            return embedding  # the trainer leaves it alone
     raise NotImplementedError(name)

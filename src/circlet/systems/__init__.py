@@ -2,29 +2,33 @@
 
 A system is two files of a collection. ``systems/NAME.py`` declares it: ``SYSTEM``, a
 `circlet.systems.spec.SystemSpec`; plans import it, so it must not import torch.
-``equations/NAME.py`` computes it and is imported by jobs alone. It defines
+``equations/NAME.py`` computes it and is imported by jobs alone. `circlet.training.run` calls its
+functions in this order:
 
 ``initial(parameters, seeds)``
-    the arrays of one run at step 0, by name, float64; one of them is ``embedding``, (p, d);
-``problem(parameters, seeds, dtype, device)``
-    what stays fixed during the runs of a block (splits, masks), for a list of seeds;
+    The arrays of one run at step 0 by name, float64 numpy arrays of the same shapes for all seeds.
+    One of them is ``embedding``, shape (p, d). ``seeds`` is a `circlet.study.seeds.Seeds`.
+``learning_rate_multipliers(parameters)``
+    Optional: multiples of the learning rate by name of the array, where they are not 1.
+``data(parameters, seeds, dtype, device)``
+    What stays fixed during the runs (train and test sets, masks), for a list of seeds.
 
-and either, if it is trained,
+From here on arrays have the runs as their first axis. A system that is trained defines
 
-``gradients(weights, problem, out)``
-    write the gradient of the loss of every run into ``out``;
-``batch(problem, step)``
-    if it trains on batches: the problem that ``gradients`` sees in a step, from 1. It follows from
-    seed and step, as nothing else of it is kept in checkpoints;
-``rates(parameters)``
-    if some arrays have another learning rate: its multiple, by name;
-``curves(weights, problem)``
-    losses and accuracies of every run;
+``batch(data, step)``
+    Optional: what ``gradients`` sees in a step, counted from 1. It must follow from seed and step
+    alone, as checkpoints keep nothing of it. Without it, every step sees ``data``.
+``gradients(weights, data, out)``
+    Write the gradient of every run's loss into the arrays of ``out``, which have the names and
+    shapes of ``weights``; AdamW then takes the step.
+``metrics(weights, data)``
+    Loss (nat) and accuracy (0..1) of every run: ``train_loss``, ``test_loss``, ``train_accuracy``
+    and ``test_accuracy``, each of shape (runs,).
 
-or, if it is simulated,
+and one that is simulated
 
-``step(state, problem)``
-    advance the state of every run by one step, in place.
+``step(state, data)``
+    Advance the arrays of every run by one step, in place.
 
-Arrays of a block have the runs as their first axis.
+Arrays of another shape raise a CircletError that names the array (`circlet.training.shapes`).
 """

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-def residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
+def logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     """Gradient of the cross-entropy of every example by its logits: softmax - onehot, exactly.
 
     Parameters
@@ -31,13 +31,13 @@ def residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     return result.scatter_(dim, target, -result.sum(dim, keepdim=True))
 
 
-def cancelling_residual(logits: Tensor, target: Tensor, dim: int) -> Tensor:
+def cancelling_logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     """The same with softmax_y - 1, as PyTorch's cross_entropy has it: to see what it does."""
     result = torch.softmax(logits, dim)
     return result.scatter_add_(dim, target, result.new_full((), -1.0).expand(target.shape))
 
 
-def each(logits: Tensor, target: Tensor, dim: int) -> Tensor:
+def cross_entropy(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     """Cross-entropy (nat) of every example, of the shape of ``logits`` without ``dim``."""
     return _above(logits, target, dim)[1]
 
@@ -48,7 +48,7 @@ def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     return above, torch.nn.functional.softplus(above.logsumexp(dim))
 
 
-def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
     Right is an example whose class has the largest logit, of equal ones the first.
@@ -56,7 +56,7 @@ def curves(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     Parameters
     ----------
     logits, target, dim
-        As of ``residual``; the first dimension is the run.
+        As of ``logit_gradient``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
     # As argmax would say, several times faster.

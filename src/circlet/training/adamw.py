@@ -3,19 +3,20 @@
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
-
-from circlet.training.stack import copy_exactly
 
 BETAS = (0.9, 0.999)
 EPS = 1e-8
+
+_fused = getattr(torch, "_fused_adamw_", None)  # private: another release may have none
 
 
 class AdamW:
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019), PyTorch's defaults.
 
-    Every operation is elementwise, so runs stacked in one tensor are the runs by themselves, up to
-    rounding: the kernel's last values of a tensor miss a fused multiplication.
+    Every operation is elementwise. Runs stacked in one tensor match single runs up to rounding: the
+    kernel's last values of a tensor miss a fused multiplication.
 
     It calls the kernel of ``torch.optim.AdamW(fused=True)``, one pass over all values, the same on
     every device, without the class itself: making one imports torch's compiler, 0.9 s in
@@ -23,27 +24,32 @@ class AdamW:
     rate that they have; those at 0 are frozen, and neither move nor decay.
     """
 
-    def __init__(self, values: dict[float, Tensor], learning_rate: float, weight_decay: float):
-        self.values = {rate: tensor for rate, tensor in values.items() if rate}
+    def __init__(
+        self,
+        values: dict[float, Float[Tensor, "runs values"]],
+        learning_rate: float,
+        weight_decay: float,
+    ):
+        self.values = {multiple: tensor for multiple, tensor in values.items() if multiple}
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
-        self.means = {rate: torch.zeros_like(tensor) for rate, tensor in self.values.items()}
-        self.squares = {rate: torch.zeros_like(tensor) for rate, tensor in self.values.items()}
-        # Where the values are, so that a step needs nothing of the CPU (see graphs.py).
+        self.means = {key: torch.zeros_like(tensor) for key, tensor in self.values.items()}
+        self.squares = {key: torch.zeros_like(tensor) for key, tensor in self.values.items()}
+        # Where the values are, so that a step needs nothing of the CPU (see cuda_graphs.py).
         device = next(iter(values.values())).device
         self.steps = torch.zeros((), dtype=torch.float32, device=device)
 
-    def step(self, gradients: dict[float, Tensor]) -> None:
+    def step(self, gradients: dict[float, Float[Tensor, "runs values"]]) -> None:
         """Update the values in place, given their gradients of the same shapes."""
         self.steps += 1
-        for rate, tensor in self.values.items():
-            torch._fused_adamw_(
+        for multiple, tensor in self.values.items():
+            (_fused or _plain)(
                 [tensor],
-                [gradients[rate]],
-                [self.means[rate]],
-                [self.squares[rate]],
+                [gradients[multiple]],
+                [self.means[multiple]],
+                [self.squares[multiple]],
                 [],
                 [self.steps],
-                lr=rate * self.learning_rate,
+                lr=multiple * self.learning_rate,
                 beta1=BETAS[0],
                 beta2=BETAS[1],
                 weight_decay=self.weight_decay,
@@ -52,16 +58,19 @@ class AdamW:
                 maximize=False,
             )
 
+    @property
     def state(self) -> dict[str, Any]:
-        """What ``restore`` needs to go on from here, on the CPU."""
-        return {
-            "steps": self.steps.cpu(),
-            "means": {rate: mean.cpu() for rate, mean in self.means.items()},
-            "squares": {rate: square.cpu() for rate, square in self.squares.items()},
-        }
+        """The tensors that change from step to step, beside the values."""
+        return {"steps": self.steps, "means": self.means, "squares": self.squares}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state; raises ValueError if its tensors are not of the same shapes."""
-        copy_exactly({0: state["steps"]}, {0: self.steps})
-        copy_exactly(state["means"], self.means)
-        copy_exactly(state["squares"], self.squares)
+
+def _plain(
+    values, gradients, means, squares, _, steps, *, lr, beta1, beta2, weight_decay, eps, **_k
+):
+    """The kernel in public operations, for releases of PyTorch without it; several times slower."""
+    [x], [gradient], [mean], [square], [step] = values, gradients, means, squares, steps
+    mean.lerp_(gradient, 1 - beta1)
+    square.lerp_(gradient.square(), 1 - beta2)
+    first, second = (1 - beta ** step.double() for beta in (beta1, beta2))  # 1 - 0.999 cancels
+    size, root = (lr / first).to(x.dtype), second.sqrt().to(x.dtype)
+    x.mul_(1 - lr * weight_decay).sub_(size * mean / (square.sqrt() / root + eps))

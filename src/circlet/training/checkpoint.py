@@ -1,4 +1,4 @@
-"""Checkpoints: a block that is ended before its time goes on where it was.
+"""Checkpoints: a block that is interrupted resumes where it was.
 
 The file stands in the folder of the block's logs and is no output of any rule, so Snakemake leaves
 it alone when a job fails. It goes when the block is done.
@@ -58,7 +58,7 @@ class Checkpoint:
         self.interruptions = 0  # how often the block was begun again before
 
     def load(self) -> list[dict[str, Any]]:
-        """The states of its parts when it was saved; none if it never was, or by other code."""
+        """The states of its groups when it was saved; none if it never was, or by other code."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -75,19 +75,22 @@ class Checkpoint:
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
-            interruptions, parts = saved["interruptions"] + 1, list(saved["parts"])
+            interruptions, groups = saved["interruptions"] + 1, list(saved["groups"])
             if type(interruptions) is not int or not 0 < interruptions < 2**31:
                 raise ValueError("interruptions")
         except Exception as error:  # whatever may stand in a file that somebody has changed
-            if lacks_memory(error):
-                raise
             self.refuse(error)
             return []
         self.interruptions = interruptions
-        return parts
+        return groups
 
     def refuse(self, error: Exception) -> None:
-        """Say that it is left unused, as it does not hold what it should."""
+        """Say that it is left unused, as it does not hold what it should.
+
+        Raises the error itself if it is too little memory: that is no fault of the checkpoint.
+        """
+        if lacks_memory(error):
+            raise error
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:100]
         log.info("%s: cannot be used and is left unused (%s)", self.path, reason)
         self.interruptions = 0
@@ -96,12 +99,12 @@ class Checkpoint:
         """Whether to save now: a signal has arrived, or it is time."""
         return bool(self.caught) or time.monotonic() >= self.next
 
-    def save(self, parts: list[dict[str, Any]]) -> None:
-        """Keep the states of the parts so far; then raise Interrupted if a signal has arrived.
+    def save(self, groups: list[dict[str, Any]]) -> None:
+        """Keep the states of the groups so far; then raise Interrupted if a signal has arrived.
 
-        A disk that is full does not end a run that was not asked to end.
+        If the disk is full, keep training unless a signal has arrived.
         """
-        saved = {"made_by": self.made_by, "interruptions": self.interruptions, "parts": parts}
+        saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, the same command goes on from there"
         body = stream.BytesIO()
         torch.save(saved, body)

@@ -63,19 +63,19 @@ def capture(function: Callable[[], None]) -> Callable[[], None]:
 class Graphed:
     """A step that is recorded once for each shape of its batches, and then replayed.
 
-    ``problem`` is what every step trains on that has no batches; it stays where it is. If a step
+    ``data`` is what every step trains on that has no batches; it stays where it is. If a step
     cannot be recorded, a message says why, and steps are launched as they come.
     """
 
-    def __init__(self, step: Step, problem: Any, capture: Capture = capture):
-        self.step, self.problem = step, problem
+    def __init__(self, step: Step, data: Any, capture: Capture = capture):
+        self.step, self.data = step, data
         self.capture: Capture | None = capture
         self.calls: Counter[tuple[torch.Size, ...]] = Counter()
         self.recorded: dict[tuple[torch.Size, ...], tuple[Any, Callable[[], None]]] = {}
 
     def __call__(self, batch: Any) -> None:
         """Advance all runs in place."""
-        stays = batch is self.problem
+        stays = batch is self.data
         given = [] if stays else _tensors(batch)
         shapes = tuple(t.shape for t in given)
         self.calls[shapes] += 1
@@ -97,3 +97,8 @@ class Graphed:
         for mine, theirs in zip([] if stays else _tensors(own), given, strict=True):
             mine.copy_(theirs)
         replay()
+
+
+def graphed(step: Step, data: Any, device: torch.device) -> Step:
+    """A step as it is launched on a device: on a GPU as CUDA graphs."""
+    return Graphed(step, data) if device.type == "cuda" else step

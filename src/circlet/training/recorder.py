@@ -1,5 +1,7 @@
-"""Collect what a config asks for while a block runs, and lay it out as the declared logs."""
+"""Collect what a config asks for while runs advance, and lay it out as the declared logs."""
 
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,55 +11,58 @@ from torch import Tensor
 
 from circlet.storage import schema
 from circlet.study.points import Point
-from circlet.study.seeds import Seeds
 from circlet.training import fourier
-from circlet.training.stack import check_alike
+from circlet.training.shapes import check
+from circlet.training.stack import check_alike, on_cpu
 
+METRICS = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 HELD = 2**28  # bytes of logs that may wait on a GPU
-CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+INDEX = {  # of logs with a row per entry of an array: the column that counts entries, and its first
+    "signals": ("frequency", 1),
+    "gradients": ("frequency", 1),
+    "embeddings": ("token", 0),
+}
 
 
 class Recorder:
-    """The logs of one block, kept in memory until its runs are done."""
+    """The logs of a group of runs, kept in memory until its runs are done."""
 
-    def __init__(self, point: Point, seeds: list[int]):
+    def __init__(self, point: Point, seeds: Sequence[int]):
         self.point = point
         self.seeds = np.asarray(seeds, dtype=np.int32)
         self.held = 0  # bytes that are kept on a GPU
-        self._due: dict[int, set[str]] = {}
+        self._due: dict[int, list[str]] = {}
         self.kept: dict[str, dict[int, dict[str, Tensor]]] = {}  # kind, step, name
         for kind in point.logs[1:]:  # all but the outcomes
             self.kept[kind] = {}
             for step in point.steps_logged(kind):
-                self._due.setdefault(step, set()).add(kind)
+                self._due.setdefault(step, []).append(kind)
 
-    def due(self, step: int) -> set[str]:
-        """Kinds of logs that are written at a step."""
-        return self._due.get(step, set())
-
-    def curves(self, step: int, measured: dict[str, Tensor]) -> None:
-        """Keep losses and accuracies, each of shape (runs,)."""
-        self._keep("curves", step, measured)
-
-    def gradients(self, step: int, gradient: Tensor) -> None:
-        """Keep the norms by frequency of the gradient by the embedding, (runs, p, d)."""
-        self._keep("gradients", step, {"gradient": fourier.signals(gradient)})
-
-    def gradient_norms(self, step: int, gradient: dict[str, Tensor]) -> None:
-        """Keep the norm of each part of the gradient of every run, by name."""
-        norms = {
-            name: torch.linalg.vector_norm(g.flatten(1), dim=1) for name, g in gradient.items()
-        }
-        self._keep("gradient_norms", step, norms)
-
-    def arrays(self, step: int, state: dict[str, Tensor], due: set[str]) -> None:
-        """Keep signals, embeddings and parameters where they are due."""
-        if "signals" in due:
-            self._keep("signals", step, {"signal": fourier.signals(state["embedding"])})
-        if "embeddings" in due:
-            self._keep("embeddings", step, {"embedding": state["embedding"]})
-        if "parameters" in due:
-            self._keep("parameters", step, state)
+    def record(self, step: int, weights: dict[str, Tensor], equations: ModuleType, data: Any):
+        """Keep what is due at a step; gradients are those of the loss on the whole train set."""
+        due = self._due.get(step, ())
+        if "gradients" in due or "gradient_norms" in due:
+            gradient = {name: torch.empty_like(values) for name, values in weights.items()}
+            equations.gradients(weights, data, gradient)
+        for kind in due:
+            match kind:
+                case "curves":
+                    found = equations.metrics(weights, data)
+                    if not self.kept[kind]:
+                        wanted = dict.fromkeys(METRICS, (len(self.seeds),))
+                        check(f"{self.point.system.name}: metric", found, wanted)
+                case "signals":
+                    found = {"signal": fourier.signals(weights["embedding"])}
+                case "gradients":
+                    found = {"gradient": fourier.signals(gradient["embedding"])}
+                case "gradient_norms":
+                    norm = torch.linalg.vector_norm
+                    found = {name: norm(g.flatten(1), dim=1) for name, g in gradient.items()}
+                case "embeddings":
+                    found = {"vector": weights["embedding"]}
+                case _:
+                    found = weights
+            self._keep(kind, step, found)
 
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
         # A copy, as the next step changes the tensors in place. It stays where it is: to fetch it
@@ -70,24 +75,18 @@ class Recorder:
 
     def fetch(self) -> None:
         """Bring to the CPU what is kept on a GPU, and wait for it."""
-        for steps in self.kept.values():
-            for step, arrays in steps.items():
-                steps[step] = {name: array.cpu() for name, array in arrays.items()}
-        self.held = 0
+        self.kept, self.held = on_cpu(self.kept), 0
 
-    def restore(self, kept: dict[str, Any], done: int, shapes: dict[str, tuple[int, ...]]) -> None:
-        """Go on from what was kept up to a step; raises ValueError if it is not what is due.
-
-        ``shapes`` are those of the arrays of all runs, by name.
-        """
-        runs, p = len(self.seeds), shapes["embedding"][1]
-        spectrum = (runs, (p - 1) // 2)
+    def restore(self, kept: dict[str, Any], done: int, weights: dict[str, Tensor]) -> None:
+        """Resume from what was kept up to a step; raises ValueError if it is not what is due."""
+        shapes = {name: tuple(values.shape) for name, values in weights.items()}
+        runs, p, _ = shapes["embedding"]
         wanted = {
-            "curves": dict.fromkeys(CURVES, (runs,)),
-            "signals": {"signal": spectrum},
-            "gradients": {"gradient": spectrum},
+            "curves": dict.fromkeys(METRICS, (runs,)),
+            "signals": {"signal": (runs, (p - 1) // 2)},
+            "gradients": {"gradient": (runs, (p - 1) // 2)},
             "gradient_norms": dict.fromkeys(shapes, (runs,)),
-            "embeddings": {"embedding": shapes["embedding"]},
+            "embeddings": {"vector": shapes["embedding"]},
             "parameters": shapes,
         }
         restored = {}
@@ -106,32 +105,10 @@ class Recorder:
             }
         self.kept = restored
 
-    def tables(
-        self,
-        streams: list[Seeds],
-        startable: np.ndarray,
-        finite: np.ndarray,
-        seconds: float,
-        device: str,
-    ) -> dict[str, pa.Table]:
-        """All logs of the block as tables.
-
-        Parameters
-        ----------
-        streams
-            The seeds of each run.
-        startable, finite
-            Shape (runs,): whether a run had a base to start from, and whether all its values are
-            finite at the end.
-        seconds
-            Computing time of one run.
-        device
-            Where it ran.
-        """
-        columns = {
-            kind: getattr(self, f"_{kind}_columns")() for kind, kept in self.kept.items() if kept
-        }
-        columns["runs"] = self._runs_columns(streams, startable, finite, seconds, device)
+    def tables(self, outcomes: dict[str, Any]) -> dict[str, pa.Table]:
+        """All logs of the runs as tables, given the columns of the log ``runs``."""
+        columns = {kind: self._columns(kind, kept) for kind, kept in self.kept.items() if kept}
+        columns["runs"] = outcomes
         return {
             kind: schema.table(columns[kind], schema.LOGS[kind])
             if kind in columns
@@ -139,85 +116,40 @@ class Recorder:
             for kind in self.point.logs
         }
 
-    def _runs_columns(self, streams, startable, finite, seconds, device) -> dict[str, Any]:
-        n = len(self.seeds)
-        last = self.kept.get("curves", {}).get(self.point.steps, {})
-        final = {k: last[k].numpy() if last else np.full(n, np.nan) for k in CURVES}
-        if last:
-            finite = finite & np.isfinite(final["train_loss"])
-        return {
-            "seed": self.seeds,
-            "embedding_seed": [s.embedding for s in streams],
-            "network_seed": [s.network for s in streams],
-            "data_seed": [s.data for s in streams],
-            "order_seed": [s.order for s in streams],
-            "steps": [self.point.steps] * n,
-            "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
-            **final,
-            "seconds": [seconds] * n,
-            "device": [device] * n,
-            "dtype": [self.point.settings["dtype"]] * n,
-        }
-
-    def _curves_columns(self) -> dict[str, np.ndarray]:
-        kept = self.kept["curves"]
-        return {
-            "seed": np.tile(self.seeds, len(kept)),
-            "step": np.repeat(list(kept), len(self.seeds)),
-            **{k: np.concatenate([values[k].numpy() for values in kept.values()]) for k in CURVES},
-        }
-
-    def _signals_columns(self) -> dict[str, np.ndarray]:
-        return self._long("signals", "signal", "frequency", first=1)
-
-    def _gradients_columns(self) -> dict[str, np.ndarray]:
-        return self._long("gradients", "gradient", "frequency", first=1)
-
-    def _embeddings_columns(self) -> dict[str, Any]:
-        columns = self._long("embeddings", "embedding", "token", first=0)
-        return columns | {"vector": columns.pop("embedding")}
-
-    def _parameters_columns(self) -> dict[str, Any]:
-        columns, values = self._named("parameters")
-        arrays = next(iter(self.kept["parameters"].values())).values()
-        times = len(values) // sum(array[0].numel() for array in arrays)
-        sizes = np.tile([array[0].numel() for array in arrays], times)
-        shapes = [array.shape[1:] for array in arrays]
-        return columns | {
-            "shape": schema.Lists(
-                np.tile(np.concatenate(shapes), times), np.tile([len(s) for s in shapes], times)
-            ),
-            "values": schema.Lists(values, sizes),
-        }
-
-    def _gradient_norms_columns(self) -> dict[str, Any]:
-        columns, norms = self._named("gradient_norms")
-        return columns | {"norm": norms}
-
-    def _named(self, kind: str) -> tuple[dict[str, Any], np.ndarray]:
-        """What is kept by name, a row per step, run and name: its keys, and all values in turn."""
-        steps, runs = self.kept[kind], len(self.seeds)
-        names = list(next(iter(steps.values())))
-        values = [
-            torch.cat([array.flatten(1) if array.dim() > 1 else array[:, None] for array in
-                       arrays.values()], 1).flatten()
-            for arrays in steps.values()
-        ]  # fmt: skip
-        keys = {
+    def _columns(self, kind: str, kept: dict[int, dict[str, Tensor]]) -> dict[str, Any]:
+        """A row per step and run, and per name or entry of an array, by the log."""
+        steps, runs = list(kept), len(self.seeds)
+        names = list(kept[steps[0]])
+        if kind == "curves":
+            values = {k: np.concatenate([kept[step][k].numpy() for step in steps]) for k in names}
+            return {
+                "seed": np.tile(self.seeds, len(steps)),
+                "step": np.repeat(steps, runs),
+                **values,
+            }
+        if kind in INDEX:
+            (name,), (index, first) = names, INDEX[kind]
+            cells = torch.stack([kept[step][name] for step in steps], 1).numpy()
+            n = cells.shape[2]  # (runs, steps, n, ...)
+            return {
+                "seed": np.repeat(self.seeds, len(steps) * n),
+                "step": np.tile(np.repeat(steps, n), runs),
+                index: np.tile(np.arange(first, first + n), runs * len(steps)),
+                name: cells.reshape(runs * len(steps) * n, *cells.shape[3:]),
+            }
+        flat = [torch.cat([a.reshape(runs, -1) for a in kept[s].values()], 1) for s in steps]
+        values = torch.cat(flat).flatten().numpy()
+        columns = {
             "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
-            "step": np.repeat(list(steps), runs * len(names)),
+            "step": np.repeat(steps, runs * len(names)),
             "name": names * (runs * len(steps)),
         }
-        return keys, torch.cat(values).numpy()
-
-    def _long(self, kind: str, name: str, index: str, first: int) -> dict[str, np.ndarray]:
-        """A row per run, step and entry of the second axis; further axes stay in the cell."""
-        kept = self.kept[kind]
-        cells = torch.stack([arrays[name] for arrays in kept.values()], 1).numpy()
-        runs, steps, n = cells.shape[:3]  # (runs, steps, n, ...)
-        return {
-            "seed": np.repeat(self.seeds, steps * n),
-            "step": np.tile(np.repeat(list(kept), n), runs),
-            index: np.tile(np.arange(first, first + n), runs * steps),
-            name: cells.reshape(runs * steps * n, *cells.shape[3:]),
+        if kind == "gradient_norms":
+            return columns | {"norm": values}
+        shapes, times = [array.shape[1:] for array in kept[steps[0]].values()], runs * len(steps)
+        dimensions = np.tile(np.concatenate(shapes), times), np.tile([*map(len, shapes)], times)
+        sizes = np.tile([shape.numel() for shape in shapes], times)
+        return columns | {
+            "shape": schema.Lists(*dimensions),
+            "values": schema.Lists(values, sizes),
         }

@@ -1,7 +1,11 @@
-"""The arrays of all runs of a block in as few tensors as their learning rates allow."""
+"""The arrays of all runs of a group in as few tensors as their learning rates allow."""
+
+import copy
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 
@@ -10,62 +14,69 @@ class Stack:
 
     Few tensors let the optimiser take a step for all arrays of all runs in few passes.
 
+    Parameters
+    ----------
+    runs
+        The arrays of each run by name.
+    multipliers
+        Multiples of the system's learning rate by name, where they are not 1.
+
     Attributes
     ----------
     tensors
-        By learning rate (as a multiple of the system's), shape (runs, values).
+        By multiple of the learning rate, shape (runs, values).
     arrays
-        Views by name, shape (runs, *shape), in the order of the system.
+        Views by name, shape (runs, *shape).
     """
 
     def __init__(
         self,
-        tensors: dict[float, Tensor],
-        shapes: dict[str, tuple[int, ...]],
-        rates: dict[str, float],
+        runs: list[dict[str, np.ndarray]],
+        dtype: torch.dtype,
+        device: torch.device,
+        multipliers: dict[str, float] | None = None,
     ):
-        self.tensors, self.shapes, self.rates = tensors, shapes, rates
+        multiples = {name: (multipliers or {}).get(name, 1) for name in runs[0]}
+        self.tensors: dict[float, Tensor] = {}
         views = {}
-        for rate, tensor in tensors.items():
-            own = {name: shape for name, shape in shapes.items() if rates.get(name, 1) == rate}
-            parts = tensor.split([int(np.prod(shape)) for shape in own.values()], dim=1)
-            for (name, shape), part in zip(own.items(), parts, strict=True):
-                views[name] = part.view(len(tensor), *shape)
-        self.arrays = {name: views[name] for name in shapes}
+        for multiple in dict.fromkeys(multiples.values()):
+            own = [name for name in runs[0] if multiples[name] == multiple]
+            rows = [np.concatenate([run[name].ravel() for name in own]) for run in runs]
+            tensor = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
+            parts = tensor.split([runs[0][name].size for name in own], dim=1)
+            for name, part in zip(own, parts, strict=True):
+                views[name] = part.view(len(runs), *runs[0][name].shape)
+            self.tensors[multiple] = tensor
+        self.arrays = {name: views[name] for name in runs[0]}
 
     def zeros(self) -> "Stack":
         """A stack of the same layout, all zero: of gradients, say."""
-        zeros = {rate: torch.zeros_like(tensor) for rate, tensor in self.tensors.items()}
-        return Stack(zeros, self.shapes, self.rates)
+        zeros = copy.deepcopy(self)  # what are views of a tensor stay views
+        for tensor in zeros.tensors.values():
+            tensor.zero_()
+        return zeros
 
-    def finite(self) -> Tensor:
-        """Whether all values of a run are finite, shape (runs,)."""
+    def finite(self) -> Bool[Tensor, " runs"]:
+        """Whether all values of a run are finite."""
         return torch.stack([torch.isfinite(t).all(1) for t in self.tensors.values()]).all(0)
 
 
-def stacked(
-    runs: list[dict[str, np.ndarray]],
-    dtype: torch.dtype,
-    device: torch.device,
-    rates: dict[str, float] | None = None,
-) -> Stack:
-    """The arrays of all runs, given those of each; ``rates`` by name where they are not 1."""
-    rates = rates or {}
-    groups: dict[float, list[str]] = {}
-    for name in runs[0]:
-        groups.setdefault(rates.get(name, 1), []).append(name)
-    tensors = {}
-    for rate, names in groups.items():
-        rows = [np.concatenate([run[name].ravel() for name in names]) for run in runs]
-        tensors[rate] = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
-    return Stack(tensors, {name: array.shape for name, array in runs[0].items()}, rates)
+def on_cpu(value: Any) -> Any:
+    """A tensor on the CPU, or all those of a dictionary."""
+    return {k: on_cpu(v) for k, v in value.items()} if isinstance(value, dict) else value.cpu()
 
 
-def copy_exactly(saved: dict[float, Tensor], into: dict[float, Tensor]) -> None:
-    """Copy tensors by name; raises ValueError if two are not alike, where PyTorch would convert."""
-    for name, tensor in into.items():
-        check_alike(saved[name], tensor.shape, tensor.dtype)
-        tensor.copy_(saved[name])
+def copy_exactly(saved: Any, into: Any) -> None:
+    """Copy a tensor into another on any device, or all those of a dictionary.
+
+    Raises ValueError if two are not alike, where PyTorch would convert.
+    """
+    if isinstance(into, dict):
+        for name, tensor in into.items():
+            copy_exactly(saved[name], tensor)
+    else:
+        check_alike(saved, into.shape, into.dtype)
+        into.copy_(saved)
 
 
 def check_alike(tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:

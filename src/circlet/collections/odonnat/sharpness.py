@@ -55,7 +55,7 @@ def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.
 def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
     leaves = {name: array.double().requires_grad_() for name, array in weights.items()}
     every = system.Sequences(chosen.absent.double(), chosen.target)
-    losses, _ = loss.curves(system.logits(leaves, every, p), every.target, 1)
+    losses, _ = loss.metrics(system.logits(leaves, every, p), every.target, 1)
     arrays = list(leaves.values())
     gradient = torch.autograd.grad(losses.sum(), arrays, create_graph=True)
     n = sum(array[0].numel() for array in arrays)

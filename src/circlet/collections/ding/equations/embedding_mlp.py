@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from circlet.study.seeds import Seeds
@@ -57,15 +58,15 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
 class Pairs:
     """Some pairs of all runs of a block, as rows of the tables of all runs."""
 
-    rows: Tensor  # (runs * pairs, 2): of every pair, row a of a left and row b of a right table
-    target: Tensor  # (runs, 1, pairs), the class (a + b) mod p
+    rows: Int[Tensor, "runs*pairs 2"]  # of every pair, row a of a left and row b of a right table
+    target: Int[Tensor, "runs 1 pairs"]  # the class (a + b) mod p
     # The other way round: the pairs in which a row occurs, row after row, and where each begins.
-    occurrences: Tensor  # (2 * runs * pairs,)
-    begins: Tensor  # (2 * runs * p,)
+    occurrences: Int[Tensor, " 2*runs*pairs"]
+    begins: Int[Tensor, " 2*runs*p"]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Data:
     """Train and test pairs of all runs of a block, the activation and the form of the gradient."""
 
     train: Pairs
@@ -88,13 +89,13 @@ def select(p: int, masks: list[np.ndarray], device: torch.device) -> Pairs:
     )
 
 
-def problem(
+def data(
     parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
-) -> Problem:
+) -> Data:
     """Train and test pairs of the runs with these seeds."""
     p = parameters["p"]
     masks = [train_mask(parameters, s) for s in seeds]
-    return Problem(
+    return Data(
         train=select(p, masks, device),
         test=select(p, [~mask for mask in masks], device),
         activation=parameters["activation"],
@@ -102,16 +103,18 @@ def problem(
     )
 
 
-def _tables(weights: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """First layer of every number as left and as right operand, each (runs, p, hidden)."""
+def _tables(
+    weights: dict[str, Tensor],
+) -> tuple[Float[Tensor, "runs p hidden"], Float[Tensor, "runs p hidden"]]:
+    """First layer of every number as left and as right operand."""
     embedding, weight = weights["embedding"], weights["hidden1.weight"].mT
     d = embedding.shape[-1]
     left = torch.baddbmm(weights["hidden1.bias"].mT, embedding, weight[:, :d])
     return left, embedding @ weight[:, d:]
 
 
-def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Tensor:
-    """The first layer of every pair before its activation, (runs, pairs, hidden)."""
+def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Float[Tensor, "runs pairs hidden"]:
+    """The first layer of every pair before its activation."""
     left, right = _tables(weights)
     # Both tables one below the other: embedding_bag gathers and adds in one pass.
     tables = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
@@ -134,24 +137,27 @@ def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
     return torch.ops.aten.threshold_backward(gradient, z, 0)
 
 
-def logits(weights: dict[str, Tensor], chosen: Pairs, activation: str) -> Tensor:
-    """Logits of every pair, (runs, p, pairs)."""
+def logits(
+    weights: dict[str, Tensor], chosen: Pairs, activation: str
+) -> Float[Tensor, "runs p pairs"]:
+    """Logits of every pair."""
     h = _activate(_hidden1(weights, chosen), activation)
     h = _activate(_linear(weights, "hidden2", h.mT), activation)
     return _linear(weights, "output", h)
 
 
-def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
+def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) -> None:
     """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
-    chosen, act = problem.train, problem.activation
+    chosen, act = data.train, data.activation
     z1 = _hidden1(weights, chosen)
     h1 = _activate(z1, act)
     z2 = _linear(weights, "hidden2", h1.mT)
     h2 = _activate(z2, act)
     o = _linear(weights, "output", h2)
 
-    by_logits = loss.residual if problem.residual == "exact" else loss.cancelling_residual
-    back = by_logits(o, chosen.target, 1).div_(chosen.target.shape[2])
+    exact = data.residual == "exact"
+    logit_gradient = loss.logit_gradient if exact else loss.cancelling_logit_gradient
+    back = logit_gradient(o, chosen.target, 1).div_(chosen.target.shape[2])
     out["output.weight"].copy_(matmul(back, h2.mT))
     out["output.bias"].copy_(back.sum(2, keepdim=True))
     back = _back(matmul(weights["output.weight"].mT, back), z2, act)
@@ -173,11 +179,11 @@ def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tenso
     out["embedding"].copy_(left @ weight[..., :d] + right @ weight[..., d:])
 
 
-def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
-    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs, shape (runs,)."""
+def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, " runs"]]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs."""
     measured = {}
     for part in ("train", "test"):
-        chosen: Pairs = getattr(problem, part)
-        values = loss.curves(logits(weights, chosen, problem.activation), chosen.target, 1)
+        chosen: Pairs = getattr(data, part)
+        values = loss.metrics(logits(weights, chosen, data.activation), chosen.target, 1)
         measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
     return measured

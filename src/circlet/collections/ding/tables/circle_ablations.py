@@ -68,7 +68,7 @@ def table(study: Study) -> pd.DataFrame:
                 reduced = interventions.keep(whole, kept) if kept else whole
                 network["embedding"] = torch.as_tensor(reduced)[None]
                 logits = embedding_mlp.logits(network, every, activation)
-                value, _ = loss.curves(logits, every.target, 1)
+                value, _ = loss.metrics(logits, every.target, 1)
                 frames.append(
                     {"run_id": run_id, "step": step, "n_kept": len(kept), "kept": kept,
                      "loss": value.item()}

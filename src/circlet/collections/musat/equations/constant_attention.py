@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from circlet.study.seeds import Seeds
@@ -67,21 +68,21 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
 class Pairs:
     """The train or the test pairs of all runs of a block."""
 
-    incidence: Tensor  # (runs, p, pairs): how often a number is in a pair, 0, 1 or 2
-    target: Tensor  # (runs, 1, pairs), the class (a + b) mod p
+    incidence: Float[Tensor, "runs p pairs"]  # how often a number is in a pair, 0, 1 or 2
+    target: Int[Tensor, "runs 1 pairs"]  # the class (a + b) mod p
 
 
 @dataclass(frozen=True)
-class Problem:
+class Data:
     """Train and test pairs of all runs of a block."""
 
     train: Pairs
     test: Pairs
 
 
-def problem(
+def data(
     parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
-) -> Problem:
+) -> Data:
     """Train and test pairs of the runs with these seeds."""
     p = parameters["p"]
     every = torch.as_tensor(pairs(p))
@@ -94,39 +95,41 @@ def problem(
             target=torch.stack([(every[m].sum(1) % p)[None] for m in masks]).to(device),
         )
 
-    return Problem(train=select(masks), test=select([~m for m in masks]))
+    return Data(train=select(masks), test=select([~m for m in masks]))
 
 
-def logits(weights: dict[str, Tensor], x: Tensor) -> Tensor:
-    """Class scores (runs, p, points) at the points x, (runs, d, points), of the plane of sums."""
+def logits(
+    weights: dict[str, Tensor], x: Float[Tensor, "runs d points"]
+) -> Float[Tensor, "runs p points"]:
+    """Class scores at the points x of the plane of sums."""
     h = torch.baddbmm(weights["hidden.bias"], weights["hidden.weight"], x).relu_()
     return torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
 
 
-def gradients(weights: dict[str, Tensor], problem: Problem, out: dict[str, Tensor]) -> None:
+def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) -> None:
     """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
-    incidence, target = problem.train.incidence, problem.train.target
+    incidence, target = data.train.incidence, data.train.target
     x = weights["embedding"].mT @ incidence
     h = torch.baddbmm(weights["hidden.bias"], weights["hidden.weight"], x).relu_()
     o = torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
 
-    residual = loss.residual(o, target, 1).div_(target.shape[-1])
+    back = loss.logit_gradient(o, target, 1).div_(target.shape[-1])
 
-    out["output.weight"].copy_(residual @ h.mT)
-    out["output.bias"].copy_(residual.sum(2, keepdim=True))
-    back = weights["output.weight"].mT @ residual
+    out["output.weight"].copy_(back @ h.mT)
+    out["output.bias"].copy_(back.sum(2, keepdim=True))
+    back = weights["output.weight"].mT @ back
     back = torch.ops.aten.threshold_backward(back, h, 0)  # relu, in one pass
     out["hidden.weight"].copy_(back @ x.mT)
     out["hidden.bias"].copy_(back.sum(2, keepdim=True))
     out["embedding"].copy_(((weights["hidden.weight"].mT @ back) @ incidence.mT).mT)
 
 
-def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
-    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs, shape (runs,)."""
+def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, " runs"]]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test pairs."""
     measured = {}
     for part in ("train", "test"):
-        chosen: Pairs = getattr(problem, part)
+        chosen: Pairs = getattr(data, part)
         o = logits(weights, weights["embedding"].mT @ chosen.incidence)
-        values = loss.curves(o, chosen.target, 1)
+        values = loss.metrics(o, chosen.target, 1)
         measured |= dict(zip((f"{part}_loss", f"{part}_accuracy"), values, strict=True))
     return measured

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from circlet.study.seeds import Seeds
@@ -29,16 +30,16 @@ from circlet.study.seeds import Seeds
 class Couplings:
     """What acts between which pairs; n = p (p + 1) / 2 pairs."""
 
-    incidence: Tensor  # (n, p): how often a particle is in a pair, 0, 1 or 2
-    attraction: Tensor  # (n, n): g_a for distinct pairs of the same class, else 0
-    repulsion: Tensor  # (n, n): g_r times the weight for pairs of different class, else 0
-    alignment: Tensor  # (n, n): +f_a, or -f_a times the weight; 0 on the diagonal
+    incidence: Float[Tensor, "n p"]  # how often a particle is in a pair, 0, 1 or 2
+    attraction: Float[Tensor, "n n"]  # g_a for distinct pairs of the same class, else 0
+    repulsion: Float[Tensor, "n n"]  # g_r times the weight for pairs of different class, else 0
+    alignment: Float[Tensor, "n n"]  # +f_a, or -f_a times the weight; 0 on the diagonal
     step_size: float
     std: float
     over: tuple[int, ...]  # axes that the standard deviation is taken over
 
 
-def problem(
+def data(
     parameters: dict[str, Any],
     seeds: list[Seeds],  # no part of it is random
     dtype: torch.dtype,
@@ -72,21 +73,8 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
     return {"embedding": x * (parameters["std"] / scale)}
 
 
-def forces(positions: Tensor, couplings: Couplings) -> Tensor:
-    """Total force on every particle.
-
-    Parameters
-    ----------
-    positions
-        Shape (runs, p, d).
-    couplings
-        Strengths between the n pairs.
-
-    Returns
-    -------
-    Tensor
-        Shape (runs, p, d).
-    """
+def forces(positions: Float[Tensor, "runs p d"], couplings: Couplings) -> Float[Tensor, "runs p d"]:
+    """Total force on every particle."""
     sums = couplings.incidence @ positions  # (runs, n, d)
     across = sums.mT.contiguous()
     u = across[:, :, None, :] - across[..., None]  # (runs, d, P, Q): x_Q - x_P

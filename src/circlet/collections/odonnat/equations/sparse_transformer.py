@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from circlet.study.seeds import Seeds
@@ -59,8 +60,8 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
     return arrays
 
 
-def rates(parameters: dict[str, Any]) -> dict[str, float]:
-    """Learning rates by array, as multiples of ``learning_rate``, where they differ from it."""
+def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
+    """Multiples of the learning rate by array, where they are not 1."""
     mlp = ("hidden.weight", "hidden.bias", "output.weight", "output.bias")
     return dict.fromkeys(mlp, 1 / parameters["mlp_divisor"])
 
@@ -69,10 +70,10 @@ def rates(parameters: dict[str, Any]) -> dict[str, float]:
 class Sequences:
     """Some sequences of all runs of a block, as many of each."""
 
-    # (runs, p * length, sequences): 0 where a token stands at a position, else minus infinity.
-    absent: Tensor
-    target: Tensor  # (runs, 1, sequences), the class (x_1 + ... + x_k) mod p
-    kept: Tensor | None = None  # (runs, d, sequences): dropout's factors
+    # 0 where a token stands at a position, else minus infinity.
+    absent: Float[Tensor, "runs p*length sequences"]
+    target: Int[Tensor, "runs 1 sequences"]  # the class (x_1 + ... + x_k) mod p
+    kept: Float[Tensor, "runs d sequences"] | None = None  # dropout's factors
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Batch:
 
 
 @dataclass
-class Problem:
+class Data:
     """Train and test set of all runs of a block, and the order in which batches come."""
 
     train: Sequences
@@ -105,45 +106,45 @@ def encode(
     return Sequences(absent=absent.flatten(1, 2), target=target[:, None])
 
 
-def problem(
+def data(
     parameters: dict[str, Any], seeds: list[Seeds], dtype: torch.dtype, device: torch.device
-) -> Problem:
+) -> Data:
     """Train and test set of the runs with these seeds."""
     sets = zip(*(sequences(parameters, s) for s in seeds), strict=True)
     train, test = (
         encode(np.stack(tokens), parameters["p"], parameters["k"], dtype, device) for tokens in sets
     )
-    return Problem(train, test, parameters, seeds)
+    return Data(train, test, parameters, seeds)
 
 
-def _shuffle(problem: Problem, epoch: int) -> None:
+def _shuffle(data: Data, epoch: int) -> None:
     """Bring the train set in the order of an epoch.
 
     It depends on the run's seed and the number of the epoch alone, so that a run that goes on from
     a checkpoint has nothing to restore.
     """
-    n, d, rate = (problem.parameters[name] for name in ("n_train", "d", "dropout"))
-    streams = [s.stream("order", epoch) for s in problem.seeds]
-    train, kept = problem.train, None
+    n, d, rate = (data.parameters[name] for name in ("n_train", "d", "dropout"))
+    streams = [s.stream("order", epoch) for s in data.seeds]
+    train, kept = data.train, None
     order = torch.as_tensor(np.stack([stream.permutation(n) for stream in streams]))
     order = order.to(train.absent.device)[:, None]
     if rate:
         chosen = np.stack([stream.random((d, n), dtype=np.float32) >= rate for stream in streams])
         kept = torch.as_tensor(chosen).to(train.absent).div_(1 - rate)
     absent = train.absent.gather(2, order.expand(train.absent.shape))
-    problem.shuffled = Sequences(absent, train.target.gather(2, order), kept)
-    problem.epoch = epoch
+    data.shuffled = Sequences(absent, train.target.gather(2, order), kept)
+    data.epoch = epoch
 
 
-def batch(problem: Problem, step: int) -> Batch | Problem:
+def batch(data: Data, step: int) -> Batch | Data:
     """The part of the train set that a step sees, the first being step 1."""
-    n, size = problem.parameters["n_train"], problem.parameters["batch_size"]
+    n, size = data.parameters["n_train"], data.parameters["batch_size"]
     epoch, at = divmod((step - 1) * size, -(-n // size) * size)
-    if size == n and not problem.parameters["dropout"]:
-        return problem  # in any order
-    if epoch != problem.epoch:
-        _shuffle(problem, epoch)
-    whole, part = problem.shuffled, slice(at, at + size)
+    if size == n and not data.parameters["dropout"]:
+        return data  # in any order
+    if epoch != data.epoch:
+        _shuffle(data, epoch)
+    whole, part = data.shuffled, slice(at, at + size)
     kept = None if whole.kept is None else whole.kept[:, :, part]
     return Batch(Sequences(whole.absent[:, :, part], whole.target[:, :, part], kept))
 
@@ -176,13 +177,17 @@ def tables(weights: dict[str, Tensor], p: int) -> tuple[Tensor, Tensor, Tensor, 
     return e, z, score, z @ weights["value.weight"].mT
 
 
-def attention(score: Tensor, chosen: Sequences) -> Tensor:
-    """Attention to every pair of token and position, (runs, p * length, sequences)."""
+def attention(
+    score: Float[Tensor, "runs p*length 1"], chosen: Sequences
+) -> Float[Tensor, "runs p*length sequences"]:
+    """Attention to every pair of token and position."""
     return torch.softmax(score + chosen.absent, 1)
 
 
-def embed(weights: dict[str, Tensor], chosen: Sequences, p: int) -> Tensor:
-    """Sequence embeddings xi, (runs, d, sequences)."""
+def embed(
+    weights: dict[str, Tensor], chosen: Sequences, p: int
+) -> Float[Tensor, "runs d sequences"]:
+    """Sequence embeddings xi."""
     _, _, score, value = tables(weights, p)
     return value.mT @ attention(score, chosen)
 
@@ -192,25 +197,31 @@ def _linear(weights: dict[str, Tensor], layer: str, x: Tensor) -> Tensor:
     return weight @ x if bias is None else torch.baddbmm(bias, weight, x)
 
 
-def mlp(weights: dict[str, Tensor], s: Tensor) -> Tensor:
-    """What the MLP adds to the residual at normed sequence embeddings s, (runs, d, points)."""
+def mlp(
+    weights: dict[str, Tensor], s: Float[Tensor, "runs d points"]
+) -> Float[Tensor, "runs d points"]:
+    """What the MLP adds to the residual at normed sequence embeddings s."""
     hidden = torch.nn.functional.gelu(_linear(weights, "hidden", s))
     return _linear(weights, "output", hidden)
 
 
-def classify(weights: dict[str, Tensor], xi: Tensor) -> Tensor:
-    """Logits, (runs, vocabulary, points), at sequence embeddings xi, (runs, d, points)."""
+def classify(
+    weights: dict[str, Tensor], xi: Float[Tensor, "runs d points"]
+) -> Float[Tensor, "runs vocabulary points"]:
+    """Logits at sequence embeddings xi."""
     return weights["embedding"] @ (xi + mlp(weights, norm(xi, 1)[0]))
 
 
-def logits(weights: dict[str, Tensor], chosen: Sequences, p: int) -> Tensor:
-    """Logits of every sequence, (runs, vocabulary, sequences)."""
+def logits(
+    weights: dict[str, Tensor], chosen: Sequences, p: int
+) -> Float[Tensor, "runs vocabulary sequences"]:
+    """Logits of every sequence."""
     return classify(weights, embed(weights, chosen, p))
 
 
-def gradients(weights: dict[str, Tensor], problem: Problem | Batch, out: dict[str, Tensor]) -> None:
+def gradients(weights: dict[str, Tensor], data: Data | Batch, out: dict[str, Tensor]) -> None:
     """Write the gradient of every run's mean cross-entropy over a batch, or all, into ``out``."""
-    chosen = problem.train
+    chosen = data.train
     embedding, query, value_weight = (weights[n] for n in ("embedding", "query", "value.weight"))
     runs, length, d = weights["position"].shape
     p = chosen.absent.shape[1] // length
@@ -223,7 +234,7 @@ def gradients(weights: dict[str, Tensor], problem: Problem | Batch, out: dict[st
     m = _linear(weights, "output", h)
     r = xi + (m if chosen.kept is None else m * chosen.kept)
 
-    back = loss.residual(embedding @ r, chosen.target, 1).div_(chosen.target.shape[2])
+    back = loss.logit_gradient(embedding @ r, chosen.target, 1).div_(chosen.target.shape[2])
     out["embedding"].copy_(back @ r.mT)
     by_r = embedding.mT @ back
     back = by_r if chosen.kept is None else by_r * chosen.kept
@@ -247,11 +258,11 @@ def gradients(weights: dict[str, Tensor], problem: Problem | Batch, out: dict[st
     out["position"].copy_(by_e.sum(1))
 
 
-def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
-    """Loss (nat) and accuracy (0..1) of every run on its train and test set, shape (runs,)."""
-    measured, p = {}, problem.parameters["p"]
+def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, " runs"]]:
+    """Loss (nat) and accuracy (0..1) of every run on its train and test set."""
+    measured, p = {}, data.parameters["p"]
     for part in ("train", "test"):
-        chosen: Sequences = getattr(problem, part)
+        chosen: Sequences = getattr(data, part)
         runs = len(chosen.target)
         # On a CPU a few runs at a time, so that the caches hold them.
         size = runs if chosen.target.is_cuda else EVALUATED
@@ -260,7 +271,7 @@ def curves(weights: dict[str, Tensor], problem: Problem) -> dict[str, Tensor]:
             target = chosen.target[some]
             own = {name: array[some] for name, array in weights.items()}
             o = logits(own, Sequences(chosen.absent[some], target), p)
-            values.append(torch.stack(loss.curves(o, target, 1)))
+            values.append(torch.stack(loss.metrics(o, target, 1)))
         names = (f"{part}_loss", f"{part}_accuracy")
         measured |= dict(zip(names, torch.cat(values, 1), strict=True))
     return measured

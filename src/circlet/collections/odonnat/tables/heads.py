@@ -167,7 +167,7 @@ def _block(block: Block) -> pd.DataFrame:
     found = clusters.signature(xi, of.tokens, p, k)
     near = [clusters.nearest(x, c) for x, c in zip(xi, found.classes, strict=True)]
     seeds = [point.seeds(seed) for seed in block.seeds]
-    train = system.problem(point.parameters, seeds, torch.float32, torch.device("cpu")).train
+    train = system.data(point.parameters, seeds, torch.float32, torch.device("cpu")).train
     norms = system.embed(weights, train, p).norm(dim=1)
     # Tokens of a larger modulus need not lie at equal distances: there a head may have no integers.
     told = clusters.is_head(found).numpy()

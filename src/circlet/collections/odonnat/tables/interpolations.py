@@ -49,9 +49,7 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
     """Losses and accuracies of a run along the line; t = 1 is its own end."""
     point = block.point
     shares = torch.linspace(0, 1, _POINTS, dtype=torch.float64)
-    problem = system.problem(
-        point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu")
-    )
+    data = system.data(point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu"))
     values = []
     for t in shares:
         weights = {
@@ -59,7 +57,7 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
             for name in end
         }
         weights = {name: array.double() for name, array in weights.items()}
-        values.append({k: v.item() for k, v in system.curves(weights, problem).items()})
+        values.append({k: v.item() for k, v in system.metrics(weights, data).items()})
     return pd.DataFrame(values).assign(t=shares.numpy(), run_id=point.run_id(seed))
 
 

@@ -108,7 +108,7 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
 def _losses(weights: dict[str, Tensor], xi: Tensor, of: Tensor, target: Tensor) -> Tensor:
     """Loss of every sequence, (runs, sequences): an MLP, and an unembedding ``of``, on xi."""
     logits = of @ (xi + system.mlp(weights, system.norm(xi, 1)[0]))
-    return loss.each(logits, target, 1)
+    return loss.cross_entropy(logits, target, 1)
 
 
 def hybrids(
@@ -199,7 +199,7 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     def trained_on(some: pd.DataFrame) -> system.Sequences:
         seeds = [block.point.seeds(seed) for seed in some["seed"]]
         cpu = torch.device("cpu")
-        return system.problem(block.point.parameters, seeds, torch.float64, cpu).train
+        return system.data(block.point.parameters, seeds, torch.float64, cpu).train
 
     before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
     spikes = spikes.assign(**hybrids(before, after, chosen, p), **gains(before, after, chosen, p))

@@ -1,0 +1,167 @@
+"""The job: what surrounds the runs of a block, from the lock to the files."""
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import torch
+
+from circlet.errors import CircletError, LogError
+from circlet.storage import locks, parquet, provenance
+from circlet.study import fingerprint
+from circlet.study.points import Block
+from circlet.training.checkpoint import Checkpoint, lacks_memory
+from circlet.training.run import Arrays, RunGroup, Unfit, run
+
+log = logging.getLogger("circlet")
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all) after every step."""
+
+Stamp = tuple[int, int]
+
+
+def run_block(
+    block: Block,
+    device: torch.device | str,
+    progress: Progress | None = None,
+    caught: Sequence[int] = (),
+    before: Stamp | None = None,
+) -> None:
+    """Run a block and write its logs, from its checkpoint if there is one.
+
+    While another process runs the same block it waits; if that one has finished the block, nothing
+    is left to do. The log of outcomes is written last, so that a block with it is complete. Raises
+    CircletError on too little memory or a full disk, and Interrupted, with a checkpoint saved, when
+    a signal is in ``caught``. ``before`` is the block's ``stamp`` when this process began, if it
+    has waited for something else since.
+    """
+    before = before or stamp(block)
+    with locks.block_lock(block, caught):
+        if stamp(block) != before and _is_done(block):
+            log.info("%s: done by another process meanwhile", "/".join(block.key))
+        else:
+            _run_block(block, torch.device(device), progress, caught)
+
+
+def stamp(block: Block) -> Stamp:
+    """What differs once somebody has finished a block: inode and time of its last log, or zeros."""
+    try:
+        found = block.log("runs").stat()
+        return found.st_ino, found.st_mtime_ns
+    except OSError:
+        return 0, 0
+
+
+def _is_done(block: Block) -> bool:
+    """Whether its logs are there, whole, and made with these settings by this code."""
+    try:
+        for path in block.logs:
+            parquet.verify(path)
+        made = parquet.footer(block.log("runs"))
+        return parquet.is_current(block) and made["code"] == fingerprint.of_system(
+            block.point.system
+        )
+    except LogError:
+        return False
+
+
+def _run_block(
+    block: Block, device: torch.device, progress: Progress | None, caught: Sequence[int]
+) -> None:
+    settle()
+    point, started = block.point, time.perf_counter()
+    parents = parent_ends(block)
+    made_by = provenance.made_by() | {
+        "spec": point.spec,
+        "parameters": point.parameters,
+        "seeds": block.ends,
+        "code": fingerprint.of_system(point.system),
+        "device": device.type,
+    }
+    checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
+
+    def after(done: int, steps: int, groups: list[RunGroup]) -> None:
+        if progress:
+            progress(done, steps)
+        if checkpoint.due():
+            checkpoint.save([group.state() for group in groups])
+
+    try:
+        tables = _resumed(checkpoint, point, list(block.seeds), device, parents, after)
+    except (MemoryError, RuntimeError) as error:
+        if lacks_memory(error):
+            raise CircletError(
+                f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
+                "set a smaller `block`"
+            ) from error
+        raise
+    footer = made_by | {
+        "seconds": round(time.perf_counter() - started, 3),
+        "interruptions": checkpoint.interruptions,
+    }
+    for kind in reversed(point.logs):
+        parquet.write(tables[kind], block.log(kind), footer | {"kind": kind})
+    checkpoint.remove()
+
+
+def _resumed(checkpoint: Checkpoint, *arguments: Any) -> dict[str, pa.Table]:
+    """Logs of runs that begin where their checkpoint was saved, or at step 0."""
+    try:
+        return run(*arguments, saved=checkpoint.load())
+    except Unfit as error:
+        checkpoint.refuse(error.__cause__)
+    return run(*arguments)
+
+
+def parent_ends(block: Block) -> dict[int, Arrays]:
+    """The ends of the runs that those of a block start from, by seed; NaN where they diverged."""
+    found: dict[int, Arrays] = {}
+    for parent in block.bases:
+        ends: list[Arrays] = [{} for _ in parent.seeds]
+        last = [parent.point.steps]
+        if "parameters" in block.point.reads:
+            for name, arrays in parquet.read_weights(parent, last).items():
+                for end, array in zip(ends, arrays[0], strict=True):
+                    end[name] = array
+        if "signals" in block.point.reads:
+            final = parquet.read_log(parent, "signals", last).sort_values("frequency")
+            for end, seed in zip(ends, parent.seeds, strict=True):
+                end["signals"] = final.loc[final["seed"] == seed, "signal"].to_numpy()
+        found |= dict(zip(parent.seeds, ends, strict=True))
+    return found
+
+
+def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:
+    """Fingerprint of all that decides the numbers of a block, down to the last bit."""
+    # Not the commit, of which `code` has what matters; not the machine, as nodes differ in cores.
+    decisive = {k: v for k, v in made_by.items() if k not in ("commit", "machine")}
+    decisive["parents"] = {
+        seed: {name: array.tolist() for name, array in sorted(end.items())}
+        for seed, end in sorted(parents.items())
+    }
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+
+def settle() -> None:
+    """Set the process up for training.
+
+    One thread: the matrices are small, and blocks run side by side. Threads would only spin.
+
+    The C library is to keep what tensors free for those of the next step. By default it returns
+    every freed megabyte to the system at once, which hands it out again page by page, zeroed: a
+    tenth of the time of a step. Where there is no such library, nothing is lost.
+    """
+    torch.set_num_threads(1)
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):
+            library.mallopt(option, 2**30)

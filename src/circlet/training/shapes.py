@@ -1,0 +1,69 @@
+"""The shapes of what a system's equations give the trainer, each checked once per run.
+
+PyTorch broadcasts where shapes differ: a gradient without the axis of the runs would train all runs
+on that of one, without a word.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from circlet.errors import CircletError
+
+Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
+
+
+def check(what: str, found: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Check that arrays of floats have some names and shapes.
+
+    Raises CircletError, which names the system (in ``what``), the array, and the shapes found and
+    expected.
+    """
+    for name in [*shapes, *(found.keys() - shapes.keys())]:
+        array, shape = found.get(name), shapes.get(name)
+        if shape is None or not isinstance(array, Float[Any, " ".join(map(str, shape))]):
+            it = f"{array.dtype} {tuple(array.shape)}" if hasattr(array, "shape") else repr(array)
+            wanted = "no such array" if shape is None else f"floats {tuple(shape)}"
+            raise CircletError(f"{what} {name}: found {it}, expected {wanted}")
+
+
+def checked(system: str, gradients: Gradients) -> Gradients:
+    """The same function, whose first call checks that it writes what has the weights' shapes."""
+    first = True
+
+    def call(weights: dict[str, Tensor], data: Any, out: dict[str, Tensor]) -> None:
+        nonlocal first
+        if not first:
+            gradients(weights, data, out)
+            return
+        first, given = False, {name: values.as_subclass(_Guarded) for name, values in out.items()}
+        for name, values in given.items():
+            values.array = f"{system}: gradient of", name
+        gradients(weights, data, given)
+        check(f"{system}: gradient of", given, {name: a.shape for name, a in weights.items()})
+        for name, values in given.items():
+            if not isinstance(values, _Guarded):
+                raise CircletError(
+                    f"{system}: gradient of {name}: write into it, do not replace it"
+                )
+
+    return call
+
+
+class _Guarded(Tensor):
+    """A tensor, or a part of it, into which only values of its own shape can be copied."""
+
+    array = "gradient", ""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        own = next((value for value in args if isinstance(value, cls)), cls)
+        what, name = own.array
+        if function is Tensor.copy_ and own is args[0]:
+            check(what, {name: args[1]}, {name: own.shape})
+        result = super().__torch_function__(function, types, args, kwargs)
+        if isinstance(result, cls):
+            result.array = own.array
+        return result

@@ -1,0 +1,115 @@
+"""A system whose arrays have wrong shapes says which, instead of training on broadcast ones."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import config
+
+from circlet.collections.musat.equations import constant_attention
+from circlet.errors import CircletError
+from circlet.study.plan import Study
+from circlet.training import run
+
+CPU = torch.device("cpu")
+SEEDS = [0, 1, 2]
+
+
+def finish(**changes):
+    return run.run(Study.of(config(**changes)).points[0], SEEDS, CPU)
+
+
+def wrong(monkeypatch, name, change):
+    """Let one of the system's functions return, or write, something else."""
+    function = getattr(constant_attention, name)
+    monkeypatch.setattr(constant_attention, name, lambda *given: change(function, *given))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a | {"hidden.bias": a["hidden.bias"][:, 0]},
+         r"hidden.bias: found float64 \(32,\), expected floats \(32, 1\)"),
+        (lambda a: a | {"hidden.weight": a["hidden.weight"].T},  # as many values
+         r"hidden.weight: found float64 \(2, 32\), expected floats \(32, 2\)"),
+        (lambda a: a | {"output.bias": np.zeros((17, 1), int)},
+         r"output.bias: found int64 \(17, 1\), expected floats \(17, 1\)"),
+        (lambda a: {k: v for k, v in a.items() if k != "output.bias"},
+         r"output.bias: found None, expected floats \(17, 1\)"),
+        (lambda a: a | {"extra": np.zeros(3)},
+         r"extra: found float64 \(3,\), expected no such array"),
+    ],
+)  # fmt: skip
+def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message):
+    def initial(function, parameters, seeds):
+        arrays = function(parameters, seeds)
+        return change(arrays) if seeds.data == 1 else arrays
+
+    wrong(monkeypatch, "initial", initial)
+    with pytest.raises(CircletError, match=f"^constant_attention: at step 0 of seed 1 {message}$"):
+        finish()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        # Of one run, of one neuron, of all: shapes that copy_ would broadcast.
+        (lambda g: g["hidden.bias"].copy_(torch.ones(32, 1)),
+         r"hidden.bias: found torch.float32 \(32, 1\), expected floats \(3, 32, 1\)"),
+        (lambda g: g["hidden.weight"][:, :4].copy_(torch.ones(3, 1, 2)),
+         r"hidden.weight: found torch.float32 \(3, 1, 2\), expected floats \(3, 4, 2\)"),
+        (lambda g: g["embedding"].copy_(torch.tensor(0.0)),
+         r"embedding: found torch.float32 \(\), expected floats \(3, 17, 2\)"),
+        # Never seen by the optimiser.
+        (lambda g: g.update(embedding=torch.ones(3, 2, 17)),
+         r"embedding: found torch.float32 \(3, 2, 17\), expected floats \(3, 17, 2\)"),
+        (lambda g: g.update(embedding=torch.ones(3, 17, 2)),
+         "embedding: write into it, do not replace it"),
+        (lambda g: g.update(embeding=torch.ones(3, 17, 2)),
+         r"embeding: found torch.float32 \(3, 17, 2\), expected no such array"),
+    ],
+)  # fmt: skip
+def test_gradients_must_have_the_shapes_of_the_weights(monkeypatch, change, message):
+    def gradients(function, weights, data, out):
+        function(weights, data, out)
+        change(out)
+
+    wrong(monkeypatch, "gradients", gradients)
+    with pytest.raises(CircletError, match=f"^constant_attention: gradient of {message}$"):
+        finish()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m | {"test_loss": m["test_loss"].mean()},
+         r"test_loss: found torch.float32 \(\), expected floats \(3,\)"),
+        (lambda m: m | {"test_loss": m["test_loss"][:, None]},
+         r"test_loss: found torch.float32 \(3, 1\), expected floats \(3,\)"),
+        (lambda m: m | {"train_loss": 0.5}, r"train_loss: found 0.5, expected floats \(3,\)"),
+        (lambda m: {"train_loss": m["train_loss"]},
+         r"test_loss: found None, expected floats \(3,\)"),
+    ],
+)  # fmt: skip
+def test_metrics_must_have_a_value_of_every_run(monkeypatch, change, message):
+    wrong(monkeypatch, "metrics", lambda function, *given: change(function(*given)))
+    with pytest.raises(CircletError, match=f"^constant_attention: metric {message}$"):
+        finish()
+
+
+def test_shapes_are_checked_once_and_change_nothing(monkeypatch):
+    """Only the first step writes into guarded tensors, which are the trainer's own."""
+    guarded = []
+
+    def gradients(function, weights, data, out):
+        guarded.append([type(values) is not torch.Tensor for values in out.values()])
+        function(weights, data, out)
+
+    wrong(monkeypatch, "gradients", gradients)
+    watched = finish(steps=4)
+    assert guarded == [5 * [True], *3 * [5 * [False]]]
+    monkeypatch.undo()
+    monkeypatch.setattr(run.shapes, "checked", lambda system, gradients: gradients)
+    for kind, table in finish(steps=4).items():
+        assert table.drop_columns("seconds" if kind == "runs" else []) == watched[
+            kind
+        ].drop_columns("seconds" if kind == "runs" else [])
