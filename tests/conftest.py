@@ -189,7 +189,7 @@ def made_from() -> str:
     """Hash of all that the results of a study follow from."""
     tops = ("Snakefile", "workflow", "src", "config", "profiles", "constraints.txt")
     files = sorted(name for name in project_files() if Path(name).parts[0] in tops)
-    content = hashlib.sha256(f"{sys.version} {files}".encode())
+    content = hashlib.sha256(f"{sys.version} {files} {MAKE}".encode())
     for name in files:
         content.update((ROOT / name).read_bytes())
     return content.hexdigest()[:16]
@@ -208,10 +208,13 @@ def start_seconds():
     return children_seconds() - before
 
 
-# All that the jobs of a study do, in one process: Snakemake would start 120 of them.
+# All that the jobs of a study do, in one process: Snakemake would start 120 of them. The files that
+# each target reads are noted in reads.json.
 MAKE = """
-import sys
+import json, sys
+from pathlib import Path
 from circlet import build
+from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.training import loop
@@ -219,8 +222,13 @@ from circlet.training import loop
 study = Study.read(sys.argv[1])
 for block in study.ordered_blocks:
     loop.run_block(block, "cpu")
+found, reads, reading = [], {}, parquet.reading
+parquet.reading = lambda path: found.append(str(path)) or reading(path)
 for target in targets.ordered(study):
+    found.clear()
     build.make(target)
+    reads[f"{target.kind}/{target.name}"] = sorted(set(found))
+Path("reads.json").write_text(json.dumps(reads))
 """
 
 

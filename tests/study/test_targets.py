@@ -1,27 +1,137 @@
-from conftest import ROOT, experiment
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
-from circlet.study import targets
+import pytest
+from conftest import ROOT, SYSTEMS, config, experiment
+
+from circlet.study import config_file, declarations, registry, targets
 from circlet.study.plan import Study
 
+SMOKE = Study.read(ROOT / "config/smoke.yaml")
+LOGS = config_file.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
 
-def test_inputs_are_all_that_is_read():
-    """Logs and tables, optional ones included, are inputs: none is read that is not declared."""
-    s = Study.read(ROOT / "config/smoke.yaml")
-    tables_ = {p.name: p for p in targets.tables(s)}
-    card = {path.stem for path in tables_["scorecard"].inputs}
+
+def shipped(kind):
+    """Modules of the shipped collections, by the name of what they make."""
+    return {n: m for c in registry.SHIPPED for n, m in c.modules(kind).items()}
+
+
+@pytest.mark.parametrize("kind", ["tables", "figures"])
+def test_every_name_in_a_declaration_is_known(kind):
+    """A misspelt one would leave out a table without a word."""
+    roles = {role for collection in registry.SHIPPED for role in collection.roles}
+    known = {
+        "TABLES": shipped("tables"), "OPTIONAL_TABLES": shipped("tables"),
+        "ROLES": roles, "OPTIONAL_ROLES": roles, "SYSTEMS": SYSTEMS, "LOGS": {"runs", *LOGS},
+    }  # fmt: skip
+    for name, module in shipped(kind).items():
+        for declaration, values in declarations.declared(kind, module).items():
+            if declaration in known and values != "all":
+                assert set(values) <= set(known[declaration]), f"{name}: {declaration}"
+
+
+def test_every_target_is_made_by_some_study_that_is_shipped():
+    every = {*shipped("tables"), *shipped("figures")}
+    for name in ("smoke", "paper", "full_length"):
+        tables, figures = targets.names(Study.read(ROOT / f"config/{name}.yaml"))
+        every -= {*tables, *figures}
+    assert not every
+
+
+# What the smoke study gives no reason to read: its runs are not under the papers' conditions, and
+# some figures have nothing to show. A claim's table is an input of all that claims are part of.
+CLAIMED = {"table1", "table2", "survival_classifiers", "musat_claims", "ding_claims"}
+UNREAD = {
+    "scorecard": CLAIMED | {"odonnat_claims"}, "report": CLAIMED | {"odonnat_claims"},
+    "published_tables": CLAIMED, "survival_by_signal": {"ding_claims"},
+    "spikes": {"parameters"}, "loss_spikes": {"heads", "losses"}, "sandbox": {"heads"},
+}  # fmt: skip
+
+
+def test_inputs_are_all_that_is_read(finished):
+    """Logs and tables, optional ones, too: none is read that is not declared, and vice versa."""
+    read = json.loads((finished.folder / "reads.json").read_text())
+    for target in targets.ordered(SMOKE):
+        inputs = set(map(str, target.inputs))
+        found = set(read[f"{target.kind}/{target.name}"])
+        assert found <= inputs, target.name
+        names, unread = ({Path(path).stem for path in paths} for paths in (found, inputs - found))
+        # Not all logs of a kind: they may have no steps, or no run that is asked about.
+        assert unread - names <= UNREAD.get(target.name, set()), target.name
+
+
+def test_nothing_is_read_past_the_storage():
+    """So that the test above sees it."""
+    for path in registry.PACKAGE.rglob("*.py"):
+        room = path.relative_to(registry.PACKAGE).parts[0]
+        if room not in ("storage", "compare.py"):
+            assert not re.search(r"read_parquet|pyarrow\.parquet", path.read_text()), path
+
+
+def test_what_the_scorecard_is_made_from():
+    made = {target.name: target for target in targets.tables(SMOKE)}
+    card = {path.stem for path in made["scorecard"].inputs}
     own = {"table1", "table2", "survival_classifiers"}
     assert card == own | {"musat_claims", "ding_claims", "odonnat_claims"}
-    claims = {path.stem for path in tables_["musat_claims"].inputs}
+    claims = {path.stem for path in made["musat_claims"].inputs}
     assert claims == {"structures", "weight_magnitudes"}
-    for block in s.part(s.of_systems(["constant_attention", "particles"])).blocks:
-        assert {block.log("runs"), block.log("embeddings")} <= set(tables_["structures"].inputs)
-    assert {p.stem for p in targets.report(s).inputs} >= {"runs", "scorecard", "published_tables"}
+    part = SMOKE.part(SMOKE.of_systems(["constant_attention", "particles"]))
+    logs = [block.log(kind) for block in part.blocks for kind in ("runs", "embeddings")]
+    assert set(made["structures"].inputs) == set(logs)
+    shown = {path.stem for path in targets.report(SMOKE).inputs}
+    assert shown >= {"runs", "scorecard", "published_tables"}
 
 
 def test_footers_name_the_part_of_the_study():
     both = {"a": experiment(), "b": experiment("particles")}
-    s = Study.of({"results": "r", "experiments": both, "reproduce": {"table1": "a"}})
-    for target in (*targets.tables(s), *targets.figures(s)):
+    study = Study.of({"results": "r", "experiments": both, "reproduce": {"table1": "a"}})
+    for target in (*targets.tables(study), *targets.figures(study)):
         assert target.footer["study"] == target.study.config
         if target.name in ("grid_and_circle", "table1"):
             assert list(target.study.config["experiments"]) == ["a"]
+
+
+def as_its_job_sees_it(target):
+    """A target as planned by its job, which is given its part of the study as JSON."""
+    study = Study.of(json.loads(target.study.json))
+    study = replace(study, keys={table.name: table.key for table in target.tables})
+    if target.kind == "pages":
+        return getattr(targets, target.name)(study)
+    return next(t for t in getattr(targets, target.kind)(study) if t.name == target.name)
+
+
+def experiments_without_roles():
+    """Of which there are tables that no role asks for."""
+    named = {"b": experiment("particles"), **{system: experiment(system) for system in SYSTEMS}}
+    return Study.of({"results": "r", "experiments": named, "reproduce": {"table2": "b"}})
+
+
+@pytest.mark.parametrize("study", [SMOKE, experiments_without_roles()], ids=["smoke", "others"])
+def test_a_job_plans_what_it_was_planned_as(study):
+    """Otherwise it would refuse: its key would be another."""
+    for target in targets.ordered(study):
+        again = as_its_job_sees_it(target)
+        assert [table.name for table in again.tables] == [table.name for table in target.tables]
+        assert again.inputs == target.inputs
+        assert again.key == target.key
+
+
+def test_keys_follow_config_tables_and_what_is_missing(tmp_path):
+    def keys(study):
+        return {(target.kind, target.name): target.key for target in targets.ordered(study)}
+
+    study = Study.of(config(tmp_path, seeds={"count": 4}))
+    before = keys(study)
+    assert keys(Study.of(config(tmp_path, seeds={"count": 4}))) == before
+    for other in (
+        Study.of(config(tmp_path, seeds={"count": 4}, steps=6)),
+        study.partial(list(study.blocks)[:1]),
+        replace(study, keys=dict.fromkeys(targets.names(study)[0], "another")),
+    ):
+        changed = {name for name, key in keys(other).items() if key != before[name]}
+        others = before.keys() - changed
+        assert others == (set() if not other.keys else {
+            (t.kind, t.name) for t in targets.ordered(study) if not t.tables
+        })  # fmt: skip
