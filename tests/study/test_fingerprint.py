@@ -1,138 +1,368 @@
+"""Who may import whom, and what a fingerprint of code follows."""
+
 import ast
+import functools
+import json
+import re
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+import yaml
+from conftest import ROOT, SYSTEMS, config_of
 
-from circlet.study import declarations
+from circlet.study import fingerprint, registry, targets
+from circlet.study.plan import Study
 
-LAYERS = {
-    # What a part of the package may import, besides the ground floor.
-    "systems": {"systems"},
-    "training": {"training", "systems"},
-    "analysis": {"analysis", "systems"},
-    "figures": {"figures"},
-    "pages": {"pages"},
+PACKAGE = registry.PACKAGE
+BASE = ("", "errors", "lazy_import", "study")
+FILES = (*BASE, "storage")
+SPEC = ("systems.spec", "systems.parameters")
+# What the modules of a room may import from circlet, besides their own room. The first that fits
+# counts; * stands for any name. A room that is not here fails.
+ROOMS = {
+    "study": ("", "errors", *SPEC),
+    "storage": ("", "errors", "study"),
+    "systems": ("", "study.seeds"),
+    "training": (*FILES, "systems"),
+    "analysis": (*FILES, "systems"),
+    "plotting": FILES,
+    "collections.*.systems": (*SPEC, "systems"),
+    "collections.*.equations": ("systems", "study.seeds"),
+    "collections.*.plain": ("systems", "study.seeds", "bench.plain", "collections.*.equations"),
+    "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
+    "collections.*": (*FILES, "systems", "analysis", "plotting"),
+    "collections": (),
+    "sweeps": (*FILES, "analysis"),
+    "pages": (*FILES, "analysis.claims", "terminal"),
+    "terminal": (*FILES, "analysis.claims"),
+    "build": BASE,
+    "bench": (*FILES, "systems", "training", "build", "terminal", "collections.*.plain"),
+    "compare": FILES,
+    "cli": (*FILES, "build", "terminal", "compare"),
+    "__main__": ("", "errors", "cli"),
+    "errors": (),
+    "lazy_import": (),
+    "": (),
 }
-GROUND = {
-    "checks", "config", "errors", "fourier", "interventions", "io", "limits", "locks", "loss",
-    "matmul", "plan", "points", "products", "progress", "schedules", "schema", "seeds", "source",
-    "starts", "tables",
-}  # fmt: skip
-
-# Above all layers; nothing imports the command line but what starts it.
-ABOVE = {"__main__", "bench", "cli", "compare", "jobs", "sandbox", "view"}
-
-
-def part(module):
-    return module.split(".")[1] if "." in module else ""
+HEAVY = {"torch", "pandas", "pyarrow", "matplotlib", "scipy"}
 
 
 def every_module():
-    for path in declarations.PACKAGE.rglob("*.py"):
-        relative = path.relative_to(declarations.PACKAGE).with_suffix("")
-        yield ".".join(["circlet", *(p for p in relative.parts if p != "__init__")])
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__")
 
 
-@pytest.mark.parametrize("module", sorted(every_module()))
+MODULES = sorted(every_module())
+
+
+@functools.cache
+def imported(module):
+    """All names that a module imports anywhere, of packages only where nothing in them is meant."""
+    found = set()
+    for node in ast.walk(ast.parse(registry.path_of(module).read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "write the name of the package"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= names & set(MODULES) or {node.module}
+    return found
+
+
+@functools.cache
+def closure(module):
+    """All that is imported with a module, directly or not, but not for type checkers alone."""
+    found = set()
+    todo = {module}
+    while todo:
+        found |= todo
+        todo = set().union(*map(fingerprint.imports, todo)) - found
+    return found
+
+
+def fits(name, room):
+    """Whether a module, by its name in circlet, is in a room."""
+    pattern = re.escape(room).replace(r"\*", r"\w+")
+    return re.fullmatch(rf"{pattern}(\..*)?" if room else "", name)
+
+
+def short(module):
+    return module.partition(".")[2]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_imports_point_to_the_ground(module):
-    imported = {part(name) for name in declarations.imports(module)} - {""}
-    here = part(module)
-    if here in GROUND or here == "":
-        allowed = GROUND | ({"cli"} if here == "__main__" or module == "circlet" else set())
-    elif here in ABOVE:
-        allowed = GROUND | set(LAYERS) | ABOVE - ({"cli"} if here != "__main__" else set())
-    else:
-        allowed = GROUND | LAYERS[here] | ({"view"} if here == "pages" else set())
-    assert imported <= allowed, f"{module} imports {imported - allowed}"
+    room = next(room for room in ROOMS if fits(short(module), room))
+    own = re.match(r"collections\.\w+", short(module))  # a collection knows its own parts alone
+    allowed = [name.replace("collections.*", own[0]) if own else name for name in ROOMS[room]]
+    here = room.replace("collections.*", own[0]) if own else room
+    for name in imported(module):
+        if name.split(".")[0] == "circlet":
+            assert any(fits(short(name), place) for place in (here, *allowed)), name
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if re.search(r"\.(table|figure)s\.", m)])
+def test_what_tables_and_figures_do_without(module):
+    """Figures draw what tables hold, so they need no equations."""
+    others = ["training", "bench", "pages", "cli", "build", r".*\.plain"]
+    others += ["analysis.make", r".*\.equations"] if ".figures." in module else ["plotting"]
+    assert not [m for m in closure(module) if re.match(rf"({'|'.join(others)})\b", short(m))]
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if short(m).startswith("pages")])
+def test_pages_read_tables(module):
+    text = registry.path_of(module).read_text()
+    assert not re.search(r"read_log|read_weights|\.log\(", text)
+    used = (".systems.", ".equations.", ".training.", ".sweeps")
+    assert not [m for m in closure(module) if any(f"{part}" in m for part in used)
+                and short(m) not in SPEC]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if ".equations" in m or ".systems" in m])
+def test_systems_need_torch_and_numpy_alone(module):
+    others = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
+    assert others <= {"circlet", "numpy", "torch"}
+
+
+def test_nothing_imports_the_command_line_but_what_starts_it():
+    assert [m for m in MODULES if "circlet.cli" in imported(m)] == ["circlet.__main__"]
 
 
 def test_the_package_knows_no_snakemake():
-    for module in every_module():
-        for node in ast.walk(ast.parse(declarations._path(module).read_text())):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not any(name.startswith("snakemake") for name in names), module
+    for module in MODULES:
+        assert not any(name.split(".")[0] == "snakemake" for name in imported(module)), module
 
 
-def test_planning_imports_nothing_heavy():
+def test_planning_imports_nothing_heavy(mine, tmp_path):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config_of(mine)))
     code = (
-        "import sys; from circlet import products; from circlet.study.plan import Study;"
-        "study = Study.read('config/config.yaml'); [p.code for p in products.figures(study)];"
-        "heavy = {'torch', 'pandas', 'pyarrow', 'matplotlib', 'scipy'};"
-        "print(*sorted(heavy & set(sys.modules)))"
+        "import sys\n"
+        "from circlet.study import targets\n"
+        "from circlet.study.plan import Study\n"
+        "for path in sys.argv[1:]:\n"
+        "    [target.key for target in targets.ordered(Study.read(path))]\n"
+        f"print(*sorted({HEAVY} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=declarations.PACKAGE.parents[1],
-        capture_output=True,
-        text=True,
-    )
+    paths = [str(ROOT / "config/config.yaml"), str(tmp_path / "mine.yaml")]
+    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.split() == []
 
 
-def digest_of(monkeypatch, tmp_path, text):
-    (tmp_path / "__init__.py").touch()
-    (tmp_path / "module.py").write_text(text)
-    monkeypatch.setattr(declarations, "PACKAGE", tmp_path)
-    declarations.forget()
-    try:
-        return declarations.digest("circlet.module")
-    finally:
-        declarations.forget()
-
-
-def test_digest_sees_code_and_not_comments(monkeypatch, tmp_path):
-    plain = digest_of(monkeypatch, tmp_path, 'def f(x):\n    """Doc."""\n    return x + 1\n')
-    commented = 'def f(x):\n    """Other."""\n    # why\n    return (x +\n        1)\n'
-    assert digest_of(monkeypatch, tmp_path, commented) == plain
-    assert digest_of(monkeypatch, tmp_path, "def f(x):\n    return x + 2\n") != plain
-
-
-def test_digest_follows_imports_and_data(monkeypatch):
-    before = declarations.digest("circlet.sweeps.tables.scorecard")
-    assert (
-        declarations.digest("circlet.sweeps.tables.scorecard", "circlet.training.fourier") != before
+def test_the_command_plan_imports_no_more_than_it_needs():
+    code = (
+        "import sys\n"
+        "from circlet.cli import main\n"
+        "main(['plan', '--configfile', sys.argv[1]])\n"
+        f"print(*sorted({HEAVY - {'pyarrow'}} & set(sys.modules)), file=sys.stderr)"
     )
-    for changed in ("circlet.analysis.stats", "circlet.storage.parquet"):
-        bare = declarations._bare.__wrapped__
-
-        def edited(module, changed=changed, bare=bare):
-            return bare(module) + ("pass" if module == changed else "")
-
-        declarations.digest.cache_clear()
-        monkeypatch.setattr(declarations, "_bare", edited)
-        counts = declarations.digest("circlet.sweeps.tables.scorecard") != before
-        monkeypatch.undo()
-        # The floor that moves files about does not count, what computes does.
-        assert counts == (changed == "circlet.analysis.stats")
-    declarations.digest.cache_clear()
-    assert declarations.literals("circlet.sweeps.tables.scorecard")["DATA"] == (
-        "data/published.csv",
-    )
+    command = [sys.executable, "-c", code, str(ROOT / "config/config.yaml")]
+    assert subprocess.run(command, capture_output=True, text=True).stderr.split() == []
 
 
-def test_every_layer_that_computes_is_in_the_digest(monkeypatch):
-    for changed in (
-        "circlet.collections.musat.equations.constant_attention",
-        "circlet.study.seeds",
-        "circlet.analysis.log_frames",
-    ):
-        before = declarations.digest("circlet.collections.musat.tables.pair_sums")
-        bare = declarations._bare
-        monkeypatch.setattr(
-            declarations, "_bare", lambda m, c=changed, bare=bare: bare(m) + "pass" * (m == c)
-        )
-        declarations.digest.cache_clear()
-        assert declarations.digest("circlet.collections.musat.tables.pair_sums") != before
-        monkeypatch.undo()
-        declarations.digest.cache_clear()
+@contextmanager
+def edited(monkeypatch, path, new="x = 1\n"):
+    """A file with one more line, wherever it is read."""
+    read = Path.read_text
+
+    def changed(self, *arguments, **options):
+        text = read(self, *arguments, **options)
+        return f"{text}{new}" if self.as_posix().endswith(path) else text
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", changed)
+        fingerprint.forget()
+        yield
+    fingerprint.forget()
 
 
-def test_data_files_are_in_the_digest(monkeypatch, tmp_path):
-    text = 'DATA = ("x.csv",)\n'
-    (tmp_path / "x.csv").write_text("1")
-    before = digest_of(monkeypatch, tmp_path, text)
-    (tmp_path / "x.csv").write_text("2")
-    assert digest_of(monkeypatch, tmp_path, text) != before
+FOLLOWED = {
+    "sweeps/tables/scorecard.py": True, "analysis/stats.py": True, "analysis/log_frames.py": False,
+    "storage/parquet.py": True, "study/points.py": True, "systems/spec.py": True,
+    "circlet/__init__.py": True, "storage/__init__.py": True, "errors.py": True,
+    "training/loop.py": False, "pages/report.py": False, "cli.py": False,
+    "ding/tables/survival.py": False, "musat/__init__.py": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FOLLOWED)
+def test_a_fingerprint_follows_all_that_is_imported(monkeypatch, file):
+    """What reads files and plans, too: it may leave out a row."""
+    before = fingerprint.digest("circlet.sweeps.tables.scorecard")
+    with edited(monkeypatch, f"/{file}"):
+        assert (fingerprint.digest("circlet.sweeps.tables.scorecard") != before) == FOLLOWED[file]
+
+
+def test_comments_in_any_module_change_no_fingerprint(monkeypatch):
+    before = fingerprint.digest(*MODULES)
+    with edited(monkeypatch, ".py", "# A remark.\n"):
+        assert fingerprint.digest(*MODULES) == before
+
+
+def test_a_package_counts_for_what_is_below_it(monkeypatch):
+    """Python runs it, though the folders between have no code of their own."""
+    name = "circlet.collections.musat.tables.pair_sums"
+    before = fingerprint.digest(name)
+    with edited(monkeypatch, "/musat/__init__.py"):
+        assert fingerprint.digest(name) != before
+
+
+def test_data_files_are_in_the_digest(monkeypatch):
+    before = fingerprint.digest("circlet.pages.report")
+    for file in ("pages/report.html", "pages/theme.css"):  # of the package, too
+        with edited(monkeypatch, f"/{file}"):
+            assert fingerprint.digest("circlet.pages.report") != before
+
+
+TARGETS = {
+    ("tables", "scorecard"): ("musat/claims.csv", "ding/claims.csv", "analysis/make.py",
+                              "musat/systems/particles.py"),
+    ("tables", "explorer_runs"): ("ding/run_list.py",),
+    ("figures", "weight_magnitudes"): ("plotting/make.py", "plotting/style.py"),
+    ("pages", "report"): ("musat/collection.yaml", "findings/collection.yaml", "ding/claims.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_targets_follow_what_makes_them_and_what_collections_contribute(monkeypatch, target):
+    def code():
+        study = Study.read(ROOT / "config/smoke.yaml")
+        return {(t.kind, t.name): t.code for t in targets.ordered(study)}[target]
+
+    before = code()
+    for file in TARGETS[target]:
+        with edited(monkeypatch, f"/{file}"):
+            assert code() != before, file
+
+
+def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
+    def code():
+        study = Study.read(ROOT / "config/smoke.yaml")
+        part = Study.of(json.loads(study.part(study.of_systems(["particles"]), ["table2"]).json))
+        return next(t.code for t in targets.tables(part) if t.name == "scorecard")
+
+    before = code()
+    with edited(monkeypatch, "/ding/claims.csv"):
+        assert code() == before
+    with edited(monkeypatch, "/musat/claims.csv"):
+        assert code() != before
+
+
+def test_the_fingerprint_of_a_systems_runs_follows_what_decides_their_numbers(monkeypatch):
+    def codes():
+        return {name: fingerprint.of_system(system) for name, system in SYSTEMS.items()}
+
+    before = codes()
+    for file, systems in {
+        "musat/systems/particles.py": {"particles"},
+        "musat/equations/particles.py": {"particles"},
+        "ding/equations/embedding_mlp.py": {"embedding_mlp"},
+        "systems/matmul.py": {"embedding_mlp"},
+        "systems/loss.py": set(SYSTEMS) - {"particles"},
+        "training/adamw.py": set(SYSTEMS),
+        "study/seeds.py": set(SYSTEMS),
+        "analysis/stats.py": set(),
+        "circlet/terminal.py": set(),
+    }.items():
+        with edited(monkeypatch, f"/{file}"):
+            found = codes()
+        assert {name for name in found if found[name] != before[name]} == systems, file
+
+
+CODE = '''"""Doc."""
+import circlet.analysis.stats
+
+class A:
+    """Doc."""
+    async def f(x):
+        """Doc."""
+        return x + 1
+
+def g(x):
+    """Doc."""
+'''
+SAME = {
+    "other docstrings": ('Doc.', 'Text.'), "no docstring": ('"""Doc."""\nimport', "import"),
+    "comments": ("return x + 1", "# why\n        return x + 1  # so"),
+    "layout": ("return x + 1", "return (x +\n\n            1)"),
+    "quotes": ('"""Doc."""', "'Doc.'"),
+}  # fmt: skip
+OTHER = {
+    "a value": ("x + 1", "x + 2"), "a type": ("x + 1", "x + 1.0"), "a sign": ("x + 1", "x - 1"),
+    "a name": ("f(x)", "f(y)"), "a decorator": ("def g", "@property\ndef g"),
+    "an order": ("class A:", "class A(object):"), "a default": ("g(x)", "g(x=None)"),
+    "a text": ("return x + 1", "return 'Doc.'"), "an import": (".stats", ".claims"),
+    "nesting": ("\ndef g(x):\n    ", "\n    def g(x):\n        "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAME | OTHER)
+def test_what_python_does_counts_and_nothing_else(mine, tmp_path, case):
+    def digest(folder, text):
+        folder = shutil.copytree(mine, folder / "mine")
+        (folder / "module.py").write_text(text)
+        registry.find([folder])
+        return fingerprint.digest("circlet.collections.mine.module")
+
+    old, new = (SAME | OTHER)[case]
+    assert old in CODE
+    before, after = digest(tmp_path / "a", CODE), digest(tmp_path / "b", CODE.replace(old, new))
+    assert (before == after) == (case in SAME)
+
+
+def code_of(folder, name="mine.distances"):
+    """Fingerprint of a table of a user."""
+    study = Study.of(config_of(folder))
+    return next(target.code for target in targets.tables(study) if target.name == name)
+
+
+EDITS = {
+    "a comment": ("distance.py", "import numpy", "# A remark.\nimport numpy", False),
+    "a docstring": ("distance.py", "Mean distance", "Average distance", False),
+    "what it imports": ("distance.py", "axis=1", "axis=-1", True),
+    "itself": ("tables/distances.py", "_KEYS =", "_MORE = 1\n_KEYS =", True),
+    "its system": ("systems/drift.py", 'integer("Number', 'integer("The number', True),
+    "the equations of its system": ("equations/drift.py", "1 - rate", "1.0 - rate", False),
+    "a figure of it": ("figures/distances.py", '"o"', '"x"', False),
+    "its roles": ("collection.yaml", "short: mine", "short: ours", False),
+}
+
+
+def test_the_fingerprint_of_a_users_table(mine, tmp_path):
+    before = code_of(mine)
+    assert code_of(shutil.copytree(mine, tmp_path / "moved/mine")) == before
+    for case, (file, old, new, counts) in EDITS.items():
+        folder = shutil.copytree(mine, tmp_path / case / "mine")
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+        assert (code_of(folder) != before) == counts, case
+
+
+@pytest.mark.parametrize(("new", "call"), [
+    ("from .. import distance", "distance.of"), ("from ..distance import of", "of"),
+    ("from ..distance import of as distance_of", "distance_of"),
+    ("import circlet.collections.mine.distance as far", "far.of"),
+])  # fmt: skip
+def test_relative_imports_are_followed(mine, tmp_path, new, call):
+    table = mine / "tables/distances.py"
+    text = table.read_text().replace("distance.of", call)
+    table.write_text(text.replace("from circlet.collections.mine import distance", new))
+    found = []
+    for name, code in (("same", ""), ("comment", "# A remark.\n"), ("other", "x = 1\n")):
+        folder = shutil.copytree(mine, tmp_path / name / "mine")
+        (folder / "distance.py").write_text((mine / "distance.py").read_text() + code)
+        registry.find([folder])
+        found.append(fingerprint.digest("circlet.collections.mine.tables.distances"))
+    assert found[0] == found[1] != found[2]
+
+
+def test_an_init_of_a_users_collection_counts(mine, tmp_path):
+    other = shutil.copytree(mine, tmp_path / "other/mine")
+    (other / "__init__.py").write_text("x = 1\n")
+    assert code_of(other) != code_of(mine)
