@@ -18,7 +18,7 @@ from circlet.study.targets import Target
 
 DATA = ("report.html",)
 OPTIONAL_TABLES = ("scorecard", "runs", "provenance")
-FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
+FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions", "summary")
 
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
 

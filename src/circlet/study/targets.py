@@ -15,8 +15,8 @@ inputs that it declares in literals:
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
-    what it uses of every collection: files such as ``claims.csv`` or ``explorer/*.js``, modules
-    of those with a system of the study, or ``captions`` of figures.
+    what it uses of every collection: files such as ``claims.csv`` or ``explorer/*.js``, modules of
+    those with a system of the study, ``captions`` of figures, or the table of its ``summary``.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
 columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib
@@ -153,7 +153,7 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     texts = [n for n in names if not n.endswith(".py")]
     files = [p for n in texts for c in study.used_collections for p in sorted(c.folder.glob(n))]
     tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
-    if "collection.yaml" in names:
+    if "summary" in names:
         tables += [c.summary["table"] for c in study.used_collections if c.summary]
     return own, files, list(dict.fromkeys(tables))
 
