@@ -226,7 +226,7 @@ def _data(target: Target, trained: set[str]) -> dict[str, Any]:
         own = load(f"{collection.package}.explorer.data")
         tables = {
             name: parquet.read_table(study, name)
-            for name in getattr(own, "TABLES", ())
+            for name in own.TABLES
             if study.table(name) in target.inputs and name not in study.left_out
         }
         found[collection.name] = _finite(own.data(tables, trained))
