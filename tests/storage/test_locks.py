@@ -31,8 +31,9 @@ def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
 
 
 def test_a_lock_ends_with_its_process(tmp_path):
-    code = "import sys; from pathlib import Path; from circlet import locks; "
-    code += "held = locks.lock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    code = "import sys; from pathlib import Path; "
+    code += "from circlet.storage import locks; held = locks.lock(Path(sys.argv[1])); "
+    code += "print(flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
@@ -153,7 +154,7 @@ def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, 
     block.log("signals").write_bytes(b"")
     assert not loop._is_done(block)
     loop.run_block(block, "cpu")
-    monkeypatch.setattr(loop.source, "digest", lambda *_: "other")
+    monkeypatch.setattr(loop.fingerprint, "digest", lambda *_: "other")
     assert not loop._is_done(block)
 
 

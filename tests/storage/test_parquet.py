@@ -1,20 +1,19 @@
-import contextlib
 import errno
 import itertools
 import os
 import shutil
-import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import config, experiment
+from conftest import SYSTEMS, config, experiment, flipped, mounted, respecify
 
 from circlet import __version__, build
 from circlet.errors import LogError
 from circlet.storage import files, parquet, progress, provenance
-from circlet.study import declarations, points, targets
+from circlet.study import fingerprint, targets
 from circlet.study.plan import Study
 from circlet.training import loop
 
@@ -45,10 +44,10 @@ def test_round_trip(tmp_path):
 def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
     def version(package):
         if package != "torch":
-            raise parquet.PackageNotFoundError(package)
+            raise provenance.PackageNotFoundError(package)
         return "2.13"
 
-    monkeypatch.setattr(parquet, "version", version)
+    monkeypatch.setattr(provenance, "version", version)
     versions = provenance.made_by()["versions"]
     assert (versions["circlet"], versions["torch"]) == (__version__, "2.13")
     assert versions["scikit-learn"] is None
@@ -128,19 +127,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     one_line(caught, path)
 
 
-@contextlib.contextmanager
-def mounted(folder, options):
-    """A small file system of its own; skips the test where that is not allowed."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("cannot mount a file system here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
 @pytest.fixture
 def full_disk(tmp_path):
     with mounted(tmp_path / "full", "size=64k") as folder:
@@ -184,11 +170,12 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
     block = next(Study.of(config(tmp_path)).blocks)
     loop.run_block(block, "cpu")
-    known = declarations.declared("constant_attention")
-    monkeypatch.setattr(points, "declared", lambda _: known | {"VERSION": 99})
+    with monkeypatch.context() as patch:
+        respecify(patch, version=99)
+        raised = next(Study.of(config(tmp_path)).blocks)
     with pytest.raises(LogError, match="another version"):
-        parquet.read_log(block, "runs")
-    monkeypatch.undo()
+        parquet.read_log(raised, "runs")
+    assert SYSTEMS["constant_attention"].version != 99
     with pytest.raises(LogError, match="is missing"):
         parquet.read_log(next(Study.of(config(tmp_path, dtype="float64")).blocks), "runs")
 
@@ -290,7 +277,12 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         loop.run_block(block, "cpu")
-    edits = {"runs": "circlet/sweeps/tables/runs.py", "scorecard": "circlet/data/published.csv"}
+    edits = {  # all in one process, as `partial` makes them
+        "runs": "circlet/sweeps/tables/runs.py",
+        "scorecard": "musat/claims.csv",
+        "explorer_runs": "musat/run_list.py",
+        "weight_magnitudes": "circlet/storage/__init__.py",
+    }
     for made, name in edits.items():
         target = next(p for p in targets.ordered(study) if p.name == made)
         assert target.code
@@ -302,20 +294,20 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
         monkeypatch.setattr(Path, "read_text", edited)
         with pytest.raises(LogError, match="code of circlet was edited after this job had started"):
-            target.check_code()
+            target.ready()
         monkeypatch.undo()
-        declarations.forget()
-        target.check_code()
+        fingerprint.forget()
+        assert target.ready().study.keys == {table.name: table.key for table in target.tables}
 
 
 def test_no_table_is_taken_for_another(tmp_path):
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         loop.run_block(block, "cpu")
-    made = [target for target in targets.ordered(study) if target.kind == "analysis"]
+    made = [target for target in targets.ordered(study) if target.kind == "tables"]
     for target in made:
         build.make(target)
-    study.keys = {target.name: target.key for target in made}
+    study = replace(study, keys={target.name: target.key for target in made})
     content = {target.name: target.outputs[0].read_bytes() for target in made}
     for target in made:
         for other in content.keys() - {target.name}:
@@ -324,10 +316,3 @@ def test_no_table_is_taken_for_another(tmp_path):
                 parquet.read_table(study, target.name)
         target.outputs[0].write_bytes(content[target.name])
         parquet.read_table(study, target.name)
-
-
-def flipped(content, position, bit=4):
-    """The same bytes but for one bit."""
-    changed = bytearray(content)
-    changed[position] ^= 1 << bit
-    return bytes(changed)

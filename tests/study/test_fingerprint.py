@@ -37,7 +37,7 @@ ROOMS = {
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),
     "sweeps": (*FILES, "analysis"),
-    "pages": (*FILES, "analysis.claims", "terminal"),
+    "pages": (*FILES, "systems.spec", "analysis.claims", "terminal"),
     "terminal": (*FILES, "analysis.claims"),
     "build": BASE,
     "bench": (*FILES, "systems", "training", "build", "terminal", "collections.*.plain"),
