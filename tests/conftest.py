@@ -217,11 +217,11 @@ from circlet import build
 from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 study = Study.read(sys.argv[1])
 for block in study.ordered_blocks:
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
 found, reads, reading = [], {}, parquet.reading
 parquet.reading = lambda path: found.append(str(path)) or reading(path)
 for target in targets.ordered(study):

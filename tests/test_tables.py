@@ -20,7 +20,7 @@ from circlet.pages import report
 from circlet.storage import parquet, schema
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def study(tmp_path):
         {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
     )
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     return study
 
 
@@ -91,7 +91,7 @@ def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
     study = Study.of({"results": str(tmp_path), "experiments": both})
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     frame = make(study, "runs")
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
@@ -110,7 +110,7 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
         config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     made = set()
     waiting = targets.tables(study)
     while waiting:

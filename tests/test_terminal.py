@@ -14,7 +14,7 @@ from circlet.pages import report
 from circlet.storage import parquet, progress, provenance, schema
 from circlet.study import declarations, targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 ROW = {
     "claim": "x", "paper": "musat", "source": "Table 1", "statement": "a < b & c",
@@ -29,7 +29,7 @@ def reported(tmp_path):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
     s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in s.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     made = {p.name: p for p in targets.tables(s)}
     for name in (
         "runs", "provenance", "structures", "structure_summary", "table1", "weight_magnitudes",
@@ -138,7 +138,7 @@ def test_durations():
 
 def test_states_of_blocks(tmp_path):
     blocks = list(Study.of(config(tmp_path, seeds={"count": 4})).blocks)
-    loop.run_block(blocks[0], "cpu")
+    job.run_block(blocks[0], "cpu")
     assert [progress.state(b) for b in blocks] == ["done", "waiting"]
     outdated = next(Study.of(config(tmp_path, steps=6)).blocks)
     assert progress.state(outdated) == "outdated"
@@ -156,7 +156,7 @@ def test_states_of_blocks(tmp_path):
 def half_done(tmp_path):
     study = Study.of(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})
     first, second = study.blocks
-    loop.run_block(first, "cpu")
+    job.run_block(first, "cpu")
     second.job_log.parent.mkdir(parents=True, exist_ok=True)
     return study, second
 
@@ -190,7 +190,7 @@ def test_a_block_that_had_finished_is_not_called_killed(half_done):
 
 def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
     study, second = half_done
-    loop.run_block(second, "cpu")
+    job.run_block(second, "cpu")
     tables = {t.name: t for t in targets.tables(study) if t.name in ("runs", "structures")}
     for table in tables.values():
         build.make(table)
@@ -236,7 +236,7 @@ def test_what_was_interrupted_has_not_failed(half_done):
 
 def test_tables_that_failed_are_named(half_done):
     study, second = half_done
-    loop.run_block(second, "cpu")
+    job.run_block(second, "cpu")
     table = next(p for p in targets.tables(study) if p.name == "runs")
     table.job_log.parent.mkdir(parents=True)
     table.job_log.write_text("error: x.parquet: is damaged\n")
@@ -250,7 +250,7 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
         "base": experiment(**small), "after": experiment(**small, interventions=starts),
     }})  # fmt: skip
     for block in study.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     assert "missing" not in terminal.status(study)
     base = next(study.blocks)
     base.log("signals").unlink()

@@ -1,5 +1,6 @@
 """The benchmark measures what it says. How fast anything is, no test asks."""
 
+import itertools
 import json
 import time
 
@@ -96,24 +97,24 @@ def at_once(monkeypatch):
 def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
     made = []
 
-    class Part:
-        def __init__(self, point, seeds, device, bases):
-            made.append(seeds)
-            self.done = -1
+    def run_group(point, seeds, device):
+        made.append(seeds)
+        for number in itertools.count():
+            passed.append(number)
+            yield number
 
-        def advance(self, after):
-            for _ in range(5):
-                self.done += 1
-                after(self) if _ == 4 else None
-
-    monkeypatch.setattr(training.loop, "Part", Part)
+    passed = []  # a second each
+    monkeypatch.setattr(training.time, "perf_counter", lambda: len(passed))
+    monkeypatch.setattr(training, "run_group", run_group)
     at_once(monkeypatch)
     for system in SYSTEMS:
         runs = plain.of(system).CASE.runs
         together = training.block(system, runs).point.cpu_batch(runs)
+        passed.clear()
         way = training.circlet(system, runs, CPU)
         assert len(made[-1]) == together  # as in a job
-        assert [way(0), way(0)] == [5 * together] * 2
+        # The initial arrays are no step; a window ends with the step in which its time is over.
+        assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
 
 
 def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
@@ -219,8 +220,10 @@ def test_products_of_all_libraries_are_counted_as_products():
 
 
 def test_logs_are_by_what_steps_with_them_are_slower(monkeypatch):
-    monkeypatch.setattr(training, "circlet", lambda *_: lambda seconds: training.Time(2.0, 2.0))
-    monkeypatch.setattr(training, "_window", lambda *_: training.Time(1.0, 1.0))
+    def circlet(system, runs, device, logs):
+        return lambda seconds: training.Time(1.0 + logs, 1.0 + logs)
+
+    monkeypatch.setattr(training, "circlet", circlet)
     assert training.shares(SYSTEMS[0], 0.05)["logs"] == 0.5
 
 

@@ -14,7 +14,7 @@ from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
-from circlet.training import loop
+from circlet.training import job
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +23,7 @@ def explorer_of(settings, folder, forged=None):
     """Run a study here and make its explorer, after something was done to its tables."""
     study = Study.of(settings | {"results": str(folder)})
     for block in study.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     page = targets.explorer(study)
     wanted = {path for target in targets.behind(page) for path in target.outputs}
     for target in targets.ordered(study):
@@ -211,7 +211,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
     whole = Study.of(
         {"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}}
     )
-    loop.run_block(next(whole.blocks), "cpu")
+    job.run_block(next(whole.blocks), "cpu")
     cli.main(["partial", "--study", whole.json])
     page = visit(tmp_path / "partial/explorer.html")
     page.wait_for_function("document.documentElement.dataset.ready")

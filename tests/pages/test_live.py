@@ -75,7 +75,7 @@ def test_live_particles_are_those_of_python(page, changes):
     assert name == "particles_step_100.csv"
     settings = {"system": "particles", "dtype": "float64", "parameters": changes}
     parameters = Study.of(config(**settings)).points[0].parameters
-    couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
+    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     state = {"embedding": torch.as_tensor(start)[None].clone()}
     for _ in range(100):
         particles.step(state, couplings)
@@ -227,7 +227,7 @@ def test_arrows_are_the_forces(page):
     ]
     shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
     parameters = Study.of(config(system="particles")).points[0].parameters
-    couplings = particles.problem(parameters, [], torch.float64, torch.device("cpu"))
+    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
     edge = 2.5 * 0.5
     longest = np.linalg.norm(forces, axis=1).max()
@@ -322,12 +322,12 @@ def test_the_live_network_is_that_of_python(page, weight_decay):
         )
         for part, mask in (("train", chosen), ("test", ~chosen))
     }
-    problem = constant_attention.Problem(**own)
+    data = constant_attention.Data(**own)
     gradients = {name: torch.empty_like(array) for name, array in weights.items()}
     optimisers = {name: AdamW({1.0: array}, 0.01, weight_decay) for name, array in weights.items()}
     for _ in range(100):
-        measured = constant_attention.curves(weights, problem)
-        constant_attention.gradients(weights, problem, gradients)
+        measured = constant_attention.metrics(weights, data)
+        constant_attention.gradients(weights, data, gradients)
         for name, optimiser in optimisers.items():
             optimiser.step({1.0: gradients[name]})
     for name, array in weights.items():

@@ -6,7 +6,7 @@ from conftest import experiment
 from circlet import build
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +61,7 @@ def explorer_of(visit, tmp_path):
         settings = {"results": str(tmp_path / "results"), "collections": [str(folder)]}
         study = Study.of(settings | {"experiments": {"e": experiment("mine.net")}})
         for block in study.ordered_blocks:
-            loop.run_block(block, "cpu")
+            job.run_block(block, "cpu")
         page = targets.explorer(study)
         needed = {target.name for target in targets.behind(page)}
         for target in targets.ordered(study):

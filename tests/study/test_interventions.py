@@ -11,7 +11,7 @@ from circlet.storage import parquet
 from circlet.study import interventions, points
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
+from circlet.training import job, run
 
 CPU = torch.device("cpu")
 
@@ -86,8 +86,8 @@ def test_order_matters_and_is_kept(tmp_path):
     point = study(tmp_path, e=small(interventions=acts)).points[0]
     assert point.name == ("p11_d6_hidden=8_wd0.5_scale-frequency=2-factor=3_keep-frequencies=2")
     plain = study(tmp_path, e=small()).points[0]
-    before = loop.initial(plain, 1, {})["embedding"]
-    after = loop.initial(point, 1, {})["embedding"]
+    before = run.initial(plain, 1, {})["embedding"]
+    after = run.initial(point, 1, {})["embedding"]
     np.testing.assert_allclose(signals(after)[2], 3 * signals(before)[2])
     assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
 
@@ -95,7 +95,7 @@ def test_order_matters_and_is_kept(tmp_path):
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
     point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20)).points[0]
     point.settings["log"]["parameters"] = {}
-    logs = {k: t.to_pandas() for k, t in loop.run(point, [0, 1], CPU).items()}
+    logs = {k: t.to_pandas() for k, t in run.run(point, [0, 1], CPU).items()}
     vectors = logs["embeddings"].sort_values(["seed", "token", "step"])["vector"]
     vectors = np.stack(vectors).reshape(-1, 2, 6)
     np.testing.assert_array_equal(vectors[:, 0], vectors[:, 1])
@@ -112,7 +112,7 @@ def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
         starts=small(interventions=[{"keep": {"strongest": 2, "of": "base"}}], block=1),
     )
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     for block in (b for p in whole.experiment("starts") for b in p.blocks):
         assert [b.name for b in block.bases] == ["00000-00001"]
         seed = block.first
@@ -134,7 +134,7 @@ def test_a_run_whose_base_diverged_says_so(tmp_path):
     )
     point = whole.experiment("starts")[0]
     bases = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
-    runs = loop.run(point, [0, 1], CPU, bases=bases)["runs"].to_pandas()
+    runs = run.run(point, [0, 1], CPU, parents=bases)["runs"].to_pandas()
     assert list(runs["status"]) == ["no_base", "finished"]
 
 
@@ -228,7 +228,7 @@ def test_a_base_may_have_a_base(tmp_path):
         assert again.point.spec == block.point.spec
         assert again.logs == block.logs
         assert again.inputs == block.inputs
-        loop.run_block(again, "cpu")
+        job.run_block(again, "cpu")
     assert set(parquet.read_log(block, "runs")["status"]) == {"finished"}
 
 
@@ -269,7 +269,7 @@ def test_what_would_fail_later_is_refused_at_once(tmp_path, changes, message):
 def test_seeds_may_be_written_with_a_point(tmp_path):
     points = study(tmp_path, e=small(seeds={"count": 2, "embedding": [1.0, 2.0]})).points
     assert [point.name.rsplit("_", 1)[1] for point in points] == ["embedding=1", "embedding=2"]
-    assert loop.run(points[0], [0], CPU)
+    assert run.run(points[0], [0], CPU)
 
 
 def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path, monkeypatch):

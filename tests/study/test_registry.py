@@ -14,7 +14,7 @@ from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 SPEC = "from circlet.systems.spec import SystemSpec\n"
 
@@ -195,7 +195,7 @@ def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
     assert table.outputs[0] in listed.inputs
     assert table.job_log == study.results / "job_logs/tables/mine.distances.log"
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     for target in every:
         build.make(target)
     rows = pd.read_parquet(study.table("mine.distances"))

@@ -11,7 +11,7 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
 from circlet.sweeps.tables import explorer_states
-from circlet.training import loop
+from circlet.training import job
 
 STUDY = Study.read(ROOT / "config/smoke.yaml")
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
@@ -36,7 +36,7 @@ def rows(outcomes):
 def test_the_end_of_a_run_is_its_last_step(tmp_path):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end")))
     assert {step for _, step, *_ in found} == {block.point.steps}
     names = {name for _, _, name, *_ in found}
@@ -114,7 +114,7 @@ def test_states_leave_room_for_the_rest_of_the_page():
 def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how))
     states = pd.DataFrame(rows, columns=["run_id", "step", "name", "shape", "values"])
     chunk = explorer._chunk(states)

@@ -10,7 +10,7 @@ from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps.tables import scorecard
-from circlet.training import loop
+from circlet.training import job
 
 
 def smoke(folder, **parameters):
@@ -28,7 +28,7 @@ def smoke(folder, **parameters):
 def make_all(study):
     """Run every block and make every table and figure, in this process; names of the figures."""
     for block in study.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     todo = targets.tables(study)
     while todo:
         ready = [t for t in todo if all(path.exists() for path in t.inputs)]
@@ -85,7 +85,7 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
             }
         )
         for block in study.blocks:
-            loop.run_block(block, "cpu")
+            job.run_block(block, "cpu")
         analysis.make(next(t for t in targets.tables(study) if t.name == "ode_fits"))
         fits = parquet.read_table(study, "ode_fits")
         assert set(fits["n_steps"]) == {10}
@@ -97,7 +97,7 @@ def test_tables_hold_what_the_logs_say(tmp_path):
     """Final signals of ``survival`` are those of the log, and rates are counts of its rows."""
     study = smoke(tmp_path).part(["initial_signals"], ["initial_signals"])
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     tables = {t.name: t for t in targets.tables(study)}
     for name in ("survival", "runs", "circle_counts", "circle_summary", "survival_rates"):
         analysis.make(tables[name])

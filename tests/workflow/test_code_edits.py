@@ -260,7 +260,7 @@ def test_comments_in_all_modules_re_run_nothing(copy):
 
 
 def test_edited_code_of_training_and_commands_re_runs_nothing(copy):
-    assert {"circlet.training.loop", "circlet.training.adamw", "circlet.cli"} <= set(UNUSED)
+    assert {"circlet.training.run", "circlet.training.adamw", "circlet.cli"} <= set(UNUSED)
     assert copy.would_run(edited, *map(path, UNUSED)) == set()
 
 
@@ -288,7 +288,7 @@ TOLD = {
     "circlet.storage.parquet": lambda text: text.replace(
         "    return table\n", "    return table.slice(1)\n"
     ),
-    "circlet.training.loop": edited,
+    "circlet.training.run": edited,
 }
 
 

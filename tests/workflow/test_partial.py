@@ -16,7 +16,7 @@ from circlet.errors import LogError
 from circlet.storage import files, parquet, progress
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 
 def partial(study):
@@ -31,7 +31,7 @@ def half_done(tmp_path):
         | {"reproduce": {"table1": "e"}}
     )
     for block in list(study.blocks)[:3]:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     return study
 
 
@@ -53,7 +53,7 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
 
 def test_a_whole_study_is_not_marked(half_done):
     for block in half_done.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     assert not partial(half_done).missing
     runs = next(p for p in targets.tables(partial(half_done)) if p.name == "runs")
     assert "missing_blocks" not in runs.footer
@@ -109,7 +109,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
         {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
     )
     first, *_ = study.blocks
-    loop.run_block(first, "cpu")
+    job.run_block(first, "cpu")
     partial = study.partial([first])
     for target in targets.ordered(partial):
         if target.name in ("runs", "survival", "forecast"):
@@ -122,7 +122,7 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeyp
     command = ["partial", "--study", half_done.json]
     cli.main(command)
     last = list(half_done.blocks)[3]
-    loop.run_block(last, "cpu")
+    job.run_block(last, "cpu")
     path = last.log("embeddings")
     path.write_bytes(flipped(path.read_bytes(), 50))  # which no look at its footer finds
     cli.main(command)

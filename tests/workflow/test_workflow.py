@@ -145,7 +145,7 @@ def test_a_changed_caption(project):
 
 def test_comments_re_run_nothing(project):
     for file in (
-        "src/circlet/training/loop.py",
+        "src/circlet/training/run.py",
         "src/circlet/collections/musat/equations/constant_attention.py",
         "src/circlet/collections/musat/tables/structures.py",
         "src/circlet/plotting/panels.py",
@@ -426,7 +426,7 @@ def initial(parameters, seeds):
     return {"embedding": seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))}
 
 
-def problem(parameters, seeds, dtype, device):
+def data(parameters, seeds, dtype, device):
     return parameters["drift"]
 
 

@@ -9,8 +9,8 @@ from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
-from circlet.training.stack import stacked
+from circlet.training import run
+from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 
@@ -34,7 +34,7 @@ def point(steps=100, dtype="float64", **parameters):
 def test_block_equals_plain_pytorch(dtype, parameters, atol):
     p = point(steps=100, dtype=dtype, **parameters)
     p.settings["log"]["curves"] = {"every": 1}
-    tables = {k: t.to_pandas() for k, t in loop.run(p, [0, 3], CPU).items()}
+    tables = {k: t.to_pandas() for k, t in run.run(p, [0, 3], CPU).items()}
     for seed in (0, 3):
         losses, network = plain_run(p, seed, 100)
         curves = tables["curves"][tables["curves"]["seed"] == seed].sort_values("step")
@@ -46,9 +46,9 @@ def test_block_equals_plain_pytorch(dtype, parameters, atol):
 
 def test_stacked_runs_equal_single_ones(monkeypatch):
     p = point(steps=20, p=11, d=6, hidden=8)
-    single = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
-    monkeypatch.setattr(loop, "together", lambda *_: 3)
-    together = loop.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    single = run.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
+    monkeypatch.setattr(run, "group_size", lambda *_: 3)
+    together = run.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
     keys = ["seed", "step", "token"]
     a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, together))
     np.testing.assert_allclose(a, b, atol=1e-6)
@@ -58,13 +58,13 @@ def test_gradient_is_that_of_autograd():
     p = point(p=7, d=3, hidden=5)
     seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
     starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = stacked(starts, torch.float64, CPU)
+    stack = Stack(starts, torch.float64, CPU)
     state, gradient = stack.arrays, stack.zeros().arrays
-    problem = system.problem(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, problem, gradient)
+    data = system.data(p.parameters, seeds, torch.float64, CPU)
+    system.gradients(state, data, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, problem.train, "silu")
-    target = problem.train.target[:, 0]
+    o = system.logits(leaves, data.train, "silu")
+    target = data.train.target[:, 0]
     sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
     for name, leaf in leaves.items():
         torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
@@ -77,9 +77,9 @@ def test_split_is_of_ordered_pairs():
     assert mask.sum() == 2784
     a, b = system.pairs(59).T
     assert (a[61], b[61]) == (1, 2)
-    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
-    np.testing.assert_array_equal(problem.train.rows, np.stack([a, 59 + b], 1)[mask])
-    np.testing.assert_array_equal(problem.test.target[0, 0], (a + b)[~mask] % 59)
+    data = system.data(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
+    np.testing.assert_array_equal(data.train.rows, np.stack([a, 59 + b], 1)[mask])
+    np.testing.assert_array_equal(data.test.target[0, 0], (a + b)[~mask] % 59)
 
 
 def test_initialisation_is_that_of_the_code_or_of_the_text():
@@ -121,7 +121,7 @@ def golden_values():
     """What must not change without a new VERSION: initial arrays, and the logs of a run."""
     p = point(steps=20, p=13, d=8, hidden=10)
     p.settings["log"]["gradients"] = {"every": 10}
-    tables = {k: t.to_pandas() for k, t in loop.run(p, [4], CPU).items()}
+    tables = {k: t.to_pandas() for k, t in run.run(p, [4], CPU).items()}
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")
     return {

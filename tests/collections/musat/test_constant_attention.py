@@ -8,8 +8,8 @@ from circlet.collections.musat.equations import constant_attention as system
 from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
-from circlet.training.stack import stacked
+from circlet.training import run
+from circlet.training.stack import Stack
 
 STEPS = 100
 CPU = torch.device("cpu")
@@ -40,7 +40,7 @@ def test_block_equals_plain_pytorch(parameters, dtype, steps, tolerance):
     log = {"embeddings": {}, "curves": {"every": 1}}
     p = point(parameters=parameters, dtype=dtype, steps=steps, log=log)
     seeds = list(range(12))
-    tables = loop.run(p, seeds, CPU)
+    tables = run.run(p, seeds, CPU)
     embeddings = final(tables, "embeddings", "vector", steps)
     embeddings = embeddings.reshape(len(seeds), p.parameters["p"], -1)
     curves = tables["curves"].to_pandas()
@@ -54,8 +54,8 @@ def test_block_equals_plain_pytorch(parameters, dtype, steps, tolerance):
 
 def test_a_run_alone_equals_the_run_in_a_block():
     p = point(parameters={"weight_decay": 1.0})
-    together = loop.run(p, list(range(20)), CPU)["embeddings"].to_pandas()
-    alone = loop.run(p, [13], CPU)["embeddings"].to_pandas()
+    together = run.run(p, list(range(20)), CPU)["embeddings"].to_pandas()
+    alone = run.run(p, [13], CPU)["embeddings"].to_pandas()
     same = together[together["seed"] == 13]
     difference = np.stack(same["vector"]) - np.stack(alone["vector"])
     assert np.abs(difference).max() < 1e-6
@@ -64,14 +64,14 @@ def test_a_run_alone_equals_the_run_in_a_block():
 def test_gradient_is_that_of_the_loss():
     parameters = point(parameters={"p": 7, "d": 3, "hidden": 5}).parameters
     seeds = [Seeds(1, 2, 3, 0), Seeds(4, 5, 6, 0)]
-    stack = stacked([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
-    problem = system.problem(parameters, seeds, torch.float64, CPU)
+    stack = Stack([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
+    data = system.data(parameters, seeds, torch.float64, CPU)
     leaves = {name: a.clone().requires_grad_() for name, a in stack.arrays.items()}
-    loss = system.curves(leaves, problem)["train_loss"].sum()
+    loss = system.metrics(leaves, data)["train_loss"].sum()
     expected = torch.autograd.grad(loss, list(leaves.values()))
     found = stack.zeros().arrays
     with torch.no_grad():
-        system.gradients(stack.arrays, problem, found)
+        system.gradients(stack.arrays, data, found)
     for ours, theirs in zip(found.values(), expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
 
@@ -79,9 +79,9 @@ def test_gradient_is_that_of_the_loss():
 def test_residual_does_not_cancel():
     """At a loss of 1e-9 softmax - 1 is 0 in float32; the sum of the others is not."""
     parameters = point(parameters={"p": 3, "d": 1, "hidden": 1}).parameters
-    problem = system.problem(parameters, [Seeds(0, 0, 0, 0)], torch.float32, CPU)
-    n = problem.train.target.shape[-1]
-    problem.train.target.fill_(0)
+    data = system.data(parameters, [Seeds(0, 0, 0, 0)], torch.float32, CPU)
+    n = data.train.target.shape[-1]
+    data.train.target.fill_(0)
     weights = {
         "embedding": torch.zeros(1, 3, 1),
         "hidden.weight": torch.zeros(1, 1, 1),
@@ -90,7 +90,7 @@ def test_residual_does_not_cancel():
         "output.bias": torch.zeros(1, 3, 1),
     }
     out = {name: torch.zeros_like(value) for name, value in weights.items()}
-    system.gradients(weights, problem, out)
+    system.gradients(weights, data, out)
     exact = 2 * np.exp(-20.0) / (1 + 2 * np.exp(-20.0))
     assert n * out["output.bias"][0, 0, 0] / n == pytest.approx(-exact, rel=1e-5)
     assert torch.softmax(torch.tensor([20.0, 0.0, 0.0]), 0)[0] - 1 == 0
@@ -139,14 +139,14 @@ def test_each_seed_has_its_own_stream():
 
 def test_training_learns():
     p = point(parameters={"weight_decay": 0.6}, steps=600)
-    runs = loop.run(p, list(range(6)), CPU)["runs"].to_pandas()
+    runs = run.run(p, list(range(6)), CPU)["runs"].to_pandas()
     assert (runs["train_accuracy"] > 0.7).all()
     assert (runs["status"] == "finished").all()
 
 
 def test_a_diverged_run_is_a_row():
     p = point(parameters={"learning_rate": 1e30}, steps=20)
-    runs = loop.run(p, [0, 1], CPU)["runs"].to_pandas()
+    runs = run.run(p, [0, 1], CPU)["runs"].to_pandas()
     assert (runs["status"] == "diverged").all()
 
 
@@ -161,10 +161,10 @@ def test_embedding_std_scales_the_embedding():
 def test_curves_of_a_run_are_its_own():
     """Losses and accuracies of a run in a block are those of the run alone."""
     p = point(steps=60, dtype="float64", log={"curves": {"every": 20}})
-    together = loop.run(p, [0, 1, 2, 3], CPU)["curves"].to_pandas()
+    together = run.run(p, [0, 1, 2, 3], CPU)["curves"].to_pandas()
     assert together.query("step == 60")["train_accuracy"].nunique() > 1
     for seed in range(4):
-        alone = loop.run(p, [seed], CPU)["curves"].to_pandas()
+        alone = run.run(p, [seed], CPU)["curves"].to_pandas()
         same = together[together["seed"] == seed].reset_index(drop=True)
         pd.testing.assert_frame_equal(same, alone, rtol=1e-5)
 
@@ -183,7 +183,7 @@ def test_half_a_block_of_a_hundred_advances_together():
 def golden_values():
     """What must not change without a new VERSION: initial arrays, and the logs of two runs."""
     p = point(parameters={"weight_decay": 0.3}, steps=50)
-    tables = loop.run(p, [0, 41], CPU)
+    tables = run.run(p, [0, 41], CPU)
     kinds = SYSTEM.parameters["initialisation"].limits["enum"]
     arrays = {
         kind: system.initial(p.parameters | {"initialisation": kind}, Seeds(1, 2, 3, 0))

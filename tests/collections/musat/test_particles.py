@@ -10,7 +10,7 @@ from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
+from circlet.training import run
 
 CPU = torch.device("cpu")
 
@@ -47,14 +47,14 @@ def test_forces_equal_the_sum_over_couples(p, d):
     strengths = {"f_a": 0.7, "g_a": 1.3, "g_r": 0.9}
     parameters = point(parameters={"p": p, "d": d, **strengths}).parameters
     x = np.random.default_rng(0).normal(size=(2, p, d))
-    couplings = system.problem(parameters, [], torch.float64, CPU)
+    couplings = system.data(parameters, [], torch.float64, CPU)
     found = system.forces(torch.as_tensor(x), couplings).numpy()
     expected = np.stack([reference_forces(one, **strengths) for one in x])
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_kinds_of_couples_weigh_the_same():
-    couplings = system.problem(point().parameters, [], torch.float64, CPU)
+    couplings = system.data(point().parameters, [], torch.float64, CPU)
     assert (couplings.attraction > 0).sum() == 1224
     assert (couplings.repulsion > 0).sum() == 22032
     assert couplings.repulsion.max() == pytest.approx(1 / 18)
@@ -63,13 +63,13 @@ def test_kinds_of_couples_weigh_the_same():
 
 def test_clustering_forces_do_not_move_the_centre():
     """Attraction and repulsion are equal and opposite on the two pairs of a couple."""
-    couplings = system.problem(point(parameters={"f_a": 0}).parameters, [], torch.float64, CPU)
+    couplings = system.data(point(parameters={"f_a": 0}).parameters, [], torch.float64, CPU)
     x = torch.as_tensor(np.random.default_rng(1).normal(size=(3, 17, 2)))
     assert system.forces(x, couplings).sum(1).abs().max() < 1e-9
 
 
 def test_forces_turn_with_the_particles():
-    couplings = system.problem(point().parameters, [], torch.float64, CPU)
+    couplings = system.data(point().parameters, [], torch.float64, CPU)
     x = torch.as_tensor(np.random.default_rng(2).normal(size=(1, 17, 2)))
     turn = torch.tensor([[0.6, 0.8], [-0.8, 0.6]], dtype=torch.float64)
     torch.testing.assert_close(
@@ -78,7 +78,7 @@ def test_forces_turn_with_the_particles():
 
 
 def test_coinciding_sums_exert_no_infinite_force():
-    couplings = system.problem(point().parameters, [], torch.float64, CPU)
+    couplings = system.data(point().parameters, [], torch.float64, CPU)
     x = torch.zeros(1, 17, 2, dtype=torch.float64)
     x[0, :, 0] = torch.arange(17)
     assert torch.isfinite(system.forces(x, couplings)).all()
@@ -89,7 +89,7 @@ def test_every_step_restores_mean_and_deviation(scaling):
     parameters = point(parameters={"scaling": scaling, "std": 0.4}).parameters
     start = np.stack([system.initial(parameters, Seeds(s, s, s, 0))["embedding"] for s in range(3)])
     state = {"embedding": torch.tensor(start)}
-    couplings = system.problem(parameters, [], torch.float64, CPU)
+    couplings = system.data(parameters, [], torch.float64, CPU)
     over = (1,) if scaling == "per_coordinate" else (1, 2)
     for _ in range(3):
         x = state["embedding"].numpy()
@@ -101,8 +101,8 @@ def test_every_step_restores_mean_and_deviation(scaling):
 
 def test_a_run_alone_equals_the_run_in_a_block():
     p = point(steps=50)
-    together = loop.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
-    alone = loop.run(p, [2], CPU)["embeddings"].to_pandas()
+    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
+    alone = run.run(p, [2], CPU)["embeddings"].to_pandas()
     same = together[together["seed"] == 2]
     np.testing.assert_allclose(np.stack(same["vector"]), np.stack(alone["vector"]), atol=1e-6)
 
@@ -110,7 +110,7 @@ def test_a_run_alone_equals_the_run_in_a_block():
 @pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
 def test_block_equals_the_plain_simulation(scaling):
     p = point(steps=50, parameters={"scaling": scaling, "f_a": 0.7, "g_r": 1.2})
-    together = loop.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
+    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
     for seed in (0, 3):
         alone = plain.one("particles", p.parameters, p.seeds(seed), torch.float64)
         for number in range(1, 51):
@@ -141,7 +141,7 @@ def golden_values():
     """What must not change without a new VERSION: short simulations with either scaling."""
     final = {}
     for scaling in ("per_coordinate", "global"):
-        tables = loop.run(point(steps=40, parameters={"scaling": scaling}), [0, 41], CPU)
+        tables = run.run(point(steps=40, parameters={"scaling": scaling}), [0, 41], CPU)
         frame = tables["embeddings"].to_pandas()
         final[scaling] = np.stack(frame[frame["step"] == 40]["vector"]).astype(float).tolist()
     return {"version": SYSTEM.version, **final}

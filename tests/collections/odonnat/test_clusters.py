@@ -15,7 +15,7 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
-from circlet.training import loop
+from circlet.training import job
 
 CPU = torch.device("cpu")
 
@@ -118,7 +118,7 @@ def test_the_idealised_circuit_is_right_on_every_sequence():
     weights = stacked(layer_projections.idealised())
     of = clusters.probes(2, 12, 5)
     chosen = system.encode(of.tokens[None], 2, 5, torch.float64, CPU)
-    value, accuracy = loss.curves(system.logits(weights, chosen, 2), chosen.target, 1)
+    value, accuracy = loss.metrics(system.logits(weights, chosen, 2), chosen.target, 1)
     assert accuracy == 1
     assert value < 0.1
 
@@ -162,7 +162,7 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
     seeds = [Seeds(i, i, i, i) for i in range(3)]
     weights = {n: a.double() for n, a in stacked(
         *(system.initial(parameters, s) for s in seeds)).items()}  # fmt: skip
-    chosen = system.problem(parameters, seeds, torch.float64, CPU).train
+    chosen = system.data(parameters, seeds, torch.float64, CPU).train
     found = sharpness.largest(weights, chosen, 2)
     for run in range(3):
         names, shapes = zip(*((n, a[run].shape) for n, a in weights.items()), strict=True)
@@ -172,7 +172,7 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
         def value(flat, names=names, shapes=shapes, own=own):
             parts = flat.split([s.numel() for s in shapes])
             arrays = {n: x.view(1, *s) for n, x, s in zip(names, parts, shapes, strict=True)}
-            return loss.curves(system.logits(arrays, own, 2), own.target, 1)[0][0]
+            return loss.metrics(system.logits(arrays, own, 2), own.target, 1)[0][0]
 
         full = torch.autograd.functional.hessian(value, flat)
         assert found[run] == pytest.approx(torch.linalg.eigvalsh(full)[-1].item(), rel=0.02)
@@ -195,7 +195,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
                           parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
                           log={"parameters": {"every_epochs": 1}})  # fmt: skip
     block = next(Study.of({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     asked = []
     steps = heads.snapshots(block)
     assert steps == [0, 5, 10, 15, 20, 25, 30, 35, 40]
@@ -230,7 +230,7 @@ def test_the_table_of_heads(tmp_path):
     )  # fmt: skip
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     table = heads.table(study)
     assert list(table["seed"]) == [0, 1, 2, 3]
     assert set(table["test_overlap"]) == {1.0}  # all 8 sequences are in 64
@@ -246,7 +246,7 @@ def test_the_table_of_heads(tmp_path):
 def test_a_diverged_run_has_no_row(tmp_path):
     settings = {"steps": 30, "parameters": {"learning_rate": 1e30, "n_train": 64, "n_test": 4}}
     study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
-    loop.run_block(next(study.blocks), "cpu")
+    job.run_block(next(study.blocks), "cpu")
     assert set(parquet.read_log(next(study.blocks), "runs")["status"]) == {"diverged"}
     assert heads.table(study).empty
 
@@ -262,7 +262,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
     settings = {"steps": 4, "block": 3, "seeds": {"count": 3},
                 "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
     study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
-    loop.run_block(next(study.blocks), "cpu")
+    job.run_block(next(study.blocks), "cpu")
     table = heads.table(study)
     assert list(table["seed"]) == [0, 2]
     assert table[["rho_suffix", "sharpness", "distractor_attention"]].notna().all(axis=None)

@@ -15,7 +15,7 @@ from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
+from circlet.training import job, run
 
 SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
 
@@ -137,7 +137,7 @@ def trained(tmp_path_factory):
     study = Study.of(
         {"results": str(tmp_path_factory.mktemp("film")), "experiments": {"e": settings}}
     )
-    loop.run_block(next(study.blocks), "cpu")
+    job.run_block(next(study.blocks), "cpu")
     return study
 
 
@@ -234,7 +234,7 @@ def test_a_diverged_network_is_said(tmp_path, capsys):
         "sparse_transformer", steps=30, parameters=SMALL | {"learning_rate": 1e30}
     )
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
-    loop.run_block(next(study.blocks), "cpu")
+    job.run_block(next(study.blocks), "cpu")
     with pytest.raises(SystemExit):
         command(study, run_id(study))
     assert "its network at step 30 is not finite" in capsys.readouterr().err
@@ -243,7 +243,7 @@ def test_a_diverged_network_is_said(tmp_path, capsys):
 def test_weights_are_read_in_order(trained):
     block = next(trained.blocks)
     found = parquet.read_weights(block, [0, 12])
-    start = loop.initial(block.point, 1, {})
+    start = run.initial(block.point, 1, {})
     for name, array in start.items():
         assert found[name].shape == (2, 2, *array.shape)
         np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)

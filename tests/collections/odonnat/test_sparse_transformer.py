@@ -12,8 +12,8 @@ from circlet.errors import ConfigError
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import loop
-from circlet.training.stack import stacked
+from circlet.training import run
+from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
@@ -38,7 +38,7 @@ def point(steps=100, dtype="float64", **parameters):
 def test_block_equals_plain_pytorch(parameters):
     p = point(**parameters)
     p.settings["log"] |= {"curves": {"every": 1}}
-    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [0, 3], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in run.run(p, [0, 3], CPU).items()}
     for seed in (0, 3):
         losses, network = plain_run(p, seed, 100)
         found = tables["curves"].query("seed == @seed").sort_values("step")["train_loss"]
@@ -53,15 +53,15 @@ def test_block_equals_plain_pytorch(parameters):
 
 def test_float32_follows_float64():
     runs = [point(dtype=dtype, steps=60) for dtype in ("float32", "float64")]
-    one, other = (loop.run(p, [1], CPU)["curves"].to_pandas()["train_loss"] for p in runs)
+    one, other = (run.run(p, [1], CPU)["curves"].to_pandas()["train_loss"] for p in runs)
     np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 def test_stacked_runs_equal_single_ones(monkeypatch):
     p = point(steps=20)
-    together = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
-    monkeypatch.setattr(loop, "together", lambda *_: 1)
-    single = loop.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
+    together = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
+    monkeypatch.setattr(run, "group_size", lambda *_: 1)
+    single = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
     keys = ["seed", "step", "name"]
     a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, together))
     np.testing.assert_allclose(a, b, atol=1e-6)
@@ -71,13 +71,13 @@ def test_gradient_is_that_of_autograd():
     p = point(p=3, d=3, hidden=5, weight_decay=0.1)
     seeds = [Seeds(i, i + 1, i + 2, i + 3) for i in range(3)]
     starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = stacked(starts, torch.float64, CPU)
+    stack = Stack(starts, torch.float64, CPU)
     state, gradient = stack.arrays, stack.zeros().arrays
-    problem = system.problem(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, problem, gradient)
+    data = system.data(p.parameters, seeds, torch.float64, CPU)
+    system.gradients(state, data, gradient)
     leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, problem.train, 3)
-    target = problem.train.target[:, 0]
+    o = system.logits(leaves, data.train, 3)
+    target = data.train.target[:, 0]
     sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
     for name, leaf in leaves.items():
         torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-9, msg=name)
@@ -88,13 +88,13 @@ def test_label_is_the_sum_of_the_first_tokens():
     train, test = system.sequences(parameters, Seeds(0, 0, 5, 0))
     assert (train.shape, test.shape) == ((64, 12), (48, 12))
     assert set(np.unique(train)) == {0, 1, 2}
-    problem = system.problem(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
+    data = system.data(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
     expected = [sum(map(int, row[:4])) % 3 for row in test]
-    assert problem.test.target[0, 0].tolist() == expected
+    assert data.test.target[0, 0].tolist() == expected
     # One token stands at each position: as many zeros as tokens, the rest is shut out.
-    present = (problem.train.absent[0] == 0).view(3, 12, 64)
+    present = (data.train.absent[0] == 0).view(3, 12, 64)
     np.testing.assert_array_equal(present.int().argmax(0).T, train)
-    assert torch.isneginf(problem.train.absent[0]).sum() == 2 * 12 * 64
+    assert torch.isneginf(data.train.absent[0]).sum() == 2 * 12 * 64
 
 
 def test_half_of_the_test_set_of_p_2_is_new():
@@ -178,8 +178,8 @@ def test_each_array_follows_its_own_seed():
     )
 
     def first_batch(order):
-        problem = system.problem(parameters, [Seeds(0, 0, 0, order)], torch.float64, CPU)
-        return system.batch(problem, 1).train.absent
+        data = system.data(parameters, [Seeds(0, 0, 0, order)], torch.float64, CPU)
+        return system.batch(data, 1).train.absent
 
     assert torch.equal(first_batch(1), first_batch(1))
     assert not torch.equal(first_batch(1), first_batch(2))
@@ -187,22 +187,22 @@ def test_each_array_follows_its_own_seed():
 
 def test_an_epoch_sees_every_sequence_once():
     parameters = point(batch_size=24).parameters
-    problem = system.problem(parameters, [Seeds(0, 0, s, s) for s in (1, 2)], torch.float64, CPU)
+    data = system.data(parameters, [Seeds(0, 0, s, s) for s in (1, 2)], torch.float64, CPU)
     epochs = []
     for first in (1, 4):
-        parts = [system.batch(problem, first + i).train for i in range(3)]
+        parts = [system.batch(data, first + i).train for i in range(3)]
         assert [part.target.shape[2] for part in parts] == [24, 24, 16]
         epochs.append(torch.cat([part.absent for part in parts], 2))
-    for run in range(2):
-        whole = {c.numpy().tobytes() for c in problem.train.absent[run].T.contiguous()}
-        assert all({c.numpy().tobytes() for c in e[run].T.contiguous()} == whole for e in epochs)
+    for i in range(2):
+        whole = {c.numpy().tobytes() for c in data.train.absent[i].T.contiguous()}
+        assert all({c.numpy().tobytes() for c in e[i].T.contiguous()} == whole for e in epochs)
     assert not torch.equal(*epochs)
 
 
 def test_gradient_norms_are_of_the_whole_train_set():
     p = point(steps=8)
     p.settings["log"] |= {"gradient_norms": {"at": [4]}, "parameters": {"at": [4]}}
-    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [5], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in run.run(p, [5], CPU).items()}
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
     arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
@@ -273,7 +273,7 @@ def test_floor_of_the_benchmark_counts_products_alone():
 def golden_values():
     """What must not change without a new VERSION: initial arrays, data, order, and a run's end."""
     p = point(steps=20, dtype="float64", p=3, dropout=0.2)
-    tables = {kind: table.to_pandas() for kind, table in loop.run(p, [4], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in run.run(p, [4], CPU).items()}
     seeds = Seeds(1, 2, 3, 4)
     start = system.initial(p.parameters, seeds)
     train, test = system.sequences(p.parameters, seeds)

@@ -11,7 +11,7 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
-from circlet.training import loop
+from circlet.training import job
 
 CPU = torch.device("cpu")
 PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
@@ -47,7 +47,7 @@ def network(seed=0):
 
 
 def mean_loss(weights, chosen):
-    return loss.curves(system.logits(weights, chosen, 2), chosen.target, 1)[0].item()
+    return loss.metrics(system.logits(weights, chosen, 2), chosen.target, 1)[0].item()
 
 
 @pytest.mark.parametrize("group", ["representation", "mlp"])
@@ -57,7 +57,7 @@ def test_the_group_that_changed_is_the_cause(group):
     mlp = [n for n in before if n.startswith(("hidden", "output"))]
     changed = mlp if group == "mlp" else [n for n in before if n not in mlp]
     after = before | {name: other[name] for name in changed}
-    chosen = system.problem(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
+    chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
     found = spikes.hybrids(before, after, chosen, 2)
     assert found["loss_before"][0] == pytest.approx(mean_loss(before, chosen))
     assert found["loss_after"][0] == pytest.approx(mean_loss(after, chosen))
@@ -70,11 +70,11 @@ def test_the_group_that_changed_is_the_cause(group):
 def test_the_embedding_has_two_roles():
     before = network()
     after = before | {"embedding": network(1)["embedding"]}
-    chosen = system.problem(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
+    chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
     found = spikes.hybrids(before, after, chosen, 2)
     xi = system.embed(after, chosen, 2)
     expected = before["embedding"] @ (xi + system.mlp(before, system.norm(xi, 1)[0]))
-    value = loss.curves(expected, chosen.target, 1)[0].item()
+    value = loss.metrics(expected, chosen.target, 1)[0].item()
     jump = found["loss_after"][0] - found["loss_before"][0]
     assert found["by_attention"][0] == pytest.approx((value - found["loss_before"][0]) / jump)
 
@@ -90,7 +90,7 @@ def test_causes(shares, cause):
 
 def test_slopes_are_those_of_the_margin():
     weights = network(2)
-    chosen = system.problem(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
+    chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
     xi = system.embed(weights, chosen, 2)
     found = spikes.slopes(weights, xi, chosen.target)[0]
     s = system.norm(xi, 1)[0]
@@ -151,7 +151,7 @@ def test_table_of_a_planted_spike(tmp_path, monkeypatch):
     )  # fmt: skip
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     curves = parquet.read_log(block, "curves").assign(train_loss=1e-3, test_accuracy=0.99)
     curves.loc[(curves["seed"] == 1) & (curves["step"] == 20), "train_loss"] = 0.5
     curves.loc[(curves["seed"] == 0) & (curves["step"] == 30), "train_loss"] = 0.4

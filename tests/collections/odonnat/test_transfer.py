@@ -13,7 +13,7 @@ from circlet.collections.odonnat.tables import interpolations, odonnat_claims, s
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job, run
 
 SMALL = {"length": 4, "k": 2, "n_train": 32, "n_test": 16, "batch_size": 16}
 TRANSFER = [{"transfer": {"of": "base"}}]
@@ -39,7 +39,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
         child=small(parameters={"p": 3}, interventions=TRANSFER, block=1),
     )  # fmt: skip
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     child = whole.experiment("child")[0]
     assert child.name.endswith("transfer-of=base")
     for block in child.blocks:
@@ -57,19 +57,19 @@ def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
         child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),
     )  # fmt: skip
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     point = whole.experiment("child")[0]
     logged = parquet.read_weights(point.blocks[0], [0, 1])
     weights = {name: torch.as_tensor(array[0, :1]).double() for name, array in logged.items()}
     seeds, cpu = [point.seeds(0)], torch.device("cpu")
-    problem = system.problem(point.parameters, seeds, torch.float64, cpu)
+    data = system.data(point.parameters, seeds, torch.float64, cpu)
     gradient = {name: torch.zeros_like(array) for name, array in weights.items()}
-    system.gradients(weights, system.batch(problem, 1), gradient)
+    system.gradients(weights, system.batch(data, 1), gradient)
     for name, array in logged.items():
         g = gradient[name][0].numpy()
         expected = array[0, 0] - 0.003 * g / (np.abs(g) + 1e-8)
         np.testing.assert_allclose(array[1, 0], expected, rtol=1e-4, atol=1e-6)
-    assert problem.train.absent.shape[1] == 3 * 4
+    assert data.train.absent.shape[1] == 3 * 4
 
 
 def test_a_child_of_a_diverged_parent_says_so(tmp_path):
@@ -78,7 +78,7 @@ def test_a_child_of_a_diverged_parent_says_so(tmp_path):
         child=small(interventions=TRANSFER),
     )  # fmt: skip
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     runs = parquet.read_log(whole.experiment("child")[0].blocks[0], "runs")
     assert set(runs["status"]) == {"no_base"}
 
@@ -135,7 +135,7 @@ def test_a_line_between_two_ends(tmp_path):
          "reproduce": {k: k for k in ("curriculum", "curriculum_scratch")}}
     )  # fmt: skip
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     table = interpolations.table(whole.part(["curriculum", "curriculum_scratch"],
                                             ["curriculum", "curriculum_scratch"]))  # fmt: skip
     assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
@@ -196,9 +196,9 @@ def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
     whole = study(tmp_path, base=small(seeds={"count": 4}, block=4),
                   child=small(interventions=TRANSFER, seeds={"count": 4}, block=4))  # fmt: skip
     for block in whole.ordered_blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     block = whole.experiment("child")[0].blocks[0]
-    bases = loop.base_ends(block)
-    alone = loop.run(block.point, [2], torch.device("cpu"), bases=bases)["runs"].to_pandas()
+    bases = job.parent_ends(block)
+    alone = run.run(block.point, [2], torch.device("cpu"), parents=bases)["runs"].to_pandas()
     together = parquet.read_log(block, "runs").query("seed == 2")
     np.testing.assert_allclose(alone["test_loss"], together["test_loss"], rtol=1e-5)

@@ -1,7 +1,7 @@
 """Every step takes a particle a share of its way to the origin."""
 
 
-def problem(parameters, seeds, dtype, device):
+def data(parameters, seeds, dtype, device):
     """The share."""
     return parameters["rate"]
 
