@@ -11,7 +11,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint; at most so many between two
 
 
-def lacks_memory(error: Exception) -> bool:
+def lacks_memory(error: BaseException) -> bool:
     """Whether an error says that there is too little memory, which torch says in words only."""
     words = ("can't allocate memory", "out of memory")
     return isinstance(error, MemoryError) or any(text in str(error) for text in words)
@@ -51,7 +51,7 @@ class Checkpoint:
         Signals that have arrived, as ``deferred`` gives them.
     """
 
-    def __init__(self, path: Path, made_by: str, caught: list[int]):
+    def __init__(self, path: Path, made_by: str, caught: Sequence[int]):
         self.path, self.made_by, self.caught = path, made_by, caught
         self.started = time.monotonic()
         self.next = self.started + FIRST
@@ -84,7 +84,7 @@ class Checkpoint:
         self.interruptions = interruptions
         return groups
 
-    def refuse(self, error: Exception) -> None:
+    def refuse(self, error: BaseException) -> None:
         """Say that it is left unused, as it does not hold what it should.
 
         Raises the error itself if it is too little memory: that is no fault of the checkpoint.

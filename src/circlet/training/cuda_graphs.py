@@ -39,7 +39,7 @@ def _copied(value: Any) -> Any:
     """The same dataclass with copies of its tensors."""
     if isinstance(value, Tensor):
         return value.clone()
-    if not dataclasses.is_dataclass(value):
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     own = {f.name: _copied(getattr(value, f.name)) for f in dataclasses.fields(value)}
     return dataclasses.replace(value, **own)

@@ -118,7 +118,7 @@ def _resumed(checkpoint: Checkpoint, *arguments: Any) -> dict[str, pa.Table]:
     try:
         return run(*arguments, saved=checkpoint.load())
     except Unfit as error:
-        checkpoint.refuse(error.__cause__)
+        checkpoint.refuse(error.__cause__ or error)
     return run(*arguments)
 
 

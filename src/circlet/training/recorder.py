@@ -81,7 +81,7 @@ class Recorder:
         """Resume from what was kept up to a step; raises ValueError if it is not what is due."""
         shapes = {name: tuple(values.shape) for name, values in weights.items()}
         runs, p, _ = shapes["embedding"]
-        wanted = {
+        wanted: dict[str, dict[str, tuple[int, ...]]] = {
             "curves": dict.fromkeys(METRICS, (runs,)),
             "signals": {"signal": (runs, (p - 1) // 2)},
             "gradients": {"gradient": (runs, (p - 1) // 2)},

@@ -115,6 +115,7 @@ def run_group(
     group = RunGroup(point, seeds, device, stack, optimizer, Recorder(point, seeds))
     yield group
 
+    # For each step: its batch, the step, and what is due to be recorded.
     started = time.perf_counter() - group.seconds
     while group.done < point.steps:
         group.done += 1
@@ -151,8 +152,11 @@ def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
 
 def learning_rate_multipliers(point: Point) -> dict[str, float]:
     """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
-    own = getattr(load(point.system.equations), "learning_rate_multipliers", lambda _: {})
-    return own(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
+    equations = load(point.system.equations)
+    found = {}
+    if hasattr(equations, "learning_rate_multipliers"):
+        found = equations.learning_rate_multipliers(point.parameters)
+    return found | ({"embedding": 0} if point.intervenes("freeze") else {})
 
 
 @dataclass

@@ -4,7 +4,7 @@ PyTorch broadcasts where shapes differ: a gradient without the axis of the runs 
 on that of one, without a word.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxtyping import Float
@@ -15,15 +15,17 @@ from circlet.errors import CircletError
 Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 
-def check(what: str, found: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+def check(what: str, found: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Check that arrays of floats have some names and shapes.
 
     Raises CircletError, which names the system (in ``what``), the array, and the shapes found and
     expected.
     """
     for name in [*shapes, *(found.keys() - shapes.keys())]:
-        array, shape = found.get(name), shapes.get(name)
-        if shape is None or not isinstance(array, Float[Any, " ".join(map(str, shape))]):
+        array: Any = found.get(name)
+        shape = shapes.get(name)
+        alike: Any = Float[Any, " ".join(map(str, shape or ()))]
+        if shape is None or not isinstance(array, alike):
             it = f"{array.dtype} {tuple(array.shape)}" if hasattr(array, "shape") else repr(array)
             wanted = "no such array" if shape is None else f"floats {tuple(shape)}"
             raise CircletError(f"{what} {name}: found {it}, expected {wanted}")

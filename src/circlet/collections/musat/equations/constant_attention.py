@@ -126,7 +126,7 @@ def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) ->
 
 def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, " runs"]]:
     """Loss (nat) and accuracy (0..1) of every run on its train and test pairs."""
-    measured = {}
+    measured: dict[str, Tensor] = {}
     for part in ("train", "test"):
         chosen: Pairs = getattr(data, part)
         o = logits(weights, weights["embedding"].mT @ chosen.incidence)

@@ -260,7 +260,8 @@ def gradients(weights: dict[str, Tensor], data: Data | Batch, out: dict[str, Ten
 
 def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, " runs"]]:
     """Loss (nat) and accuracy (0..1) of every run on its train and test set."""
-    measured, p = {}, data.parameters["p"]
+    measured: dict[str, Tensor] = {}
+    p = data.parameters["p"]
     for part in ("train", "test"):
         chosen: Sequences = getattr(data, part)
         runs = len(chosen.target)

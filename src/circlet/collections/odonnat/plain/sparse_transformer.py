@@ -67,7 +67,7 @@ def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Trainin
                 kept = stream.random((parameters["d"], n), dtype=np.float32) >= dropout
         part = slice(at * size, (at + 1) * size)
         chosen = torch.as_tensor(order[part])
-        inputs = (tokens[chosen],)
+        inputs: tuple[Tensor, ...] = (tokens[chosen],)
         if kept is not None:
             inputs += (torch.as_tensor(kept[:, part].T / (1 - dropout)).to(dtype),)
         return inputs, target[chosen]
