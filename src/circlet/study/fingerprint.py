@@ -16,14 +16,19 @@ from circlet.systems.spec import SystemSpec
 TRAINER = "circlet.training.run"
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
+_changed = False  # whether one of them was edited since, in this process
 
 
 def edited() -> bool:
-    """Whether a file was edited since it was read for a fingerprint; if so, all are read anew."""
-    if not any(_text(path) != text for path, text in list(_read.items())):
-        return False
-    forget()
-    return True
+    """Whether a file was edited after it had decided a fingerprint; if so, all are read anew.
+
+    True from then on: there may be other fingerprints of before the edit.
+    """
+    global _changed
+    if any(_text(path) != text for path, text in list(_read.items())):
+        _changed = True
+        forget()
+    return _changed
 
 
 def forget() -> None:
