@@ -2,10 +2,9 @@ import math
 
 import numpy as np
 import pandas as pd
-from conftest import experiment
+from conftest import circle, experiment, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from test_structures import circle, grid
 
 from circlet.collections.musat.figures import (
     embedding_gallery,
@@ -138,7 +137,7 @@ def test_published_and_measured_are_not_mixed_up():
     assert interval.get_xdata().tolist() == [1, 3]
     assert (here.get_xdata().tolist(), here.get_color()) == ([2], style.ORANGE)
     assert (paper.get_xdata().tolist(), paper.get_marker()) == ([9], "D")
-    assert published_tables.COLOURS["reproduced"] == style.BLUE
+    assert published_tables._COLOURS["reproduced"] == style.BLUE
 
 
 def test_of_many_values_some_are_shown():

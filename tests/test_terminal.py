@@ -5,8 +5,7 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, experiment
-from test_io import flipped
+from conftest import ROOT, config, experiment, flipped
 
 from circlet import analysis, build, cli, tables, terminal
 from circlet.errors import LogError

@@ -19,7 +19,7 @@ from sweep import Sweep
 
 from circlet.storage import parquet
 from circlet.study.plan import Study
-from circlet.training.job import run_block
+from circlet.training import job
 
 pytestmark = pytest.mark.slurm
 
@@ -69,7 +69,7 @@ def made_here(folder, experiment):
     """A block, trained in this process; and the seconds that took."""
     block = next(Study.of({"results": str(folder), "experiments": {"long": experiment}}).blocks)
     started = time.process_time()
-    run_block(block, "cpu")
+    job.run_block(block, "cpu")
     return block, time.process_time() - started
 
 
@@ -131,7 +131,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
 
     here = Study.of(sweep.config | {"results": str(tmp_path / "here")})
     for block in here.blocks:
-        run_block(block, "cpu")
+        job.run_block(block, "cpu")
     ours = pd.concat(
         [parquet.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
         ignore_index=True,

@@ -14,7 +14,7 @@ from circlet import terminal
 from circlet.errors import Interrupted, LogError
 from circlet.storage import locks, parquet
 from circlet.study.plan import Study
-from circlet.training import devices, loop
+from circlet.training import devices, job
 
 
 def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
@@ -67,7 +67,7 @@ def block(tmp_path):
 ORPHAN = """
 import json, sys
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 block = next(Study.of(json.loads(sys.argv[1])).blocks)
 
@@ -76,7 +76,7 @@ def progress(done, steps):
         print("begun", flush=True)
         sys.stdin.readline()
 
-loop.run_block(block, "cpu", progress)
+job.run_block(block, "cpu", progress)
 """
 
 
@@ -137,7 +137,7 @@ def test_who_waits_for_a_block_can_be_told_to_end(block):
     """What it says then names the lock, in case its holder is gone with its machine."""
     path = block.log("runs").with_name(".lock")
     with locks.block_lock(block), pytest.raises(Interrupted) as stop:
-        loop.run_block(block, "cpu", None, [15])
+        job.run_block(block, "cpu", None, [15])
     said = f"ended by SIGTERM: {stop.value.saved}\n"
     assert said.endswith(f"if that is gone, delete {path}\n")
     block.job_log.parent.mkdir(parents=True)
@@ -149,13 +149,13 @@ def test_who_waits_for_a_block_can_be_told_to_end(block):
 
 
 def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, monkeypatch):
-    loop.run_block(block, "cpu")
-    assert loop._is_done(block)
+    job.run_block(block, "cpu")
+    assert job._is_done(block)
     block.log("signals").write_bytes(b"")
-    assert not loop._is_done(block)
-    loop.run_block(block, "cpu")
-    monkeypatch.setattr(loop.fingerprint, "digest", lambda *_: "other")
-    assert not loop._is_done(block)
+    assert not job._is_done(block)
+    job.run_block(block, "cpu")
+    monkeypatch.setattr(job.fingerprint, "digest", lambda *_: "other")
+    assert not job._is_done(block)
 
 
 def test_what_a_killed_job_left_half_written_is_removed(block):
@@ -165,7 +165,7 @@ def test_what_a_killed_job_left_half_written_is_removed(block):
     kept = [".mine", "notes.1a2b3c4d.parquet", ".runs.old.parquet"]
     for name in left + kept:
         (folder / name).write_text("x")
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     names = {path.name for path in folder.iterdir()}
     assert names == {path.name for path in block.logs} | set(kept)
 
@@ -179,7 +179,7 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
     folder.mkdir(parents=True)
     (folder / ".runs.1a2b3c4d.parquet").write_text("of a job that may still run")
     with locks.block_lock(block):
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     assert (folder / ".runs.1a2b3c4d.parquet").exists()
     assert not (folder / ".lock").exists()
     assert parquet.is_current(block)
@@ -188,7 +188,7 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
 GPU = """
 import contextlib, sys, torch
 from circlet import cli
-from circlet.training import devices, loop
+from circlet.training import devices, job
 
 cpu = torch.device("cpu")
 torch.cuda.is_available = lambda: True
@@ -211,7 +211,7 @@ def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again
         command = [sys.executable, "-c", GPU, block.study]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert process.stderr.readline().startswith("waiting for one of 1 GPUs")
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     said = process.communicate(timeout=PATIENCE)[1]
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
 
@@ -220,7 +220,7 @@ def test_a_finished_block_that_is_asked_for_runs_again(block):
     """As README says of `circlet run`; only what others finished meanwhile is left alone."""
     for _ in range(2):
         seen = []
-        loop.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
+        job.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
         assert seen[-1] == 40
 
 
@@ -260,11 +260,11 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(block, tmp_path, where):
 
 def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
     (block.log("runs").parent / ".a.1a2b3c4d.d").mkdir(parents=True)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):
     """What the message says to do where the other process is gone with its machine."""
     with locks.block_lock(block):
         block.log("runs").with_name(".lock").unlink()
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")

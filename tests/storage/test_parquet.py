@@ -15,13 +15,13 @@ from circlet.errors import LogError
 from circlet.storage import files, parquet, progress, provenance
 from circlet.study import fingerprint, targets
 from circlet.study.plan import Study
-from circlet.training import loop
+from circlet.training import job
 
 
 @pytest.fixture
 def block(tmp_path):
     block = next(Study.of(config(tmp_path)).blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     return block
 
 
@@ -169,7 +169,7 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 
 def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
     block = next(Study.of(config(tmp_path)).blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     with monkeypatch.context() as patch:
         respecify(patch, version=99)
         raised = next(Study.of(config(tmp_path)).blocks)
@@ -184,7 +184,7 @@ def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
 def test_a_flipped_bit_is_always_found(tmp_path, kind):
     """In data, where Parquet has checksums, and in its metadata, where it has none."""
     block = next(Study.of(config(tmp_path, steps=20)).blocks)
-    loop.run_block(block, "cpu")
+    job.run_block(block, "cpu")
     path = block.log(kind)
     whole = path.read_bytes()
     parquet.read_log(block, kind)
@@ -218,7 +218,7 @@ def test_no_log_is_taken_for_another(tmp_path):
     }})  # fmt: skip
     every = [(block, kind) for block in study.blocks for kind in block.point.logs]
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     content = {block.log(kind): block.log(kind).read_bytes() for block, kind in every}
     for block, kind in every:
         path = block.log(kind)
@@ -261,7 +261,7 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
     """As one of 2 seeds that was copied over that of 4."""
     few, many = (Study.of(config(tmp_path, seeds={"count": n})) for n in (2, 4))
     for block in many.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     for target in targets.ordered(many):
         if target.name in ("runs", "structures", "explorer_runs"):
             table_of(many, target.name)
@@ -276,7 +276,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
     """The job's key was right when it began; then a module or its data changed."""
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     edits = {  # all in one process, as `partial` makes them
         "runs": "circlet/sweeps/tables/runs.py",
         "scorecard": "musat/claims.csv",
@@ -303,7 +303,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 def test_no_table_is_taken_for_another(tmp_path):
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
-        loop.run_block(block, "cpu")
+        job.run_block(block, "cpu")
     made = [target for target in targets.ordered(study) if target.kind == "tables"]
     for target in made:
         build.make(target)

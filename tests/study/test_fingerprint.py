@@ -185,7 +185,7 @@ FOLLOWED = {
     "sweeps/tables/scorecard.py": True, "analysis/stats.py": True, "analysis/log_frames.py": False,
     "storage/parquet.py": True, "study/points.py": True, "systems/spec.py": True,
     "circlet/__init__.py": True, "storage/__init__.py": True, "errors.py": True,
-    "training/loop.py": False, "pages/report.py": False, "cli.py": False,
+    "training/run.py": False, "pages/report.py": False, "cli.py": False,
     "ding/tables/survival.py": False, "musat/__init__.py": False,
 }  # fmt: skip
 

@@ -134,7 +134,7 @@ def test_a_run_whose_base_diverged_says_so(tmp_path):
     )
     point = whole.experiment("starts")[0]
     bases = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
-    runs = run.run(point, [0, 1], CPU, parents=bases)["runs"].to_pandas()
+    runs = run.run(point, [0, 1], CPU, bases)["runs"].to_pandas()
     assert list(runs["status"]) == ["no_base", "finished"]
 
 
