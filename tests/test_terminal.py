@@ -5,14 +5,16 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, experiment, flipped
+from conftest import ROOT, config, config_of, experiment, flipped
 
-from circlet import analysis, build, cli, tables, terminal
+from circlet import build, cli, terminal
+from circlet.analysis import claims
 from circlet.errors import LogError
 from circlet.pages import report
 from circlet.storage import parquet, progress, provenance, schema
-from circlet.study import declarations, targets
+from circlet.study import fingerprint, registry, targets
 from circlet.study.plan import Study
+from circlet.sweeps.tables import scorecard
 from circlet.training import job
 
 ROW = {
@@ -34,9 +36,8 @@ def reported(tmp_path):
         "runs", "provenance", "structures", "structure_summary", "table1", "weight_magnitudes",
         "musat_claims",
     ):  # fmt: skip
-        analysis.make(made[name])
-    card = schema.conform(pd.DataFrame([ROW]), tables.TABLES["scorecard"], "scorecard")
-    parquet.write(card, s.table("scorecard"), provenance.made_by() | made["scorecard"].footer)
+        build.make(made[name])
+    plant(s, ROW)
     return s
 
 
@@ -58,7 +59,15 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     assert f"<td>{made['commit']}<td>{made['machine']}" in page
 
 
+def plant(study, row):
+    """Put a scorecard of one row in the place of the study's."""
+    (target,) = [t for t in targets.tables(study) if t.name == "scorecard"]
+    card = schema.conform(pd.DataFrame([row]), scorecard.COLUMNS, "scorecard")
+    parquet.write(card, study.table("scorecard"), provenance.made_by() | target.footer)
+
+
 def test_the_scorecard_in_the_terminal(reported):
+    plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
     line = terminal.scorecard(reported).splitlines()[2].split()
     assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
 
@@ -70,14 +79,10 @@ def test_a_claim_is_beside_its_figure(reported, monkeypatch):
         path.parent.mkdir(exist_ok=True)
         path.write_text("<svg/>")
     monkeypatch.setattr(targets, "figures", lambda _: [drawn])
-    published = pd.read_csv(declarations.PACKAGE / "data/published.csv")
+    published = claims.read(reported)
     known = published[published["figure"] == drawn.name]["claim"].iloc[0]
     for row, beside in ((ROW | {"claim": known}, True), (ROW, False)):
-        card = schema.conform(pd.DataFrame([row]), tables.TABLES["scorecard"], "scorecard")
-        made = {p.name: p for p in targets.tables(reported)}
-        parquet.write(
-            card, reported.table("scorecard"), provenance.made_by() | made["scorecard"].footer
-        )
+        plant(reported, row)
         report.make(targets.report(reported))
         page = (reported.results / "report.html").read_text()
         figure = page[page.index(f'<figure id="{drawn.name}"') : page.index("</figure>")]
@@ -86,11 +91,18 @@ def test_a_claim_is_beside_its_figure(reported, monkeypatch):
 
 
 def test_every_claim_names_a_figure_that_exists_or_none():
-    published = pd.read_csv(declarations.PACKAGE / "data/published.csv")
-    placed = {name: paper for paper, names in report.SECTIONS.items() for name in names}
-    assert set(placed) <= set(declarations.modules("figures"))
-    for claim in published.dropna(subset="figure").itertuples():
-        assert placed[claim.figure] == claim.paper, claim.claim
+    study = Study.of(config())
+    for collection in registry.SHIPPED:
+        own = collection.modules("figures")
+        assert set(collection.about.get("figures", ())) <= own.keys()
+        path = collection.folder / "claims.csv"
+        if path.exists():
+            named = pd.read_csv(path)["figure"].dropna()
+            assert set(named) <= own.keys(), path
+            assert len(named) > 0
+    published = claims.read(study)
+    assert set(published["collection"]) == {"musat"}  # a study of that system alone
+    assert published["figure"].map(type).eq(str).all()
 
 
 @pytest.mark.parametrize("table", ["scorecard", "table1", "structures"])
@@ -211,6 +223,31 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
     assert f"damaged: {runs}: was made from another config" in terminal.status(study, True)
 
 
+def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_path):
+    """Snakemake would not run them again: only a new version makes it."""
+    study = Study.of(config_of(mine, results=tmp_path / "results"))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    assert "edited" not in terminal.status(study)
+    for file, old, new in (("systems/drift.py", "0.5", "0.25"), ("equations/drift.py", "-", "+")):
+        path = mine / file
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        fingerprint.forget()
+        said = f"mine.drift was edited after 4 of its runs were made; raise `version` in {mine}/sys"
+        assert said in terminal.status(study)
+        path.write_text(text)
+    fingerprint.forget()
+    assert "edited" not in terminal.status(study)
+
+
+def test_status_names_systems_that_were_edited_after_their_golden_values(half_done, monkeypatch):
+    study, _ = half_done
+    monkeypatch.setattr(fingerprint, "of_system", lambda _: "other")
+    said = "constant_attention was edited after its golden values were checked; raise `version` in "
+    assert said in terminal.status(study)
+
+
 def test_the_exit_status_of_verifying_tells_of_damage(half_done, capsys):
     study, _ = half_done
     command = ["status", "--verify", "--study", study.json]
@@ -230,7 +267,7 @@ def test_what_was_interrupted_has_not_failed(half_done):
         said = terminal.failures(study, "")
         assert "Interrupted, with their checkpoints saved: 1 blocks." in said
         assert "failed" not in said
-        assert "Mend" not in said
+        assert "Fix" not in said
 
 
 def test_tables_that_failed_are_named(half_done):
