@@ -124,7 +124,7 @@ def test_published_and_measured_are_not_mixed_up():
     axes = Figure().subplots()
     claims = pd.DataFrame(
         {
-            "where": ["w"],
+            "value": [0.3],
             "verdict": ["deviates"],
             "low": 1.0,
             "high": 3.0,
@@ -132,7 +132,7 @@ def test_published_and_measured_are_not_mixed_up():
             "published": 9.0,
         }
     )
-    published_tables._panel(axes, claims, {"w": 0})
+    published_tables._panel(axes, claims, {0.3: 0})
     interval, here, paper = axes.lines
     assert interval.get_xdata().tolist() == [1, 3]
     assert (here.get_xdata().tolist(), here.get_color()) == ([2], style.ORANGE)

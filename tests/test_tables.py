@@ -8,17 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import config, experiment
-from test_structures import circle
+from conftest import circle, config, config_of, experiment
 
-from circlet import analysis, figures, tables
+from circlet import build
 from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
-from circlet.collections.musat.tables import classifier_maps, structure_summary
+from circlet.collections.musat.tables import classifier_maps, structure_summary, table2
 from circlet.errors import LogError
-from circlet.pages import report
+from circlet.lazy_import import load
 from circlet.storage import parquet, schema
-from circlet.study import targets
+from circlet.study import registry, targets
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -37,7 +36,7 @@ def study(tmp_path):
 
 def make(study, *names):
     for name in names:
-        analysis.make(next(p for p in targets.tables(study) if p.name == name))
+        build.make(next(t for t in targets.tables(study) if t.name == name))
     return parquet.read_table(study, names[-1])
 
 
@@ -111,18 +110,8 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
     )
     for block in study.blocks:
         job.run_block(block, "cpu")
-    made = set()
-    waiting = targets.tables(study)
-    while waiting:
-        for target in [
-            p for p in waiting if {i.stem for i in p.inputs if "tables" in i.parts} <= made
-        ]:
-            analysis.make(target)
-            made.add(target.name)
-            waiting.remove(target)
-    for target in targets.figures(study):
-        figures.make(target)
-    report.make(targets.report(study))
+    for target in targets.ordered(study):
+        build.make(target)
     assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
     summary = parquet.read_table(study, "structure_summary").iloc[0]
     assert (summary["n_runs"], summary["n_planned"]) == (0, 2)
@@ -152,7 +141,7 @@ def test_small_samples_are_the_first_seeds():
     assert samples[0][2]["seed"].max() == 199
 
 
-def test_products_of_one_experiment_depend_on_it_alone():
+def test_targets_of_one_experiment_depend_on_it_alone():
     both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
     study = Study.of({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
     maps = next(p for p in targets.tables(study) if p.name == "classifier_maps")
@@ -163,7 +152,7 @@ def test_products_of_one_experiment_depend_on_it_alone():
 def test_undeclared_columns_are_refused():
     frame = pd.DataFrame({"f_a": [1.0], "other": [2]})
     with pytest.raises(LogError, match=r"undeclared \['other'\]"):
-        schema.conform(frame, tables.TABLES["table2"], "table2")
+        schema.conform(frame, table2.COLUMNS, "table2")
 
 
 def test_values_of_another_type_are_refused():
@@ -173,10 +162,52 @@ def test_values_of_another_type_are_refused():
 
 
 def test_every_column_has_a_meaning():
-    for fields in (*schema.LOGS.values(), *tables.TABLES.values()):
+    modules = [load(m) for c in registry.SHIPPED for m in c.modules("tables").values()]
+    for fields in (*schema.LOGS.values(), *(module.COLUMNS for module in modules)):
+        assert len(fields) > 0
         assert all(field.metadata[b"meaning"] for field in fields)
-    made = set(targets._declared("analysis"))
-    assert made == set(tables.TABLES)
+
+
+WRITTEN = """
+
+def table(study):
+    keys = log_frames.outcomes(study)[[*log_frames.key_columns(study), "seed"]]
+    return keys.assign(**{values})
+"""
+
+
+def with_table(mine, results, values, more=""):
+    """A study, run, of which a table has some values in every row."""
+    with (mine / "tables/distances.py").open("a") as file:
+        file.write(WRITTEN.format(values=values) + more)
+    study = Study.of(config_of(mine, results=results))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    return study
+
+
+@pytest.mark.parametrize(("values", "expected"), [
+    ({"distance": 1.0, "other": 2}, "table mine.distances: missing columns [], undeclared ['other"),
+    ({}, "table mine.distances: missing columns ['distance'], undeclared []"),
+    ({"distance": "far"}, "table mine.distances: ("),
+])  # fmt: skip
+def test_a_table_has_the_columns_that_its_module_declares(mine, tmp_path, values, expected):
+    study = with_table(mine, tmp_path / "results", values)
+    with pytest.raises(LogError) as caught:
+        make(study, "mine.distances")
+    assert str(caught.value).startswith(expected)
+    assert not study.table("mine.distances").exists()
+
+
+def test_columns_may_depend_on_the_study(mine, tmp_path):
+    more = """
+def columns(study):
+    return [SEED, *(column(f"at_{p.name}", pa.float64(), "there") for p in study.points)]
+"""
+    values = "{f'at_{point.name}': 1.0 for point in study.points}"
+    frame = make(with_table(mine, tmp_path / "results", values, more), "mine.distances")
+    own = ["seed", "at_p5_d2_r0.1", "at_p5_d2_r0.5"]
+    assert list(frame) == ["experiment", "system", "run_id", "p", "d", "rate", *own]
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
