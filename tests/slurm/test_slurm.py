@@ -59,9 +59,9 @@ def sweep(cluster, tmp_path):
     yield sweep
     if sweep.process and sweep.process.poll() is None:
         sweep.kill()
-    for job in sweep.jobs():
-        slurm.output("scancel", "--signal=KILL", "--full", job)
-        slurm.output("scancel", job)
+    for number in sweep.jobs():
+        slurm.output("scancel", "--signal=KILL", "--full", number)
+        slurm.output("scancel", number)
     sweep.idle()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from circlet import build
+from circlet.bench import plain
 from circlet.bench.training import CPU, spread
 from circlet.errors import CircletError
 from circlet.lazy_import import load
@@ -26,15 +27,17 @@ PROFILE = "profiles/local"
 KINDS = {"tables": "tables", "figures": "figures", "pages": "report and explorer"}
 
 
+SYSTEM = min(plain.systems())  # any of them
+
+
 def _config(results: Path, runs: int) -> dict[str, Any]:
     """A table's worth of runs with about the logs of a study; short, as they are not measured."""
     return {
         "results": str(results),
-        "reproduce": {"table1": "weight_decay"},
         "experiments": {
-            "weight_decay": {
-                "system": "constant_attention",
-                "parameters": {"weight_decay": 0.6},
+            "bench": {
+                "system": SYSTEM,
+                "parameters": plain.of(SYSTEM).CASE.parameters,
                 "steps": STEPS,
                 "block": min(BLOCK, runs),
                 "seeds": {"count": runs},

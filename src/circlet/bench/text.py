@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from circlet.bench.pipeline import SYSTEM
 from circlet.terminal import aligned, duration
 
 
@@ -115,7 +116,7 @@ def _pipeline(rows: list[dict[str, Any]]) -> list[str]:
         table.append((row["what"], row["times"], f"{seconds['median']:.3f}", low, high))
     return [
         "",
-        "Pipeline, seconds per 1000 runs of constant_attention in ten blocks, on one core",
+        f"Pipeline, seconds per 1000 runs of {SYSTEM} in ten blocks, on one core",
         aligned(("part", "how often", "in all", "smallest", "largest"), table, "<>>>>"),
     ]
 

@@ -7,9 +7,8 @@ from torch import Tensor
 def signals(embedding: Tensor) -> Tensor:
     """Signal of every frequency: the norm of the Fourier coefficient F_k of the embedding.
 
-    F_k = sum_n exp(-2 pi i k n / p) E_n, a vector in C^d (Ding et al., Survival of the Fittest
-    Representation, arXiv 2405.17420, section 2). Frequencies k
-    and p - k are the same circle, and k = 0 is the mean, so k runs over 1..(p-1)//2.
+    F_k = sum_n exp(-2 pi i k n / p) E_n, a vector in C^d. Frequencies k and p - k are the same
+    circle, and k = 0 is the mean, so k runs over 1..(p-1)//2.
 
     Parameters
     ----------
