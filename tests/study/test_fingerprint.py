@@ -124,9 +124,9 @@ def test_pages_read_tables(module):
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if ".equations" in m or ".systems" in m])
-def test_systems_need_torch_and_numpy_alone(module):
+def test_equations_need_torch_numpy_and_jaxtyping_alone(module):
     others = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
-    assert others <= {"circlet", "numpy", "torch"}
+    assert others <= {"circlet", "jaxtyping", "numpy", "torch"}
 
 
 def test_nothing_imports_the_command_line_but_what_starts_it():
