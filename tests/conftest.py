@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 
+from circlet.analysis.make import computed
 from circlet.bench import plain
 from circlet.study import registry
 
@@ -60,6 +61,11 @@ def config_of(*folders, results="results"):
     collections = {"collections": [str(folder) for folder in folders]}
     named = {"experiments": {"e": swept}, "reproduce": {"mine.rates": "e"}}
     return {"results": str(results)} | collections | named
+
+
+def table_of(module, study):
+    """What the module of a table makes of a study, as a reader has it."""
+    return computed(module, study, module.__name__).to_pandas()
 
 
 def respecify(monkeypatch, **changes):

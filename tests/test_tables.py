@@ -1,6 +1,7 @@
 """Tables computed from planted runs: what comes out must be what was put in."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import circle, config, config_of, experiment
+from conftest import circle, config, config_of, experiment, table_of
 
 from circlet import build
 from circlet.analysis import log_frames
@@ -81,7 +82,7 @@ def test_structures_keep_their_keys(study):
     assert list(frame["run_id"]) == [
         f"e/p17_d2_wd{wd}/s{seed:05d}" for wd in ("0", "0.5") for seed in range(4)
     ]
-    assert frame["weight_decay"].dtype == float
+    assert frame["weight_decay"].dtype == "Float64"
     assert set(frame["weight_decay"]) == {0.0, 0.5}
     assert (frame["system"] == "constant_attention").all()
 
@@ -168,11 +169,39 @@ def test_every_column_has_a_meaning():
         assert all(field.metadata[b"meaning"] for field in fields)
 
 
+def module(found):
+    columns = [schema.RUN, schema.SEED, schema.STEP]
+    return SimpleNamespace(table=lambda study: found, COLUMNS=columns, __name__="mine")
+
+
+KEYS = ["experiment", "system", "run_id"]
+ROWS = [{"run_id": f"e/p17_d2_wd0.5/s0000{n}", "step": 7, "weight_decay": -1} for n in (1, 0)]
+
+
+@pytest.mark.parametrize("found", [
+    pd.DataFrame(ROWS), [pd.DataFrame([row]) for row in ROWS], ROWS, iter(ROWS),
+])  # fmt: skip
+def test_rows_of_runs_are_given_their_keys(study, found):
+    """Also in the place of keys that they have: a table may leave them in."""
+    made = table_of(module(found), study)
+    assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
+    assert made["seed"].tolist() == [1, 0]
+    assert made["step"].tolist() == [7, 7]
+    assert made["weight_decay"].tolist() == [0.5, 0.5]
+    assert made["p"].tolist() == [17, 17]
+
+
+@pytest.mark.parametrize("found", [[], iter(()), pd.DataFrame(), [pd.DataFrame({"step": []})]])
+def test_without_rows_a_table_has_its_columns(study, found):
+    made = table_of(module(found), study)
+    assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
+    assert made.empty
+
+
 WRITTEN = """
 
 def table(study):
-    keys = log_frames.outcomes(study)[[*log_frames.key_columns(study), "seed"]]
-    return keys.assign(**{values})
+    return log_frames.final(study, "embeddings")[["run_id"]].drop_duplicates().assign(**{values})
 """
 
 
@@ -202,7 +231,7 @@ def test_a_table_has_the_columns_that_its_module_declares(mine, tmp_path, values
 def test_columns_may_depend_on_the_study(mine, tmp_path):
     more = """
 def columns(study):
-    return [SEED, *(column(f"at_{p.name}", pa.float64(), "there") for p in study.points)]
+    return [RUN, SEED, *(column(f"at_{p.name}", pa.float64(), "there") for p in study.points)]
 """
     values = "{f'at_{point.name}': 1.0 for point in study.points}"
     frame = make(with_table(mine, tmp_path / "results", values, more), "mine.distances")

@@ -29,7 +29,7 @@ WRONG = {
     "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of texts"),
     "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of texts"),
     "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
-    "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:17: expected ':'"),
+    "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:15: expected ':'"),
     "a null byte": (TABLE, "TABLES", "TABLES\0", "null bytes"),
 }  # fmt: skip
 

@@ -325,7 +325,7 @@ EDITS = {
     "a comment": ("distance.py", "import numpy", "# A remark.\nimport numpy", False),
     "a docstring": ("distance.py", "Mean distance", "Average distance", False),
     "what it imports": ("distance.py", "axis=1", "axis=-1", True),
-    "itself": ("tables/distances.py", "_KEYS =", "_MORE = 1\n_KEYS =", True),
+    "itself": ("tables/distances.py", "def table", "_MORE = 1\n\n\ndef table", True),
     "its system": ("systems/drift.py", 'integer("Number', 'integer("The number', True),
     "the equations of its system": ("equations/drift.py", "1 - rate", "1.0 - rate", False),
     "a figure of it": ("figures/distances.py", '"o"', '"x"', False),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, experiment
+from conftest import ROOT, experiment, table_of
 
 from circlet import analysis, figures
 from circlet.storage import parquet
@@ -59,7 +59,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
 
 def test_claims_about_runs_that_diverged_are_not_run(diverged):
     study, _ = diverged
-    card = scorecard.table(study)
+    card = table_of(scorecard, study)
     assert set(card["verdict"]) == {"not_run"}
     assert (card["note"] != "").all()
 

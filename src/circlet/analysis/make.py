@@ -1,28 +1,65 @@
 """Compute a table and write it."""
 
+from collections.abc import Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pyarrow as pa
 
+from circlet.analysis import log_frames
 from circlet.lazy_import import load
 from circlet.storage import parquet, provenance, schema
+from circlet.study.plan import Study
 
 if TYPE_CHECKING:
     from circlet.study.targets import Target
 
 
 def make(target: "Target") -> None:
-    """Make a table, with exactly the columns that its module declares.
+    """Make a table, with exactly the columns that its module declares."""
+    table = computed(load(target.module), target.study, target.name)
+    parquet.write(table, target.outputs[0], provenance.made_by() | target.footer)
+
+
+def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
+    """What a module's ``table(study)`` returns, with the keys of its runs.
 
     If columns depend on the study, the module defines ``columns(study)``.
     """
-    module = load(target.module)
-    frame = module.table(target.study)
-    fields = module.columns(target.study) if hasattr(module, "columns") else list(module.COLUMNS)
-    if not len(frame.columns):  # no rows at all
+    fields = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
+    of_runs, fields = fields[0] == schema.RUN, schema.with_keys(fields, study.parameters)
+    frame = _frame(module.table(study))
+    if frame.empty:
         frame = pd.DataFrame(columns=schema.names(fields))
-    for unit in ("run_id", "point"):
-        if unit in frame.columns:
-            fields = schema.keys(target.study.parameters, unit) + fields
-    table = schema.conform(frame, fields, f"table {target.name}")
-    parquet.write(table, target.outputs[0], provenance.made_by() | target.footer)
+    if of_runs:
+        keys = _keys(study)
+        own = frame.drop(columns=keys.columns, errors="ignore")
+        frame = own.join(keys.filter(schema.names(fields)), on="run_id")
+    return schema.conform(frame, fields, f"table {name}")
+
+
+def _frame(found: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict]) -> pd.DataFrame:
+    rows = [found] if isinstance(found, pd.DataFrame) else list(found)
+    if rows and isinstance(rows[0], dict):
+        return pd.DataFrame(rows)
+    return log_frames.concatenate(rows)
+
+
+def _keys(study: Study) -> pd.DataFrame:
+    """Keys and seeds of all runs, by run_id."""
+    rows = {
+        block.point.run_id(seed): {
+            **log_frames.keys(block.point, study),
+            "seed": seed,
+            **{f"{purpose}_seed": s for purpose, s in vars(block.point.seeds(seed)).items()},
+        }
+        for block in study.blocks
+        for seed in block.seeds
+    }
+    frame = pd.DataFrame(list(rows.values()), index=list(rows))
+    # Types that hold nulls: some systems lack a parameter that others have.
+    types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
+    return frame.astype(
+        {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
+    )

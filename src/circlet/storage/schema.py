@@ -47,6 +47,8 @@ EMBEDDING = [
 ]
 
 EXPERIMENT = column("experiment", pa.string(), "name in the config")
+RUN = column("run_id", pa.string(), "experiment/point/seed, unique in the study")
+POINT = column("point", pa.string(), "folder of the point")
 COUNTS = [
     column("n_runs", pa.int32(), "finished runs behind the row"),
     column("n_planned", pa.int32(), "runs planned"),
@@ -134,18 +136,16 @@ LOGS: dict[str, pa.Schema] = {
 }
 
 
-def keys(parameters: dict[str, dict[str, Any]], unit: str) -> list[pa.Field]:
-    """Key columns of a table: experiment, system, run_id or point, and the parameters."""
-    names = {"run_id": "experiment/point/seed, unique in the study", "point": "folder of the point"}
-    return [
-        EXPERIMENT,
-        column("system", pa.string(), "what was trained or simulated"),
-        column(unit, pa.string(), names[unit]),
-        *(
-            column(name, PARAMETER_TYPES[p["type"]], p["description"])
-            for name, p in parameters.items()
-        ),
+def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:
+    """Columns of a table; if ``RUN`` or ``POINT`` is its first, with the other keys beside it."""
+    unit, *others = declared
+    if unit not in (RUN, POINT):
+        return declared
+    system = column("system", pa.string(), "what was trained or simulated")
+    keys = [
+        column(name, PARAMETER_TYPES[p["type"]], p["description"]) for name, p in parameters.items()
     ]
+    return [EXPERIMENT, system, unit, *keys, *others]
 
 
 class Lists(NamedTuple):

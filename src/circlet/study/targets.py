@@ -18,9 +18,10 @@ inputs that it declares in literals:
     what it uses of every collection: files such as ``claims.csv`` or ``explorer/*.js``, modules of
     those with a system of the study, ``captions`` of figures, or the table of its ``summary``.
 
-A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns a frame with these
-columns. A figure's docstring is its caption; it defines ``draw(study)``, which returns a matplotlib
-figure, and computes nothing that a table could hold.
+A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
+or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
+other keys and the seeds of the runs. A figure's docstring is its caption; it defines
+``draw(study)``, which returns a matplotlib figure, and computes nothing that a table could hold.
 """
 
 import ast

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment
+from conftest import experiment, table_of
 
 from circlet.collections.musat.tables import exemplars, musat_claims
 from circlet.storage import parquet
@@ -104,7 +104,7 @@ def claims_of(monkeypatch, structures, magnitudes):
         return frame[frame["experiment"] == study.reproduce[role]]
 
     monkeypatch.setattr(parquet, "read_table", read)
-    return musat_claims.table(study).set_index("claim")
+    return table_of(musat_claims, study).set_index("claim")
 
 
 def test_claims_of_planted_tables(monkeypatch):
@@ -182,7 +182,7 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
         return pd.DataFrame(rows).query(f"experiment == {study.reproduce[role]!r}")
 
     monkeypatch.setattr(parquet, "read_table", read)
-    found = exemplars.table(study)
+    found = table_of(exemplars, study)
     assert set(found["run_id"][found["role"] == "table1"]) == {"e0.90", "e0.91"}
     assert set(found["run_id"][found["role"] == "table2"]) == {"f0.90", "f0.91"}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config, experiment
+from conftest import config, experiment, table_of
 from test_sparse_transformer import hand_made
 
 from circlet.collections.odonnat import clusters, layer_projections, sharpness
@@ -231,7 +231,7 @@ def test_the_table_of_heads(tmp_path):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
-    table = heads.table(study)
+    table = table_of(heads, study)
     assert list(table["seed"]) == [0, 1, 2, 3]
     assert set(table["test_overlap"]) == {1.0}  # all 8 sequences are in 64
     solved = table[table["success"]]
@@ -248,7 +248,7 @@ def test_a_diverged_run_has_no_row(tmp_path):
     study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
     job.run_block(next(study.blocks), "cpu")
     assert set(parquet.read_log(next(study.blocks), "runs")["status"]) == {"diverged"}
-    assert heads.table(study).empty
+    assert table_of(heads, study).empty
 
 
 def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
@@ -263,7 +263,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
                 "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
     study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
     job.run_block(next(study.blocks), "cpu")
-    table = heads.table(study)
+    table = table_of(heads, study)
     assert list(table["seed"]) == [0, 2]
     assert table[["rho_suffix", "sharpness", "distractor_attention"]].notna().all(axis=None)
 

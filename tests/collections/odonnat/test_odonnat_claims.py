@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, table_of
 
 from circlet.collections.odonnat.tables import head_summary, odonnat_claims, snapshots, transfers
 from circlet.storage import parquet
@@ -109,7 +109,7 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
     for n in (1, 2, len(roles)):
         for some in itertools.combinations(roles, n):
             part = whole.part([whole.reproduce[r] for r in some], some)
-            found = odonnat_claims.table(part).set_index("claim")
+            found = table_of(odonnat_claims, part).set_index("claim")
             assert ("successes" in found.index) == ("heads" in some)
             if "transfer" in some:
                 told = found.loc["transfer_helps", "n_runs"] > 0
@@ -120,7 +120,7 @@ def test_summary_counts_runs_of_a_point(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     study = Study.read(ROOT / "config/smoke.yaml")
     part = study.part(study.of_systems(["sparse_transformer"]))
-    rows = head_summary.table(part).set_index("experiment")
+    rows = table_of(head_summary, part).set_index("experiment")
     runs = parquet.read_table(part, "heads")
     own = runs[runs["experiment"] == "heads"]
     assert rows.loc["heads", "success"] == own["success"].mean()
@@ -132,7 +132,7 @@ def test_transfers_name_the_parent(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     study = Study.read(ROOT / "config/smoke.yaml")
     part = study.part(["transfer", "curriculum"], ["transfer", "curriculum"])
-    rows = transfers.table(part)
+    rows = table_of(transfers, part)
     runs = parquet.read_table(part, "heads").set_index("run_id")
     assert set(rows["experiment"]) == {"transfer", "curriculum"}
     for row in rows.itertuples():

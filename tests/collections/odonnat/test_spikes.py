@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment
+from conftest import experiment, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
@@ -158,7 +158,7 @@ def test_table_of_a_planted_spike(tmp_path, monkeypatch):
     read = parquet.read_log
     monkeypatch.setattr(parquet, "read_log", lambda b, kind, *rest: (
         curves if kind == "curves" else read(b, kind, *rest)))  # fmt: skip
-    table = spikes.table(study).set_index("seed")
+    table = table_of(spikes, study).set_index("seed")
     assert table["height"].to_dict() == pytest.approx({0: 0.4, 1: 0.5})
     assert pd.isna(table.loc[0, "cause"])
     assert table.loc[1, "cause"] in ("representation", "mlp", "both", "joint")

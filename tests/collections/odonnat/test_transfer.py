@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment
+from conftest import experiment, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.tables import interpolations, odonnat_claims, seed_effects
@@ -136,8 +136,8 @@ def test_a_line_between_two_ends(tmp_path):
     )  # fmt: skip
     for block in whole.ordered_blocks:
         job.run_block(block, "cpu")
-    table = interpolations.table(whole.part(["curriculum", "curriculum_scratch"],
-                                            ["curriculum", "curriculum_scratch"]))  # fmt: skip
+    roles = ["curriculum", "curriculum_scratch"]
+    table = table_of(interpolations, whole.part(roles, roles))
     assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
     end = table[(table["t"] == 1) & (table["seed"] == 1)]
     runs = parquet.read_log(whole.experiment("curriculum")[0].blocks[0], "runs").set_index("seed")

@@ -4,18 +4,15 @@ import pyarrow as pa
 from circlet.collections.mine import distance
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import SEED, column
+from circlet.storage.schema import RUN, SEED, column
 
 SYSTEMS = ("mine.drift",)
 LOGS = ("runs", "embeddings")
 TABLES = ()
-COLUMNS = [SEED, column("distance", pa.float64(), "mean distance from the origin")]
-
-_KEYS = ["run_id", "seed"]
+COLUMNS = [RUN, SEED, column("distance", pa.float64(), "mean distance from the origin")]
 
 
 def table(study):
     """A row per run."""
-    ends = log_frames.final(study, "embeddings").groupby(_KEYS)["vector"]
-    rows = ends.agg(distance.of).rename("distance").reset_index()
-    return log_frames.keyed([rows.drop(columns="seed")], study, ["seed", "distance"])
+    ends = log_frames.final(study, "embeddings").groupby("run_id")["vector"]
+    return ends.agg(distance.of).rename("distance").reset_index()

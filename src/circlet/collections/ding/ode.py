@@ -16,7 +16,6 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
 from circlet.analysis import log_frames
-from circlet.study.plan import Study
 from circlet.study.points import Point
 
 STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
@@ -161,18 +160,19 @@ def error(found: np.ndarray, x: np.ndarray) -> float:
     return float(value) if np.isfinite(value) else np.inf
 
 
-def signals(point: Point, study: Study) -> dict[str, np.ndarray]:
+def signals(point: Point) -> dict[str, np.ndarray]:
     """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for block in point.blocks:
-        log = log_frames.finished(block, "signals", study, range(STEPS + 1))
+        log = log_frames.finished(block, "signals", range(STEPS + 1))
         found |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
     return found
 
 
-def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
-    """What both tables of fits say of a law fitted to x (steps + 1, frequencies)."""
-    heldout = [r2(law, other) for other in others]
+def measures(law: Fit, run_id: str, runs: dict[str, np.ndarray]) -> dict[str, float]:
+    """What both tables of fits say of a law fitted to one of the runs of a point."""
+    x = runs[run_id]
+    heldout = [r2(law, other) for name, other in runs.items() if name != run_id]
     return {
         "r2": r2(law, x),
         "r2_heldout": float(np.median(heldout)) if heldout else np.nan,

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.storage.schema import SEED, column, names
+from circlet.storage.schema import RUN, SEED, column, names
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
@@ -20,6 +19,7 @@ from circlet.sweeps import explorer_budget
 TABLES = ("runs",)
 FROM_COLLECTIONS = ("run_list.py",)
 COLUMNS = [
+    RUN,
     SEED,
     column("outcome", pa.string(), "in a word, as the run_list.py of its collection says"),
     column("test_loss", pa.float64(), "at the last step", "nat"),
@@ -48,7 +48,7 @@ def table(study: Study) -> pd.DataFrame:
     frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
     frame["shown"] = explorer_budget.choose(frame, study.points)
     own = columns(study)
-    frame = frame.reindex(columns=[*log_frames.key_columns(study), *names(own)])
+    frame = frame.reindex(columns=names(own))
     for field in own:
         if pa.types.is_list(field.type):  # NaN is no list
             lists = frame[field.name].astype(object)

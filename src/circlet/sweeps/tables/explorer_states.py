@@ -8,12 +8,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import STEP, column, names
+from circlet.storage.schema import RUN, STEP, column
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.sweeps import explorer_budget
@@ -21,6 +19,7 @@ from circlet.sweeps import explorer_budget
 LOGS = ("embeddings", "signals", "curves", "parameters")
 TABLES = ("explorer_runs",)
 COLUMNS = [
+    RUN,
     STEP,
     column("name", pa.string(), "embedding, signals, curves, or name of a weight or bias"),
     column("shape", pa.list_(pa.int32()), "its shape"),
@@ -49,8 +48,8 @@ def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
     return {name: values.reshape(len(steps), block.count, *shape)}
 
 
-def _rows(block: Block, shown: dict[int, str]) -> Iterator[tuple]:
-    """Seed, step, name, shape and values of every array of a block that is shown."""
+def _rows(block: Block, shown: dict[int, str]) -> Iterator[dict]:
+    """A row for every array of a block that is shown of its seeds."""
     for kind in explorer_budget.arrays(block.point):
         steps = {"training": explorer_budget.frames(block.point, kind), "end": [block.point.steps]}
         if kind == "curves":
@@ -61,19 +60,19 @@ def _rows(block: Block, shown: dict[int, str]) -> Iterator[tuple]:
                 for i, step in enumerate(wanted):
                     for seed in seeds:
                         values = array[i, seed - block.first]
-                        yield seed, step, name, values.shape, values.astype(np.float32).ravel()
+                        yield {
+                            "run_id": block.point.run_id(seed),
+                            "step": step,
+                            "name": name,
+                            "shape": values.shape,
+                            "values": values.astype(np.float32).ravel(),
+                        }
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per run, step and array."""
-    columns = names(COLUMNS)
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
-    frames = []
     for block in study.blocks:
         run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}
-        wanted = {seed: shown.get(name, "nothing") for seed, name in run_ids.items()}
-        rows = list(_rows(block, wanted))
-        frame = pd.DataFrame(rows, columns=["seed", "step", "name", "shape", "values"])
-        frames.append(frame.assign(run_id=frame.pop("seed").map(run_ids)))
-    return log_frames.keyed([f for f in frames if len(f)], study, columns)
+        yield from _rows(block, {s: shown.get(run_id, "nothing") for s, run_id in run_ids.items()})

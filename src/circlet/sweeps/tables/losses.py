@@ -1,10 +1,12 @@
 """Table ``losses``: losses and accuracies of the runs whose figures draw or average them."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = (
@@ -21,6 +23,7 @@ OPTIONAL_ROLES = (
 LOGS = ("runs", "curves")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     STEP,
     column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
@@ -29,14 +32,7 @@ COLUMNS = [
     column("test_accuracy", pa.float32(), "share of the test set that is right", "0..1"),
 ]
 
-_MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
-
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run and logged step."""
-    columns = names(COLUMNS)
-    frames = []
-    for block in study.blocks:
-        frame = log_frames.finished(block, "curves", study)
-        frames.append(frame[["run_id", "step", *_MEASURED]])
-    return log_frames.keyed(frames, study, columns)
+    return (log_frames.finished(block, "curves") for block in study.blocks)

@@ -1,18 +1,22 @@
 """Table ``runs``: a row per run of every system."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import OUTCOME, column, names
+from circlet.storage import parquet
+from circlet.storage.schema import OUTCOME, RUN, column
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
 TABLES = ()
-COLUMNS = [*OUTCOME, column("commit", pa.string(), "version of the code that made it")]
+COLUMNS = [RUN, *OUTCOME, column("commit", pa.string(), "version of the code that made it")]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """Seeds, outcome, cost and code of every run."""
-    columns = names(COLUMNS)
-    return log_frames.per_run(log_frames.outcomes(study), study, columns)
+    for block in study.blocks:
+        commit = parquet.footer(block.log("runs")).get("commit")
+        yield log_frames.named(parquet.read_log(block, "runs"), block).assign(commit=commit)

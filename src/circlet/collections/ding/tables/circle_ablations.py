@@ -6,6 +6,7 @@ is made, as the paper shows; its two always have the frequency 2 in them, ours n
 """
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import torch
 from circlet.analysis import log_frames
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study import interventions
 from circlet.study.plan import Study
 from circlet.systems import loss
@@ -24,6 +25,7 @@ ROLES = ("trajectory",)
 LOGS = ("runs", "parameters")
 TABLES = ("survival",)
 COLUMNS = [
+    RUN,
     *SEEDS,
     STEP,
     column("n_kept", pa.int16(), "circles that are kept; 0: nothing is removed"),
@@ -50,15 +52,13 @@ def weights(parts: pd.DataFrame) -> dict[str, torch.Tensor]:
 
 
 @torch.no_grad()
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per run, logged step and choice."""
-    columns = names(COLUMNS)
     survival = parquet.read_table(study, "survival", "trajectory")
-    frames = []
     for block in study.blocks:
         p, activation = (block.point.parameters[k] for k in ("p", "activation"))
         every = embedding_mlp.select(p, [np.ones(p * p, dtype=bool)], torch.device("cpu"))
-        logged = log_frames.finished(block, "parameters", study)
+        logged = log_frames.finished(block, "parameters")
         for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
             circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
             strongest = circles.nlargest(_STRONGEST, "final_signal")["frequency"].tolist()
@@ -69,8 +69,10 @@ def table(study: Study) -> pd.DataFrame:
                 network["embedding"] = torch.as_tensor(reduced)[None]
                 logits = embedding_mlp.logits(network, every, activation)
                 value, _ = loss.metrics(logits, every.target, 1)
-                frames.append(
-                    {"run_id": run_id, "step": step, "n_kept": len(kept), "kept": kept,
-                     "loss": value.item()}
-                )  # fmt: skip
-    return log_frames.keyed([pd.DataFrame(frames)] if frames else [], study, columns)
+                yield {
+                    "run_id": run_id,
+                    "step": step,
+                    "n_kept": len(kept),
+                    "kept": kept,
+                    "loss": value.item(),
+                }

@@ -3,14 +3,14 @@
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 TABLES = ("survival", "runs")
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("n_circles", pa.int32(), "frequencies that survive by rule A"),
     column("n_circles_absolute", pa.int32(), "frequencies that survive by rule B"),
@@ -35,5 +35,4 @@ def table(study: Study) -> pd.DataFrame:
         }
     )
     runs = parquet.read_table(study, "runs").set_index("run_id")[["test_loss", "test_accuracy"]]
-    columns = names(COLUMNS)
-    return log_frames.keyed([counts.join(runs).reset_index()], study, columns)
+    return counts.join(runs).reset_index()

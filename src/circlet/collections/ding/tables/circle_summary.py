@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import COUNTS, POINT, column, estimate
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 TABLES = ("circle_counts",)
 COLUMNS = [
+    POINT,
     *estimate("circles", "mean number of circles (rule A)"),
     *estimate("circles_absolute", "mean number of circles by rule B"),
     *estimate("mean_circularity", "mean over runs of mean_circularity"),

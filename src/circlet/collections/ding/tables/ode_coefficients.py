@@ -1,18 +1,20 @@
 """Table ``ode_coefficients``: the matrices A and constants b of the trajectories (figure 15)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.ding import ode
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("method", pa.string(), "least_squares or lasso"),
     column("target", pa.int16(), "frequency whose signal changes"),
@@ -21,23 +23,20 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, linear method and pair of frequencies; source 0 is the constant."""
-    columns = names(COLUMNS)
-    frames = []
     for point in study.points:
-        for run_id, x in ode.signals(point, study).items():
+        for run_id, x in ode.signals(point).items():
             for method in ("least_squares", "lasso") if ode.enough(x) else ():
                 law = ode.fit(x, method)
                 every = np.column_stack([law.intercept, law.coefficients])
                 target, source = np.indices(every.shape)
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "target": target.ravel() + 1,
-                            "source": source.ravel(),
-                            "coefficient": every.ravel(),
-                        }
-                    ).assign(run_id=run_id, method=method)
+                yield pd.DataFrame(
+                    {
+                        "run_id": run_id,
+                        "method": method,
+                        "target": target.ravel() + 1,
+                        "source": source.ravel(),
+                        "coefficient": every.ravel(),
+                    }
                 )
-    return log_frames.keyed(frames, study, columns)

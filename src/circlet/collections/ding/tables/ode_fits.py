@@ -6,19 +6,17 @@ other runs of the same point, the error of a rollout from step 0, and stability.
 
 from collections.abc import Iterator
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.ding import ode
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("method", pa.string(), "least_squares, lasso or quadratic"),
     column("alpha", pa.float64(), "strength of the Lasso; 0 for the others"),
@@ -36,39 +34,23 @@ COLUMNS = [
 ]
 
 
-def _rows(runs: dict[str, np.ndarray]) -> Iterator[dict]:
-    for run_id, x in runs.items():
-        others = [other for name, other in runs.items() if name != run_id]
-        for method in ode.METHODS:
-            row = {
-                "run_id": run_id,
-                "method": method,
-                "alpha": ode.ALPHA if method == "lasso" else 0.0,
-                "n_steps": len(x) - 1,
-            }
-            if not ode.enough(x):
-                yield row | {"status": "too_few_steps"}
-                continue
-            law = ode.fit(x, method)
-            yield (
-                row
-                | ode.measures(law, x, others)
-                | {
-                    "status": "fitted",
-                    "analytic_error": ode.error(ode.analytic(law, x[0], len(x) - 1), x)
-                    if law.linear
-                    else np.nan,
-                    "stability": law.stability,
-                    "growth": law.growth,
-                }
-            )
-
-
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per finished run and method."""
-    columns = names(COLUMNS)
-    rows = [row for point in study.points for row in _rows(ode.signals(point, study))]
-    frame = pd.DataFrame(rows).reindex(
-        columns=["run_id", *(name for name in columns if name not in log_frames.SEEDS)]
-    )
-    return log_frames.keyed([frame] if rows else [], study, columns)
+    for point in study.points:
+        runs = ode.signals(point)
+        for run_id, x in runs.items():
+            for method in ode.METHODS:
+                row = dict.fromkeys(names(COLUMNS)) | {
+                    "run_id": run_id,
+                    "method": method,
+                    "alpha": ode.ALPHA if method == "lasso" else 0.0,
+                    "status": "fitted" if ode.enough(x) else "too_few_steps",
+                    "n_steps": len(x) - 1,
+                }
+                if ode.enough(x):
+                    law = ode.fit(x, method)
+                    row |= ode.measures(law, run_id, runs)
+                    row |= {"stability": law.stability, "growth": law.growth}
+                    if law.linear:
+                        row["analytic_error"] = ode.error(ode.analytic(law, x[0], len(x) - 1), x)
+                yield row

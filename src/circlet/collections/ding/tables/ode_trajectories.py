@@ -1,19 +1,21 @@
 """Table ``ode_trajectories``: signals, and what the fits make of step 0 (figures 9 and 16)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.ding import ode
 from circlet.storage import parquet
-from circlet.storage.schema import FREQUENCY, SEEDS, STEP, column, names
+from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals")
 TABLES = ("survival",)
 COLUMNS = [
+    RUN,
     *SEEDS,
     FREQUENCY,
     STEP,
@@ -27,14 +29,12 @@ COLUMNS = [
 _EVERY = 10  # steps between the rows of a figure's line
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, frequency and every tenth step."""
-    columns = names(COLUMNS)
     survival = parquet.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]
-    frames = []
     for point in study.points:
-        for run_id, x in ode.signals(point, study).items():
+        for run_id, x in ode.signals(point).items():
             if not ode.enough(x):
                 continue
             laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}
@@ -42,9 +42,6 @@ def table(study: Study) -> pd.DataFrame:
             lines |= {"signal": x, "analytic": ode.analytic(laws["lasso"], x[0], len(x) - 1)}
             step, frequency = np.indices(x[::_EVERY].shape)
             frame = pd.DataFrame({name: line[::_EVERY].ravel() for name, line in lines.items()})
-            frames.append(
-                frame.assign(
-                    run_id=run_id, step=_EVERY * step.ravel(), frequency=1 + frequency.ravel()
-                ).join(alive, on=["run_id", "frequency"])
-            )
-    return log_frames.keyed(frames, study, columns)
+            yield frame.assign(
+                run_id=run_id, step=_EVERY * step.ravel(), frequency=1 + frequency.ravel()
+            ).join(alive, on=["run_id", "frequency"])

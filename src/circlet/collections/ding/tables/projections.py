@@ -5,19 +5,23 @@ strongest final circle, its strongest dead one and, at the last step, all that a
 first ten principal components.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "embeddings")
 TABLES = ("survival",)
 COLUMNS = [
+    RUN,
     *SEEDS,
     STEP,
     column("view", pa.string(), "fourier or pca"),
@@ -39,60 +43,38 @@ def components(embedding: np.ndarray) -> np.ndarray:
     return u * s
 
 
-def _points(run_id: str, step: int, xy: np.ndarray, **others) -> pd.DataFrame:
-    token = np.arange(len(xy))
-    return pd.DataFrame({"token": token, "x": xy[:, 0], "y": xy[:, 1]}).assign(
-        run_id=run_id, step=step, **others
-    )
+def _planes(
+    embedding: np.ndarray, circles: pd.DataFrame, last: bool
+) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+    """Places of the tokens in every plane of a step, and what the plane is."""
+    alive, dead = circles[circles["survived"]], circles[~circles["survived"]]
+    shown = pd.concat([circles.head(_PLANES) if last else alive.head(1), dead.head(1)])
+    for circle in shown.drop_duplicates("frequency").itertuples():
+        k = int(circle.frequency)
+        rank = int((circles["frequency"] == k).argmax())
+        delta = spectrum.delta(k, len(embedding))
+        kind = {"view": "fourier", "index": k, "rank": rank}
+        yield (
+            spectrum.plane(embedding, k),
+            kind | {"survived": circle.survived, "delta": delta},
+        )
+    parts = components(embedding)
+    for i in range(_PLANES if last and parts.shape[1] >= 2 * _PLANES else 0):
+        kind = {"view": "pca", "index": 2 * i, "rank": i, "survived": None, "delta": None}
+        yield parts[:, 2 * i : 2 * i + 2], kind
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per step, view, plane and token."""
-    columns = names(COLUMNS)
     survival = parquet.read_table(study, "survival", "trajectory")
-    if survival.empty:
-        return log_frames.keyed([], study, columns)
-    run_id = survival["run_id"].iloc[0]
-    circles = survival[survival["run_id"] == run_id].sort_values("final_signal", ascending=False)
-    frames = []
-    for block in study.blocks:
-        rows = log_frames.finished(block, "embeddings", study)
-        rows = rows[rows["run_id"] == run_id]
-        for step, at in rows.groupby("step"):
-            embedding = np.stack(at.sort_values("token")["vector"]).astype(np.float64)
-            last = step == block.point.steps
-            alive, dead = circles[circles["survived"]], circles[~circles["survived"]]
-            shown = circles.head(_PLANES) if last else alive.head(1)
-            p = len(embedding)
-            for _, circle in (
-                pd.concat([shown, dead.head(1)]).drop_duplicates("frequency").iterrows()
-            ):
-                k = int(circle["frequency"])
-                frames.append(
-                    _points(
-                        run_id,
-                        step,
-                        spectrum.plane(embedding, k),
-                        view="fourier",
-                        index=k,
-                        rank=int((circles["frequency"] == k).argmax()),
-                        survived=bool(circle["survived"]),
-                        delta=spectrum.delta(k, p),
-                    )
-                )
-            parts = components(embedding)
-            for i in range(_PLANES if last and parts.shape[1] >= 2 * _PLANES else 0):
-                pair = parts[:, 2 * i : 2 * i + 2]
-                frames.append(
-                    _points(
-                        run_id,
-                        step,
-                        pair,
-                        view="pca",
-                        index=2 * i,
-                        rank=i,
-                        survived=None,
-                        delta=None,
-                    )
-                )
-    return log_frames.keyed(frames, study, columns)
+    for run_id in survival["run_id"].head(1):
+        circles = survival[survival["run_id"] == run_id]
+        circles = circles.sort_values("final_signal", ascending=False)
+        for block in study.blocks:
+            rows = log_frames.finished(block, "embeddings").query("run_id == @run_id")
+            for step, at in rows.groupby("step"):
+                embedding = np.stack(at.sort_values("token")["vector"]).astype(np.float64)
+                for xy, plane in _planes(embedding, circles, step == block.point.steps):
+                    x, y = xy.T
+                    at_tokens = {"token": np.arange(len(xy)), "x": x, "y": y}
+                    yield pd.DataFrame(at_tokens).assign(run_id=run_id, step=step, **plane)

@@ -1,18 +1,21 @@
 """Table ``survival``: which circles of a run survive, and what they were at initialisation."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
 from circlet.collections.ding.gradients import GRADIENT_STEPS, relative_gradients
-from circlet.storage.schema import FREQUENCY, SEEDS, column, names
+from circlet.storage.schema import FREQUENCY, RUN, SEEDS, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 LOGS = ("runs", "signals", "embeddings")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     FREQUENCY,
     column("initial_signal", pa.float64(), "signal at step 0"),
@@ -59,17 +62,14 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
     }
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run and frequency."""
-    columns = names(COLUMNS)
-    frames = []
     for block in study.blocks:
         last = block.point.steps
-        embeddings = log_frames.finished(block, "embeddings", study, (0, last))
-        early = log_frames.finished(block, "signals", study, (0, *GRADIENT_STEPS))
+        embeddings = log_frames.finished(block, "embeddings", (0, last))
+        early = log_frames.finished(block, "signals", (0, *GRADIENT_STEPS))
         by_run = dict(list(early.groupby("run_id", sort=False)))
         for run_id, rows in embeddings.groupby("run_id", sort=False):
             wide = by_run[run_id].pivot(index="step", columns="frequency", values="signal")
             found = run_rows(rows, wide.to_numpy(np.float64), last)
-            frames.append(pd.DataFrame(found).assign(run_id=run_id))
-    return log_frames.keyed(frames, study, columns)
+            yield pd.DataFrame(found).assign(run_id=run_id)

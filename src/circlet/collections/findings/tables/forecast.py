@@ -93,7 +93,7 @@ def table(study: Study) -> pd.DataFrame:
         for decay, points in by_decay.items():
             steps = grid(points)
             logs = [
-                log_frames.finished(block, "signals", study, steps)
+                log_frames.finished(block, "signals", steps)
                 for point in points
                 for block in point.blocks
             ]

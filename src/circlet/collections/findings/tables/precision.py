@@ -1,16 +1,18 @@
 """Table ``precision``: the circles that an arithmetic loses against float64, seed by seed."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 
 ROLES = ("precision",)
 TABLES = ("survival", "losses", "runs")
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("arithmetic", pa.string(), "dtype and residual, as float32 exact"),
     column("n_circles", pa.int32(), "rule A"),
@@ -28,9 +30,8 @@ def arithmetic(run: pd.Series) -> str:
     return f"{run['dtype']} {run['residual']}"
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per finished run; lost and gained are null where the float64 run is missing."""
-    columns = names(COLUMNS)
     survival = parquet.read_table(study, "survival", "precision")
     alive = {
         run_id: set(rows.loc[rows["survived"], "frequency"])
@@ -46,20 +47,16 @@ def table(study: Study) -> pd.DataFrame:
     losses = parquet.read_table(study, "losses", "precision")
     late = losses[losses["step"] >= losses["step"].max() * 2 / 3]
     spikes = late.groupby("run_id")["train_loss"].max()
-    rows = []
     for (run_id, run), s in zip(runs.iterrows(), seed, strict=True):
         known = reference.get(s)
-        rows.append(
-            {
-                "run_id": run_id,
-                "arithmetic": run["arithmetic"],
-                "n_circles": len(alive[run_id]),
-                "lost": None if known is None else len(known - alive[run_id]),
-                "gained": None if known is None else len(alive[run_id] - known),
-                "late_spike": spikes.get(run_id),
-                "train_loss": run["train_loss"],
-                "test_loss": run["test_loss"],
-                "seconds": run["seconds"],
-            }
-        )
-    return log_frames.keyed([pd.DataFrame(rows)] if rows else [], study, columns)
+        yield {
+            "run_id": run_id,
+            "arithmetic": run["arithmetic"],
+            "n_circles": len(alive[run_id]),
+            "lost": None if known is None else len(known - alive[run_id]),
+            "gained": None if known is None else len(alive[run_id] - known),
+            "late_spike": spikes.get(run_id),
+            "train_loss": run["train_loss"],
+            "test_loss": run["test_loss"],
+            "seconds": run["seconds"],
+        }

@@ -4,6 +4,8 @@ For two-dimensional embeddings (Mușat, figures 3 and 4 and the classifier galle
 and fourteen runs at the weight decay nearest to 0.6.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -13,13 +15,14 @@ from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import exemplars
 from circlet.storage import parquet
-from circlet.storage.schema import column, names
+from circlet.storage.schema import RUN, column
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
 LOGS = ("runs", "parameters")
 TABLES = ("exemplars", "structures")
 COLUMNS = [
+    RUN,
     column("x", pa.float32(), "first coordinate in the plane of pair sums"),
     column("y", pa.float32(), "second coordinate"),
     column("predicted", pa.int16(), "class with the largest score there"),
@@ -48,13 +51,12 @@ def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"x": x, "y": y, "predicted": scores.argmax(0).numpy()}
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run and point of its map."""
     structures = parquet.read_table(study, "structures", "table1")
     shown = gallery(structures)
     chosen = parquet.read_table(study, "exemplars", "table1")["run_id"]
     frame = log_frames.final(study, "parameters")
-    frames = [log_frames.rows_per_run([], study, names(COLUMNS))]
     for run_id in dict.fromkeys([*chosen, *shown]):
         of_run = frame[frame["run_id"] == run_id]
         weights = {
@@ -63,6 +65,4 @@ def table(study: Study) -> pd.DataFrame:
                 of_run["name"], of_run["values"], of_run["shape"], strict=True
             )
         }
-        keys = log_frames.per_run(of_run, study, []).iloc[[0] * _SIDE**2].reset_index(drop=True)
-        frames.append(keys.assign(**predicted(weights), in_gallery=run_id in shown))
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+        yield pd.DataFrame(predicted(weights)).assign(run_id=run_id, in_gallery=run_id in shown)

@@ -3,20 +3,15 @@
 import pandas as pd
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import EMBEDDING, SEED
+from circlet.storage.schema import EMBEDDING, RUN, SEED
 from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
 LOGS = ("runs", "embeddings")
 TABLES = ()
-COLUMNS = [
-    SEED,
-    *EMBEDDING,
-]
+COLUMNS = [RUN, SEED, *EMBEDDING]
 
 
 def table(study: Study) -> pd.DataFrame:
     """A row per run and token."""
-    return log_frames.per_run(
-        log_frames.final(study, "embeddings"), study, ["seed", "token", "vector"]
-    )
+    return log_frames.final(study, "embeddings").drop(columns="step")

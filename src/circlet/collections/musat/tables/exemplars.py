@@ -7,17 +7,19 @@ one with the fewest imperfections. An imperfect grid is the non-circle whose imp
 nearest to the mean of the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
 """
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import column, names
+from circlet.storage.schema import RUN, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("structures",)
 COLUMNS = [
+    RUN,
     column("role", pa.string(), "table1 or table2: which experiment it was chosen from"),
     column("structure", pa.string(), "circle, grid or imperfect_grid"),
     column("norm_ratio", pa.float64(), "as in structures"),
@@ -25,6 +27,7 @@ COLUMNS = [
     column("validation_accuracy", pa.float64(), "as in structures", "0..1"),
 ]
 
+_SAME = ["run_id", "norm_ratio", "imperfections", "validation_accuracy"]  # as in structures
 _PARAMETER = {"table1": "weight_decay", "table2": "f_a"}
 
 
@@ -54,15 +57,10 @@ def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
     return found
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per role and structure that occurs."""
-    rows = []
     for role in study.reproduce:
         runs = nearest(parquet.read_table(study, "structures", role), _PARAMETER[role], 1)
         runs = runs.astype({"is_circle": bool})  # of no runs, the type is unknown
-        rows += [
-            row.to_dict() | {"role": role, "structure": structure}
-            for structure, row in choose(runs).items()
-        ]
-    columns = names(COLUMNS)
-    return log_frames.rows_per_run(rows, study, columns)
+        for structure, row in choose(runs).items():
+            yield {"role": role, "structure": structure, **row[_SAME]}

@@ -3,19 +3,21 @@
 The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the classifier gallery).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.storage.schema import column, names
+from circlet.storage.schema import RUN, column
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("classifier_maps", "embeddings")
 COLUMNS = [
+    RUN,
     column("a", pa.int16(), "smaller number of the pair"),
     column("b", pa.int16(), "larger number of the pair"),
     column("x", pa.float32(), "first coordinate of E_a + E_b"),
@@ -25,26 +27,24 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run and pair a <= b."""
     drawn = set(parquet.read_table(study, "classifier_maps")["run_id"])
     embeddings = parquet.read_table(study, "embeddings")
     runs = {b.point.run_id(seed): (b.point, seed) for b in study.blocks for seed in b.seeds}
-    frames = [log_frames.rows_per_run([], study, names(COLUMNS))]
     for run_id, frame in embeddings[embeddings["run_id"].isin(drawn)].groupby("run_id"):
         point, seed = runs[run_id]
         vectors = np.stack(frame.sort_values("token")["vector"])
         pairs = constant_attention.pairs(len(vectors))
         x, y = vectors[pairs].sum(1).T
-        keys = log_frames.per_run(frame, study, []).iloc[[0] * len(pairs)]
-        frames.append(
-            keys.assign(
-                a=pairs[:, 0],
-                b=pairs[:, 1],
-                x=x,
-                y=y,
-                target=pairs.sum(1) % len(vectors),
-                train=constant_attention.train_mask(point.parameters, point.seeds(seed)),
-            )
+        yield pd.DataFrame(
+            {
+                "run_id": run_id,
+                "a": pairs[:, 0],
+                "b": pairs[:, 1],
+                "x": x,
+                "y": y,
+                "target": pairs.sum(1) % len(vectors),
+                "train": constant_attention.train_mask(point.parameters, point.seeds(seed)),
+            }
         )
-    return pd.concat(frames[1:] or frames, ignore_index=True)

@@ -14,13 +14,14 @@ import pyarrow as pa
 from circlet.analysis import log_frames, stats
 from circlet.collections.musat.structure_columns import SAMPLE, STRUCTURE
 from circlet.storage import parquet
-from circlet.storage.schema import column
+from circlet.storage.schema import POINT, column
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
 SYSTEMS = ("constant_attention", "particles")
 TABLES = ("structures",)
 COLUMNS = [
+    POINT,
     column("dtype", pa.string(), "float32 or float64"),
     SAMPLE,
     *STRUCTURE,
@@ -62,19 +63,15 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
     return columns | {"n_runs": len(runs)}
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per point and sample of seeds."""
     structures = parquet.read_table(study, "structures")
-    rows = []
     for point, keys, runs in log_frames.by_point(structures, study):
         for sample, n_planned, chosen in samples(point, runs):
-            rows.append(
-                {
-                    **keys,
-                    "dtype": point.settings["dtype"],
-                    "sample": sample,
-                    **summary(chosen),
-                    "n_planned": n_planned,
-                }
-            )
-    return pd.DataFrame(rows)
+            yield {
+                **keys,
+                "dtype": point.settings["dtype"],
+                "sample": sample,
+                **summary(chosen),
+                "n_planned": n_planned,
+            }

@@ -1,20 +1,21 @@
 """Table ``structures``: circle or not, and grid imperfections (Mușat, appendix A)."""
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from scipy.spatial.distance import cdist
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import SEED, column, names
+from circlet.storage.schema import RUN, SEED, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
 LOGS = ("runs", "embeddings")
 TABLES = ()
 COLUMNS = [
+    RUN,
     SEED,
     column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
     column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
@@ -55,22 +56,18 @@ def count_imperfections(embedding: np.ndarray) -> int:
     return int((classes[distances.argmin(1)] != classes).sum())
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """Structure of every finished run at its last step."""
-    runs = log_frames.outcomes(study)
-    accuracy = dict(zip(runs["run_id"], runs["test_accuracy"], strict=True))
-    rows = []
-    for run_id, frame in log_frames.final(study, "embeddings").groupby("run_id", sort=False):
-        embedding = np.stack(frame["vector"]).astype(np.float64)
-        ratio = norm_ratio(embedding)
-        rows.append(
-            frame.iloc[0].to_dict()
-            | {
+    for block in study.blocks:
+        accuracy = log_frames.finished(block, "runs").set_index("run_id")["test_accuracy"]
+        last = log_frames.finished(block, "embeddings", [block.point.steps])
+        for run_id, frame in last.groupby("run_id", sort=False):
+            embedding = np.stack(frame["vector"]).astype(np.float64)
+            ratio = norm_ratio(embedding)
+            yield {
+                "run_id": run_id,
                 "norm_ratio": ratio,
                 "is_circle": ratio < _CIRCLE_THRESHOLD,
                 "imperfections": count_imperfections(embedding),
                 "validation_accuracy": accuracy[run_id],
             }
-        )
-    columns = names(COLUMNS)
-    return log_frames.rows_per_run(rows, study, columns)

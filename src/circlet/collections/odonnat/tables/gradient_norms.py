@@ -3,17 +3,20 @@
 It is the gradient of the loss on the whole train set, not of a batch.
 """
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
 LOGS = ("runs", "gradient_norms")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     STEP,
     column("name", pa.string(), "name of the weight or bias"),
@@ -21,9 +24,6 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run, logged step and part."""
-    columns = names(COLUMNS)
-    logged = (log_frames.finished(block, "gradient_norms", study) for block in study.blocks)
-    frames = [frame[["run_id", "step", "name", "norm"]] for frame in logged]
-    return log_frames.keyed(frames, study, columns)
+    return (log_frames.finished(block, "gradient_norms") for block in study.blocks)

@@ -1,17 +1,19 @@
 """Table ``head_summary``: how often the runs of each point of ``sparse_transformer`` succeed."""
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.odonnat import success
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, estimate
+from circlet.storage.schema import COUNTS, POINT, estimate
 from circlet.study.plan import Study
 
 SYSTEMS = ("sparse_transformer",)
 TABLES = ("heads",)
 COLUMNS = [
+    POINT,
     *estimate("success", "share of runs with a last test accuracy above 0.98", "0..1"),
     *estimate("stuck", "share with one below 0.6, stuck at chance for p = 2", "0..1"),
     *estimate("test_accuracy", "mean over runs, at the last step", "0..1"),
@@ -22,9 +24,8 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per point."""
-    rows = []
     for point, keys, runs in log_frames.by_point(parquet.read_table(study, "heads"), study):
         accuracy = runs["test_accuracy"].to_numpy(np.float64)
         successes = runs["success"].astype(bool)
@@ -38,5 +39,4 @@ def table(study: Study) -> pd.DataFrame:
         row = keys | stats.mean(accuracy).columns("test_accuracy")
         for name, holds in shares.items():
             row |= stats.share(int(holds.sum()), len(holds)).columns(name)
-        rows.append(row | {"n_runs": len(runs), "n_planned": point.count})
-    return pd.DataFrame(rows)
+        yield row | {"n_runs": len(runs), "n_planned": point.count}

@@ -14,6 +14,7 @@ drop_step, structure_step, fit_step
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import clusters, sharpness, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -33,6 +34,7 @@ SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("success", pa.bool_(), "last test accuracy above 0.98"),
     column("test_accuracy", pa.float64(), "at the last step", "0..1"),
@@ -226,12 +228,10 @@ def phases(curves: pd.DataFrame, p: int) -> dict:
     }
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run."""
-    columns = names(COLUMNS)
-    frames = []
     for block in study.blocks:
-        curves = log_frames.finished(block, "curves", study)
+        curves = log_frames.finished(block, "curves")
         if curves.empty:
             continue
         p = block.point.parameters["p"]
@@ -244,5 +244,4 @@ def table(study: Study) -> pd.DataFrame:
         frame["success"] = frame["test_accuracy"] > success.SOLVED
         frame["steps_per_epoch"] = block.point.steps_per_epoch
         steps = ["drop_step", "structure_step", "fit_step"]
-        frames.append(frame.astype(dict.fromkeys(steps, "Int64")))
-    return log_frames.keyed(frames, study, columns)
+        yield frame.astype(dict.fromkeys(steps, "Int64"))

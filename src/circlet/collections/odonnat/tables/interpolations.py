@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from circlet.analysis import log_frames
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -21,6 +20,7 @@ ROLES = ("curriculum", "curriculum_scratch")
 LOGS = ("runs", "parameters")
 TABLES = ()
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("t", pa.float64(), "0: end from scratch, 1: end of the curriculum"),
     column("train_loss", pa.float64(), "mean cross-entropy on the train set", "nat"),
@@ -61,14 +61,12 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
     return pd.DataFrame(values).assign(t=shares.numpy(), run_id=point.run_id(seed))
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[pd.DataFrame]:
     """A row per seed that both have finished, and place on the line."""
-    columns = names(COLUMNS)
     scratch = _ends(study, "curriculum_scratch")
-    frames = [
+    return [
         _line(block, seed, scratch[seed][1], end)
         for seed, (block, end) in _ends(study, "curriculum").items()
         if seed in scratch
         and all(scratch[seed][1][n].shape == array.shape for n, array in end.items())
     ]
-    return log_frames.keyed(frames, study, columns)

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, STEP, column, names
+from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -24,6 +23,7 @@ ROLES = ("heads",)
 LOGS = ("parameters",)
 TABLES = ("heads", "spikes")
 COLUMNS = [
+    RUN,
     *SEEDS,
     STEP,
     column("role", pa.string(), "what it stands for"),
@@ -78,17 +78,14 @@ def _nearest(block: Block, step: int) -> int:
     return min(block.point.steps_logged("parameters"), key=lambda logged: abs(logged - step))
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per snapshot and array."""
-    columns = names(COLUMNS)
     heads, spikes = (parquet.read_table(study, name, "heads") for name in ("heads", "spikes"))
     blocks = {b.point.run_id(seed): (b, i) for b in study.blocks for i, seed in enumerate(b.seeds)}
-    frames = []
     for run_id, role, moment, step in chosen(heads, spikes, study.points[0].steps):
         block, place = blocks[run_id]
         logged = _nearest(block, step)
         weights = {n: a[0, place] for n, a in parquet.read_weights(block, [logged]).items()}
         drawn, _ = layer_projections.view(weights, block.point.parameters)
         frame = pd.DataFrame(layer_projections.rows(drawn))
-        frames.append(frame.assign(run_id=run_id, role=role, moment=moment, step=logged))
-    return log_frames.keyed(frames, study, columns)
+        yield frame.assign(run_id=run_id, role=role, moment=moment, step=logged)

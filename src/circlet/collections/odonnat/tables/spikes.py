@@ -25,6 +25,8 @@ norm_gain_quiet, mlp_gain_quiet
 Sharpness, the largest eigenvalue of the Hessian, is that just before, and ten logged steps earlier.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -35,7 +37,7 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import sharpness, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import SEED, column, names
+from circlet.storage.schema import RUN, SEED, column, names
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.systems import loss
@@ -44,6 +46,7 @@ SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")
 TABLES = ()
 COLUMNS = [
+    RUN,
     SEED,
     column("step", pa.int32(), "logged step at which it begins"),
     column("last_step", pa.int32(), "last logged step that counts to it"),
@@ -176,14 +179,14 @@ def cause(representation: float, mlp: float) -> str:
 def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     """The spikes of a block with causes, where the networks at their beginning are logged."""
     logged = block.point.steps_logged("parameters")
-    known = spikes["before"].isin(logged) & spikes["step"].isin(logged)
-    spikes = spikes[known].reset_index(drop=True)
-    parts = [spikes.iloc[i : i + _TOGETHER] for i in range(0, len(spikes), _TOGETHER)]
-    return pd.concat([_measured(block, part) for part in parts]) if parts else spikes
+    known = spikes[spikes["before"].isin(logged) & spikes["step"].isin(logged)]
+    starts = range(0, len(known), _TOGETHER)
+    parts = [_measured(block, known.iloc[i : i + _TOGETHER]) for i in starts]
+    return spikes.join(pd.concat(parts)) if parts else spikes
 
 
 def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
-    """Some spikes of a block whose networks just before and where they begin are logged."""
+    """Measures of some spikes whose networks just before and where they begin are logged."""
     logged = block.point.steps_logged("parameters")
     p = block.point.parameters["p"]
     moments = ["before", "step", "earlier", "quiet"]
@@ -202,41 +205,32 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
         return system.data(block.point.parameters, seeds, torch.float64, cpu).train
 
     before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
-    spikes = spikes.assign(**hybrids(before, after, chosen, p), **gains(before, after, chosen, p))
-    spikes["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
-    spikes["sharpness"] = sharpness.largest(before, chosen, p)
+    columns = hybrids(before, after, chosen, p) | gains(before, after, chosen, p)
+    found = pd.DataFrame(columns, index=spikes.index)
+    found["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
+    found["sharpness"] = sharpness.largest(before, chosen, p)
     quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
     if len(quiet):
         earlier, own = at("earlier", quiet), trained_on(quiet)
-        found = gains(earlier, at("quiet", quiet), own, p)
-        measured = {"sharpness_earlier": sharpness.largest(earlier, own, p)}
-        measured |= {f"{name}_quiet": found[name] for name in ("norm_gain", "mlp_gain")}
-        spikes = spikes.join(pd.DataFrame(measured, index=quiet.index))
-    shares = zip(spikes["by_representation"], spikes["by_mlp"], strict=True)
-    spikes["cause"] = [cause(*share) for share in shares]
-    larger = spikes["norm_gain"] >= spikes["mlp_gain"]
-    spikes["amplifier"] = np.where(larger, "normalisation", "feed_forward")
-    return spikes
+        quiet_gains = gains(earlier, at("quiet", quiet), own, p)
+        columns = {f"{name}_quiet": quiet_gains[name] for name in ("norm_gain", "mlp_gain")}
+        columns["sharpness_earlier"] = sharpness.largest(earlier, own, p)
+        found = found.join(pd.DataFrame(columns, index=quiet.index))
+    shares = zip(found["by_representation"], found["by_mlp"], strict=True)
+    found["cause"] = [cause(*share) for share in shares]
+    larger = found["norm_gain"] >= found["mlp_gain"]
+    found["amplifier"] = np.where(larger, "normalisation", "feed_forward")
+    return found
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run and spike."""
-    columns = names(COLUMNS)
-    frames = []
     for block in study.blocks:
-        curves = log_frames.finished(block, "curves", study)
+        curves = log_frames.finished(block, "curves")
         rows = [
             {"run_id": run_id, "seed": run["seed"].iloc[0], **spike}
             for run_id, run in curves.groupby("run_id", sort=False)
             for spike in of_run(run)
         ]
         if rows:
-            spikes = pd.DataFrame(rows)
-            found = _attributed(block, spikes)
-            own = [name for name in found if name not in spikes]
-            keys = ["run_id", "step"]
-            frames.append(spikes.merge(found[[*keys, *own]], on=keys, how="left"))
-    if frames:
-        every = pd.concat(frames)
-        frames = [every.reindex(columns=[*every, *(c for c in columns if c not in every)])]
-    return log_frames.keyed(frames, study, columns)
+            yield _attributed(block, pd.DataFrame(rows)).reindex(columns=names(COLUMNS))

@@ -1,16 +1,17 @@
 """Table ``transfers``: runs that started from another run's end, beside that run."""
 
-import pandas as pd
+from collections.abc import Iterator
+
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("transfer", "curriculum")
 TABLES = ("heads",)
 COLUMNS = [
+    RUN,
     *SEEDS,
     column("parent", pa.string(), "run_id of the run from whose end it started"),
     column("parent_p", pa.int32(), "modulus of that run"),
@@ -21,11 +22,9 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per finished run whose base is in the study."""
-    columns = names(COLUMNS)
     heads = parquet.read_table(study, "heads").set_index("run_id")
-    rows = []
     for block in study.blocks:
         point = block.point
         if point.base is None:
@@ -33,15 +32,12 @@ def table(study: Study) -> pd.DataFrame:
         for seed in block.seeds:
             run_id, parent = point.run_id(seed), point.base.run_id(seed)
             if run_id in heads.index and parent in heads.index:
-                rows.append(
-                    {
-                        "run_id": run_id,
-                        "parent": parent,
-                        "parent_p": point.base.parameters["p"],
-                        "parent_test_accuracy": heads.loc[parent, "test_accuracy"],
-                        "parent_success": heads.loc[parent, "success"],
-                        "test_accuracy": heads.loc[run_id, "test_accuracy"],
-                        "success": heads.loc[run_id, "success"],
-                    }
-                )
-    return log_frames.keyed([pd.DataFrame(rows)] if rows else [], study, columns)
+                yield {
+                    "run_id": run_id,
+                    "parent": parent,
+                    "parent_p": point.base.parameters["p"],
+                    "parent_test_accuracy": heads.loc[parent, "test_accuracy"],
+                    "parent_success": heads.loc[parent, "success"],
+                    "test_accuracy": heads.loc[run_id, "test_accuracy"],
+                    "success": heads.loc[run_id, "success"],
+                }
