@@ -105,7 +105,7 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
 def test_states_leave_room_for_the_rest_of_the_page():
     """The page with the library and all states, however badly they compress, is below 19 MB."""
     noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
-    code = "".join(map(explorer._module, explorer.MODULES))
+    code = "".join(explorer._modules(STUDY).values())
     assert len(explorer._packed(noise) + explorer._packed(get_plotlyjs()) + code) < 19e6
 
 
@@ -160,7 +160,7 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
             seen.add((block.point.system.name, name))
     assert {system for system, _ in seen} == set(STUDY.systems)
     assert ("sparse_transformer", "query") in seen
-    without = {name for system, name in seen if system not in explorer_budget.WHOLE}
+    without = {name for system, name in seen if not STUDY.known[system].explorer_weights}
     assert without == {"embedding", "signals", "curves"}
 
 
