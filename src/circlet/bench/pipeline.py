@@ -1,5 +1,6 @@
 """The pipeline around the trainer, measured: what a thousand runs cost besides being trained."""
 
+import contextlib
 import importlib.util
 import subprocess
 import sys
@@ -14,10 +15,10 @@ import torch
 from circlet import build
 from circlet.bench import plain
 from circlet.bench.training import CPU, spread
-from circlet.errors import CircletError
+from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import parquet, provenance
-from circlet.study import targets
+from circlet.study import registry, targets
 from circlet.study.plan import Study
 from circlet.training import job
 from circlet.training.run import run_group
@@ -25,14 +26,12 @@ from circlet.training.run import run_group
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
 PROFILE = "profiles/local"
 KINDS = {"tables": "tables", "figures": "figures", "pages": "report and explorer"}
-
-
 SYSTEM = min(plain.systems())  # any of them
 
 
 def _config(results: Path, runs: int) -> dict[str, Any]:
     """A table's worth of runs with about the logs of a study; short, as they are not measured."""
-    return {
+    config = {
         "results": str(results),
         "experiments": {
             "bench": {
@@ -45,6 +44,12 @@ def _config(results: Path, runs: int) -> dict[str, Any]:
             }
         },
     }
+    for role in (role for collection in registry.SHIPPED for role in collection.roles):
+        named = config | {"reproduce": {role: "bench"}}
+        with contextlib.suppress(ConfigError):  # not a role that this experiment can have
+            Study.of(named)
+            return named  # so that there are figures, too
+    return config
 
 
 def _in_project() -> bool:
