@@ -15,8 +15,9 @@ inputs that it declares in literals:
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
-    what it uses of every collection: files such as ``claims.csv`` or ``explorer/*.js``, modules of
-    those with a system of the study, ``captions`` of figures, or the table of its ``summary``.
+    what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
+    figures, or the table of its ``summary``; files with a ``*``, ``explorer/*.js``, of those of
+    other systems, too.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
 or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
@@ -151,8 +152,13 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
     tables = _listed(own)
-    texts = [n for n in names if not n.endswith(".py")]
-    files = [p for n in texts for c in study.used_collections for p in sorted(c.folder.glob(n))]
+    files = [
+        path
+        for name in names
+        if not name.endswith(".py")
+        for c in (study.collections if "*" in name else study.used_collections)
+        for path in sorted(c.folder.glob(name))
+    ]
     tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
     if "summary" in names:
         tables += [c.summary["table"] for c in study.used_collections if c.summary]

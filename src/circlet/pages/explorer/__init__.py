@@ -7,13 +7,13 @@ chosen; their format is ``_chunk``.
 A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
 
 ``main.js``, other modules
-    addressed as ``circlet/COLLECTION/MODULE``. The main one may export ``panels`` by name, as
-    ``panels.js`` has them, and ``live(data)``, which sets up what is in ``page.html``;
+    addressed as ``circlet/COLLECTION/MODULE``, by all. The main one may export ``panels`` by name,
+    as ``panels.js`` has them, and ``live(data)``, which sets up what is in ``page.html``;
 ``style.css``
     styles of these;
 ``page.html``
     a template for sections that need no run, with ids ``live-NAME``, and ``data`` for its values.
-    It is in the page if the study has a system of the collection;
+    It is in the page unless the collection has other systems than the study;
 ``data.py``
     in this case, what its panels and its ``live`` get: ``data(tables, trained)`` makes it, to be
     written as JSON, from those of its ``TABLES`` that the study has and the names of the runs whose
