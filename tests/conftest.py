@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 # What has not come after so many seconds will not come, however slow and busy the machine is.
 PATIENCE = 400
 SYSTEMS = registry.Systems(registry.SHIPPED)
+MINE = ROOT / "tests/mine"  # a collection as of a user
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 # The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
@@ -52,7 +53,7 @@ def config(results="results", **changes):
 def mine(tmp_path):
     """A copy of a collection of a user, which has one of each."""
     ignored = shutil.ignore_patterns("__pycache__")
-    return shutil.copytree(ROOT / "tests/mine", tmp_path / "mine", ignore=ignored)
+    return shutil.copytree(MINE, tmp_path / "mine", ignore=ignored)
 
 
 def config_of(*folders, results="results"):

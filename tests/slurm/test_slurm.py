@@ -18,6 +18,7 @@ from conftest import project_copy, start_seconds
 from sweep import Sweep
 
 from circlet.storage import parquet
+from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -120,8 +121,8 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     memory, minutes, gpus, _ = next(
         line.split() for line in asked.splitlines() if str(sweep.project.folder) in line
     )
-    assert int(memory.rstrip("M")) == block.memory_mb() + 500  # two Snakemakes are in it, too
-    assert minutes == f"{block.minutes}:00"
+    assert int(memory.rstrip("M")) == cost.memory_mb(block) + 500  # two Snakemakes are in it, too
+    assert minutes == f"{cost.minutes(block)}:00"
     assert gpus == "N/A"
     assert sweep.ends() == 0, sweep.said
     assert len(pd.read_parquet(sweep.project.folder / "results/tables/runs.parquet")) == 4
@@ -170,7 +171,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 
 def test_out_of_memory(sweep):
     """A block that needs more than it asked for is killed; the next try asks for twice as much."""
-    sweep.project.edit("src/circlet/study/points.py", "return 470 +", "return -250 +")
+    sweep.project.edit("src/circlet/study/cost.py", "return 470 +", "return -250 +")
     sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}})
     sweep.start("table_runs")
     first = sweep.running()

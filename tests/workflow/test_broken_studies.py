@@ -5,7 +5,7 @@ import pytest
 import yaml
 from conftest import ROOT, experiment, table_of
 
-from circlet import analysis, figures
+from circlet import build
 from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
@@ -29,16 +29,11 @@ def make_all(study):
     """Run every block and make every table and figure, in this process; names of the figures."""
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
-    todo = targets.tables(study)
-    while todo:
-        ready = [t for t in todo if all(path.exists() for path in t.inputs)]
-        assert ready, [t.name for t in todo]
-        for table in ready:
-            analysis.make(table)
-        todo = [t for t in todo if t not in ready]
-    for figure in targets.figures(study):
-        figures.make(figure)
-    return [figure.name for figure in targets.figures(study)]
+    made = [target for target in targets.ordered(study) if target.kind != "pages"]
+    for target in made:
+        assert all(path.exists() for path in target.inputs), target.name
+        build.make(target)
+    return [target.name for target in made if target.kind == "figures"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +81,7 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
         )
         for block in study.blocks:
             job.run_block(block, "cpu")
-        analysis.make(next(t for t in targets.tables(study) if t.name == "ode_fits"))
+        build.make(next(t for t in targets.tables(study) if t.name == "ode_fits"))
         fits = parquet.read_table(study, "ode_fits")
         assert set(fits["n_steps"]) == {10}
         found[p] = set(fits["status"])
@@ -100,7 +95,7 @@ def test_tables_hold_what_the_logs_say(tmp_path):
         job.run_block(block, "cpu")
     tables = {t.name: t for t in targets.tables(study)}
     for name in ("survival", "runs", "circle_counts", "circle_summary", "survival_rates"):
-        analysis.make(tables[name])
+        build.make(tables[name])
     survival = parquet.read_table(study, "survival")
     for block in study.blocks:
         log = parquet.read_log(block, "signals")

@@ -7,11 +7,8 @@ import sys
 import time
 
 import pytest
-from conftest import PATIENCE
-from test_io import mounted
+from conftest import PATIENCE, SYSTEMS, mounted
 from test_workflow import STUDY, edited, only_musat
-
-from circlet.study.declarations import SYSTEMS
 
 
 def fails(project, *command, config="config/smoke.yaml"):

@@ -3,12 +3,12 @@
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, experiment
-from test_io import flipped
+from conftest import config, experiment, flipped
 from test_workflow import STUDY
 
 from circlet import build, cli
@@ -89,10 +89,8 @@ def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypa
     chance = random.Random(seed)
     share = chance.choice([0.1, 0.3, 0.6, 0.9])
     done = [block for block in STUDY.blocks if chance.random() < share] or [next(STUDY.blocks)]
-    study = STUDY.partial(done)
-    study.folder = tmp_path
-    tables = [p for p in targets.ordered(study) if p.module.startswith("circlet.analysis")]
-    for target in tables:
+    study = replace(STUDY.partial(done), folder=tmp_path)
+    for target in [t for t in targets.ordered(study) if t.kind == "tables"]:
         build.make(target)
         frame = pd.read_parquet(target.outputs[0])
         if "n_planned" in frame and target.name not in ("musat_claims", "ding_claims"):
@@ -153,9 +151,9 @@ def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     folder = tmp_path / "partial"
     old, new, lost = (folder / name for name in ("tables/old", "tables/new", "tables/lost"))
 
-    def made(*files, planned=()):
-        with files.own_folder(folder, [*files, *planned]) as kept:
-            for path in files:
+    def made(*paths, planned=()):
+        with files.own_folder(folder, [*paths, *planned]) as kept:
+            for path in paths:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text("x")
                 kept.append(path)
@@ -211,8 +209,8 @@ def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, caps
 def test_while_a_sweep_runs(project):
     """From another shell: the command reads finished logs only, and leaves the rest alone."""
     large = ("embedding_mlp", "sparse_transformer")
-    lost = [b for b in STUDY.blocks if b.point.system in large]
-    lost.append(next(b for b in STUDY.blocks if b.point.system == "particles"))
+    lost = [b for b in STUDY.blocks if b.point.system.name in large]
+    lost.append(next(b for b in STUDY.blocks if b.point.system.name == "particles"))
     for block in lost:
         shutil.rmtree(project.folder / block.log("runs").parent)
     said = project.run("circlet", "partial", "--configfile", "config/smoke.yaml").stdout

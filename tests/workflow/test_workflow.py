@@ -13,11 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, children_seconds, config, start_seconds
+from conftest import MINE, ROOT, SYSTEMS, children_seconds, config, config_of, start_seconds
 
 from circlet.storage import parquet
 from circlet.study import targets
-from circlet.study.declarations import SYSTEMS
 from circlet.study.plan import Study
 
 # What follows from new logs of both systems in the smoke study, and from those of one.
@@ -133,13 +132,15 @@ def test_a_changed_table(project):
 
 
 def test_a_changed_published_number(project):
-    project.edit("src/circlet/data/published.csv", "77.4", "77.3")
+    project.edit("src/circlet/collections/musat/claims.csv", "77.4", "77.3")
     jobs = project.would_run()
     assert jobs == {"table_scorecard": 1, "figure_published_tables": 1, "report": 1}
 
 
 def test_a_changed_caption(project):
-    project.edit("workflow/report/grid_and_circle.rst", "circles", "rings")
+    path = "src/circlet/collections/musat/figures/grid_and_circle.py"
+    assert "circles" in (project.folder / path).read_text().split('"""')[1]
+    project.edit(path, "circles", "rings")
     assert project.would_run() == {"report": 1}
 
 
@@ -163,11 +164,9 @@ def test_changed_training_code_re_runs_nothing_without_a_new_version(project):
 
 
 def test_a_raised_version_re_runs_its_system(project):
-    project.edit(
-        "src/circlet/collections/musat/equations/particles.py", "VERSION = 2", "VERSION = 3"
-    )
+    project.edit("src/circlet/collections/musat/systems/particles.py", "version=2", "version=3")
     jobs = project.would_run()
-    assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system == "particles")
+    assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system.name == "particles")
     assert "constant_attention" not in jobs
 
 
@@ -353,7 +352,7 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     frozen.write_text(study.json)
     monkeypatch.setenv("CIRCLET_STUDY", str(frozen))
     monkeypatch.setenv("CIRCLET_GPUS", "0")
-    monkeypatch.setenv("CIRCLET_KEYS", "analysis/runs=planned")
+    monkeypatch.setenv("CIRCLET_KEYS", "tables/runs=planned")
     block = next(study.blocks)
     remote = ("--mode", "remote", "--cores", "1")
     empty_project.snakemake(block.log("runs"), *remote, config="config/mine.yaml")
@@ -404,57 +403,53 @@ def test_pages_read_well_without_a_paper(empty_project):
     assert "mine" in (empty_project.folder / "results/mine/report.html").read_text()
 
 
-NEW_SYSTEM = '''
-"""A random walk, to show that a new system is one file."""
-
-import torch
-
-VERSION = 1
-SCHEDULES = {"signals": {"every": 2}, "embeddings": {}}
-FLOPS_PER_STEP = "p * d"
-FLOPS_PER_SECOND = 1e9
-WEIGHTS = "p * d"
-WORKING_VALUES = "p * d"
-PARAMETERS = {
-    "p": {"description": "Number of walkers.", "type": "integer", "default": 5, "label": "p"},
-    "d": {"description": "Dimensions.", "type": "integer", "default": 2, "label": "d"},
-    "drift": {"description": "Distance per step.", "type": "number", "default": 1.0},
-}
-
-
-def initial(parameters, seeds):
-    return {"embedding": seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))}
-
-
-def data(parameters, seeds, dtype, device):
-    return parameters["drift"]
-
-
-def step(state, drift):
-    state["embedding"] += drift
-'''
-
-
-def test_a_new_system_is_one_file(empty_project):
-    (empty_project.folder / "src/circlet/systems/walk.py").write_text(NEW_SYSTEM)
-    study = {
-        "results": "results/walk",
-        "experiments": {
-            "walk": {
-                "system": "walk",
-                "sweep": {"drift": [1, 2]},
-                "steps": 4,
-                "block": 2,
-                "seeds": {"count": 2},
-            }
-        },
-    }
-    (empty_project.folder / "config/walk.yaml").write_text(yaml.safe_dump(study))
-    empty_project.snakemake(config="config/walk.yaml")
-    runs = pd.read_parquet(empty_project.folder / "results/walk/tables/runs.parquet")
-    assert runs["drift"].tolist() == [1, 1, 2, 2]
+def test_a_collection_of_a_user(empty_project):
+    """A system, its equations, a table and a figure, in a folder beside the config."""
+    folder = empty_project.folder / "mine"
+    shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = yaml.safe_dump(config_of("../mine", results="results/mine"))
+    (empty_project.folder / "config/mine.yaml").write_text(settings)
+    empty_project.snakemake(config="config/mine.yaml")
+    results = empty_project.folder / "results/mine"
+    runs = pd.read_parquet(results / "tables/runs.parquet")
+    assert runs["rate"].tolist() == [0.1, 0.1, 0.5, 0.5]
     assert set(runs["status"]) == {"finished"}
-    logs = empty_project.folder / "results/walk/logs/walk/p5_d2_drift=2/seeds_00000-00001"
+    logs = results / "logs/e/p5_d2_r0.5/seeds_00000-00001"
     steps = pd.read_parquet(logs / "embeddings.parquet").query("seed == 0 and token == 0")["vector"]
-    assert (steps.iloc[1] - steps.iloc[0]).tolist() == pytest.approx([8, 8])
-    assert "walk" in (empty_project.folder / "results/walk/report.html").read_text()
+    assert (steps.iloc[1] / steps.iloc[0]).tolist() == [0.5, 0.5]
+    for name in ("tables/mine.distances.parquet", "figures/mine.distances.svg", "explorer.html"):
+        assert (results / name).exists()
+    assert "mine.drift" in (results / "report.html").read_text()
+    assert empty_project.would_run("config/mine.yaml") == {}
+
+    # Another place of the folder is no edit; of what it holds, each re-runs what uses it.
+    folder.rename(empty_project.folder / "config/mine")
+    path = empty_project.folder / "config/mine.yaml"
+    path.write_text(settings.replace("../mine", "mine"))
+    assert empty_project.would_run("config/mine.yaml") == {}
+    empty_project.edit("config/mine/distance.py", "axis=1", "axis=-1")
+    made = {"table_mine.distances", "figure_mine.distances", "table_explorer_runs"}
+    follow = {"table_explorer_states", "report", "explorer"}
+    assert set(empty_project.would_run("config/mine.yaml")) == made | follow
+    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
+    assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
+
+
+@pytest.mark.parametrize(("edit", "expected"), [
+    (("systems/drift.py", "SYSTEM", "SYSTM"), "must declare SYSTEM"),
+    (("tables/distances.py", "TABLES", "TABELS"), "TABELS is no declaration"),
+])  # fmt: skip
+def test_a_broken_collection_of_a_user_is_one_line(empty_project, edit, expected):
+    shutil.copytree(MINE, empty_project.folder / "mine")
+    empty_project.edit(f"mine/{edit[0]}", *edit[1:])
+    settings = yaml.safe_dump(config_of("../mine", results="results/mine"))
+    (empty_project.folder / "config/mine.yaml").write_text(settings)
+    chosen = ("--configfile", "config/mine.yaml")
+    for command in (("circlet", "plan"), ("snakemake", "-n", "--profile", "profiles/local")):
+        done = empty_project.run(*command, *chosen, check=False)
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
+        assert done.returncode == 1
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("error: ")
+        assert f"{empty_project.folder}/mine/{edit[0]}: " in lines[0]
+        assert expected in lines[0]
