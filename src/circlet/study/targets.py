@@ -174,11 +174,11 @@ def _listed(modules: list[str]) -> list[str]:
 
 def contributed(study: Study, file: str) -> list[str]:
     """Modules of this name, ``run_list.py``, of the collections with a system of the study."""
-    parts = Path(file).with_suffix("").parts
+    parts, systems = Path(file).with_suffix("").parts, set(study.systems)
     return [
         ".".join([collection.package, *parts])
-        for collection in study.used_collections
-        if (collection.folder / file).exists()
+        for collection in study.collections
+        if systems & collection.modules("systems").keys() and (collection.folder / file).exists()
     ]
 
 
