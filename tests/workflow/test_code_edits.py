@@ -102,9 +102,10 @@ def roots(target) -> set[str]:
     made_by = {"tables": {"circlet.analysis.make"}, "figures": {"circlet.plotting.make"}}
     contributed = {
         ".".join([collection.package, *Path(name).with_suffix("").parts])
-        for collection in target.study.used_collections
+        for collection in target.study.collections
         for name in named(target, "code")
-        if (collection.folder / name).exists()
+        if set(target.study.systems) & collection.modules("systems").keys()
+        and (collection.folder / name).exists()
     }
     systems = {target.study.known[name].module for name in target.study.systems}
     return {target.module} | made_by.get(target.kind, set()) | contributed | systems
