@@ -212,10 +212,9 @@ def idealised() -> dict[str, np.ndarray]:
     }
 
 
-def rows(drawn: View) -> dict[str, list]:
-    """A view as columns of a table: a row per array."""
-    return {
-        "name": list(drawn),
-        "shape": [list(array.shape) for array in drawn.values()],
-        "values": [array.astype(np.float32).ravel() for array in drawn.values()],
-    }
+def rows(drawn: View) -> list[dict[str, Any]]:
+    """A view as rows of a table, one per array."""
+    return [
+        {"name": name, "shape": array.shape, "values": array.astype(np.float32).ravel()}
+        for name, array in drawn.items()
+    ]

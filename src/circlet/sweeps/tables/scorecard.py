@@ -233,17 +233,15 @@ def _answer(study: Study, claim: pd.Series) -> dict:
     return judge(claim, Estimate()) | {"n_planned": 0, "verdict": "not_run", "note": reason}
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[dict]:
     """A row per published claim, in the order of the collections."""
     shown = ["claim", "source", "statement", "published", "table", "column"]
-    return pd.DataFrame(
-        [
-            {
-                **claim[shown],
-                "paper": claim["collection"],
-                "where": claims.text_of(claim["keys"]),
-                **_answer(study, claim),
-            }
-            for _, claim in claims.read(study).iterrows()
-        ]
-    )
+    return [
+        {
+            **claim[shown],
+            "paper": claim["collection"],
+            "where": claims.text_of(claim["keys"]),
+            **_answer(study, claim),
+        }
+        for _, claim in claims.read(study).iterrows()
+    ]

@@ -3,8 +3,9 @@
 What Ding et al. draw against p, d and weight decay (figures 5, 10, 11 left and 14).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
@@ -34,19 +35,11 @@ _MEANS = {
 }
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per point; means with Student's t interval."""
     counts = parquet.read_table(study, "circle_counts")
-    rows = []
     for point, row, runs in log_frames.by_point(counts, study):
         for name, source in _MEANS.items():
             row |= stats.mean(runs[source].to_numpy(float, na_value=np.nan)).columns(name)
-        rows.append(
-            row
-            | {
-                "n_frequencies": (point.parameters["p"] - 1) // 2,
-                "n_runs": len(runs),
-                "n_planned": point.count,
-            }
-        )
-    return pd.DataFrame(rows)
+        row["n_frequencies"] = (point.parameters["p"] - 1) // 2
+        yield row | {"n_runs": len(runs), "n_planned": point.count}

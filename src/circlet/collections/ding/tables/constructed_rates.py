@@ -4,6 +4,8 @@ Which two were drawn is seen at step 0: they have the largest signals. At a rati
 the first, so the two are taken by frequency.
 """
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pyarrow as pa
 
@@ -36,16 +38,12 @@ def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["ratio", "seed", "first", "second", "revived"])
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per ratio."""
-    experiment = study.reproduce["construction"]
     count = study.points[0].count
-    rows = []
-    for ratio, runs in outcomes(parquet.read_table(study, "survival", "construction")).groupby(
-        "ratio"
-    ):
-        row = {"experiment": experiment, "ratio": ratio}
+    survival = parquet.read_table(study, "survival", "construction")
+    for ratio, runs in outcomes(survival).groupby("ratio"):
+        row = {"experiment": study.reproduce["construction"], "ratio": ratio}
         for name in ("first", "second", "revived"):
             row |= stats.share(int(runs[name].sum()), len(runs)).columns(name)
-        rows.append(row | {"n_runs": len(runs), "n_planned": count})
-    return pd.DataFrame(rows)
+        yield row | {"n_runs": len(runs), "n_planned": count}

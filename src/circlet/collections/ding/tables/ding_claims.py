@@ -7,7 +7,7 @@ otherwise.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -305,9 +305,8 @@ _CLAIMS: list[Claim] = [
 ]  # fmt: skip
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per claim that the study can speak to."""
-    rows: list[dict] = []
     for claim, role, name, effect in _CLAIMS:
         if role not in study.reproduce:
             continue
@@ -325,5 +324,4 @@ def table(study: Study) -> pd.DataFrame:
             n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
         n_planned = sum(point.count for point in points)
         counts = {"n_runs": n_runs, "n_planned": n_planned}
-        rows.append({"claim": claim, **found.columns("effect"), **counts})
-    return pd.DataFrame(rows)
+        yield {"claim": claim, **found.columns("effect"), **counts}

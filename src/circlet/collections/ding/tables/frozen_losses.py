@@ -1,6 +1,5 @@
 """Table ``frozen_losses``: test loss of frozen embeddings against their dimension (figure 4)."""
 
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import stats
@@ -22,11 +21,11 @@ COLUMNS = [
 _STEPS = (500, 1000, 5000, 10_000)  # of the figure; those that a study has
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[dict]:
     """A row per dimension and step."""
     losses = parquet.read_table(study, "losses", "frozen")
     counts = {point.parameters["d"]: point.count for point in study.points}
-    rows = [
+    return [
         {
             "experiment": study.reproduce["frozen"],
             "d": d,
@@ -38,4 +37,3 @@ def table(study: Study) -> pd.DataFrame:
         }
         for (d, step), runs in losses[losses["step"].isin(_STEPS)].groupby(["d", "step"])
     ]
-    return pd.DataFrame(rows)

@@ -3,8 +3,9 @@
 By the rule of the paper for gradients, B, if the runs are as long as the paper's; else by A.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import spectrum, stats
@@ -28,12 +29,11 @@ COLUMNS = [
 _BINS = 20
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per step and bin of the gradient that is not empty."""
     survival = parquet.read_table(study, "survival", "initial_gradients")
     rule, column = spectrum.rule(study.points[0].steps)
     n_planned = sum(point.count for point in study.points)
-    rows = []
     early = np.stack(survival["early_gradients"]) if len(survival) else np.empty((0, 0))
     alive = survival[column].to_numpy(bool)
     for i, step in enumerate(GRADIENT_STEPS[: early.shape[1]]):
@@ -41,16 +41,13 @@ def table(study: Study) -> pd.DataFrame:
         place = np.clip(np.digitize(early[:, i], edges) - 1, 0, _BINS - 1)
         for b in np.unique(place):
             here = alive[place == b]
-            rows.append(
-                {
-                    "experiment": study.reproduce["initial_gradients"],
-                    "step": step,
-                    "bin_low": edges[b],
-                    "bin_high": edges[b + 1],
-                    "rule": rule,
-                    **stats.share(int(here.sum()), len(here)).columns("rate"),
-                    "n_runs": survival["run_id"].nunique(),
-                    "n_planned": n_planned,
-                }
-            )
-    return pd.DataFrame(rows)
+            yield {
+                "experiment": study.reproduce["initial_gradients"],
+                "step": step,
+                "bin_low": edges[b],
+                "bin_high": edges[b + 1],
+                "rule": rule,
+                **stats.share(int(here.sum()), len(here)).columns("rate"),
+                "n_runs": survival["run_id"].nunique(),
+                "n_planned": n_planned,
+            }

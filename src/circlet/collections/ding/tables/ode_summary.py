@@ -1,5 +1,7 @@
 """Table ``ode_summary``: the fits over the runs of each dimension (figure 9 a)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -25,9 +27,8 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per experiment, dimension and method."""
-    rows = []
     fitted = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
     for experiment in study.config["experiments"]:
         fits = fitted[fitted["experiment"] == experiment]
@@ -37,21 +38,18 @@ def table(study: Study) -> pd.DataFrame:
                 runs = fits[(fits["d"] == d) & (fits["method"] == method)]
                 relative = runs["rollout_error"] / runs["mean_signal"]
                 unstable = stats.count(int((runs["growth"] > 1).sum()), runs["growth"].count())
-                rows.append(
-                    {
-                        "experiment": experiment,
-                        "d": d,
-                        "method": method,
-                        **stats.mean(runs["r2"].to_numpy(float)).columns("r2"),
-                        **stats.mean(100 * runs["nonzero"].to_numpy(float)).columns("nonzero"),
-                        "r2_heldout": _median(runs["r2_heldout"]),
-                        "relative_rollout_error": _median(relative),
-                        **unstable.columns("unstable"),
-                        "n_runs": len(runs),
-                        "n_planned": count,
-                    }
-                )
-    return pd.DataFrame(rows)
+                yield {
+                    "experiment": experiment,
+                    "d": d,
+                    "method": method,
+                    **stats.mean(runs["r2"].to_numpy(float)).columns("r2"),
+                    **stats.mean(100 * runs["nonzero"].to_numpy(float)).columns("nonzero"),
+                    "r2_heldout": _median(runs["r2_heldout"]),
+                    "relative_rollout_error": _median(relative),
+                    **unstable.columns("unstable"),
+                    "n_runs": len(runs),
+                    "n_planned": count,
+                }
 
 
 def _median(values: pd.Series) -> float:

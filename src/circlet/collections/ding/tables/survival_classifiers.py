@@ -7,8 +7,9 @@ embeddings held out, as pairs of one embedding are not independent. Its interval
 the embeddings.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -67,9 +68,8 @@ def split_accuracy(x: np.ndarray, alive: np.ndarray) -> tuple[Estimate, Estimate
     return (*(Estimate(*(100 * value for value in s[:3]), s.n) for s in shares), gain)
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per experiment and set of features."""
-    rows = []
     every = parquet.read_table(study, "survival").dropna(subset=["initial_gradient"])
     for experiment in study.config["experiments"]:
         points = study.experiment(experiment)
@@ -82,18 +82,15 @@ def table(study: Study) -> pd.DataFrame:
             x = survival[columns].to_numpy(float)
             accuracy, majority, gain = split_accuracy(x, alive)
             auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy(), machine)
-            rows.append(
-                {
-                    "experiment": experiment,
-                    "features": features,
-                    "rule": rule,
-                    **accuracy.columns("accuracy"),
-                    **majority.columns("majority"),
-                    **gain.columns("gain"),
-                    **auc.columns("auc"),
-                    "n_embeddings": survival["embedding_seed"].nunique(),
-                    "n_runs": survival["run_id"].nunique(),
-                    "n_planned": sum(p.count for p in points),
-                }
-            )
-    return pd.DataFrame(rows)
+            yield {
+                "experiment": experiment,
+                "features": features,
+                "rule": rule,
+                **accuracy.columns("accuracy"),
+                **majority.columns("majority"),
+                **gain.columns("gain"),
+                **auc.columns("auc"),
+                "n_embeddings": survival["embedding_seed"].nunique(),
+                "n_runs": survival["run_id"].nunique(),
+                "n_planned": sum(p.count for p in points),
+            }

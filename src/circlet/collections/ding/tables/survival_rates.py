@@ -3,7 +3,6 @@
 Runs of one embedding share it and differ in network and split; a rate is over them, by rule A.
 """
 
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import stats
@@ -23,7 +22,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[dict]:
     """A row per embedding and frequency."""
     survival = parquet.read_table(study, "survival", "initial_signals")
     planned = {
@@ -31,7 +30,7 @@ def table(study: Study) -> pd.DataFrame:
         for point in study.points
         if "embedding" in point.fixed_seeds
     }
-    rows = [
+    return [
         {
             "experiment": study.reproduce["initial_signals"],
             "embedding_seed": seed,
@@ -43,4 +42,3 @@ def table(study: Study) -> pd.DataFrame:
         }
         for (seed, k), runs in survival.groupby(["embedding_seed", "frequency"])
     ]
-    return pd.DataFrame(rows)

@@ -7,6 +7,8 @@ its signal now, its growth since step 0 and its growth since half of the steps, 
 relative to the mean over the run's frequencies, so that nothing but the competition is left.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -77,12 +79,11 @@ def grid(points: list[Point]) -> list[int]:
     return sorted({nearest(sorted(logged), step) for step in wanted})
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per experiment, weight decay and step that can be scored on at least three embeddings.
 
     An embedding of which all circles survive, or none, has no score.
     """
-    rows = []
     for role, experiment in study.reproduce.items():
         survival = parquet.read_table(study, "survival", role)
         alive = survival.set_index(["run_id", "frequency"])["survived"]
@@ -107,18 +108,15 @@ def table(study: Study) -> pd.DataFrame:
                 auc = grouped_auc(features(wide, step), truth, groups, regression)
                 if auc.n < _FEWEST_EMBEDDINGS:
                     continue
-                rows.append(
-                    {
-                        "experiment": experiment,
-                        "weight_decay": decay,
-                        "step": step,
-                        "auc": auc.value,
-                        # Where all embeddings have the same AUC, as 1, the ends are the mean.
-                        "low": auc.value if np.isnan(auc.low) else max(auc.low, 0.0),
-                        "high": auc.value if np.isnan(auc.high) else min(auc.high, 1.0),
-                        "n_embeddings": auc.n,
-                        "n_runs": wide.index.get_level_values("run_id").nunique(),
-                        "n_planned": sum(p.count for p in points),
-                    }
-                )
-    return pd.DataFrame(rows)
+                yield {
+                    "experiment": experiment,
+                    "weight_decay": decay,
+                    "step": step,
+                    "auc": auc.value,
+                    # Where all embeddings have the same AUC, as 1, the ends are the mean.
+                    "low": auc.value if np.isnan(auc.low) else max(auc.low, 0.0),
+                    "high": auc.value if np.isnan(auc.high) else min(auc.high, 1.0),
+                    "n_embeddings": auc.n,
+                    "n_runs": wide.index.get_level_values("run_id").nunique(),
+                    "n_planned": sum(p.count for p in points),
+                }

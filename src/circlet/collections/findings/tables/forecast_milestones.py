@@ -5,6 +5,7 @@ those steps for the upper and the lower end of the AUC's interval. Null is never
 """
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 import pyarrow as pa
@@ -33,27 +34,23 @@ def passes(steps: pd.Series, auc: pd.Series, threshold: float) -> float:
     return float(after.min()) if len(after) else math.nan
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per experiment, weight decay and threshold."""
     forecast = parquet.read_table(study, "forecast")
-    rows = []
     for (name, decay), curve in forecast.groupby(["experiment", "weight_decay"], sort=False):
         curve = curve.sort_values("step")
         for threshold in _THRESHOLDS:
             step, low, high = (
                 passes(curve["step"], curve[column], threshold) for column in ("auc", "high", "low")
             )
-            rows.append(
-                {
-                    "experiment": name,
-                    "weight_decay": decay,
-                    "threshold": threshold,
-                    "step": step,
-                    "step_low": low,
-                    "step_high": high,
-                    "step_n": curve["n_embeddings"].iloc[0],
-                    "n_runs": curve["n_runs"].iloc[0],
-                    "n_planned": curve["n_planned"].iloc[0],
-                }
-            )
-    return pd.DataFrame(rows)
+            yield {
+                "experiment": name,
+                "weight_decay": decay,
+                "threshold": threshold,
+                "step": step,
+                "step_low": low,
+                "step_high": high,
+                "step_n": curve["n_embeddings"].iloc[0],
+                "n_runs": curve["n_runs"].iloc[0],
+                "n_planned": curve["n_planned"].iloc[0],
+            }

@@ -1,6 +1,7 @@
 """Table ``weight_magnitude_means``: mean absolute weights and biases (Mușat, figure 6)."""
 
-import pandas as pd
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from circlet.analysis import stats
@@ -19,22 +20,18 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
-    """A row per weight decay and layer: means over runs."""
+def table(study: Study) -> Iterator[dict]:
+    """A row per layer and weight decay: means over runs."""
     frame = parquet.read_table(study, "weight_magnitudes", "weight_magnitudes")
-    rows = []
-    for point in study.points:
-        weight_decay = point.parameters["weight_decay"]
-        for layer in ("hidden", "output"):
+    for layer in ("hidden", "output"):
+        for point in sorted(study.points, key=lambda point: point.parameters["weight_decay"]):
+            weight_decay = point.parameters["weight_decay"]
             runs = frame[(frame["weight_decay"] == weight_decay) & (frame["layer"] == layer)]
-            rows.append(
-                {
-                    "weight_decay": weight_decay,
-                    "layer": layer,
-                    **stats.mean(runs["mean_abs_weight"].to_numpy()).columns("mean_abs_weight"),
-                    **stats.mean(runs["mean_abs_bias"].to_numpy()).columns("mean_abs_bias"),
-                    "n_runs": len(runs),
-                    "n_planned": point.count,
-                }
-            )
-    return pd.DataFrame(rows).sort_values(["layer", "weight_decay"])
+            yield {
+                "weight_decay": weight_decay,
+                "layer": layer,
+                **stats.mean(runs["mean_abs_weight"].to_numpy()).columns("mean_abs_weight"),
+                **stats.mean(runs["mean_abs_bias"].to_numpy()).columns("mean_abs_bias"),
+                "n_runs": len(runs),
+                "n_planned": point.count,
+            }

@@ -1,6 +1,5 @@
 """Table ``idealised_head``: the circuit made by hand, layer by layer (figure 1)."""
 
-import pandas as pd
 import pyarrow as pa
 
 from circlet.collections.odonnat import layer_projections
@@ -16,7 +15,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[dict]:
     """A row per array that its panels draw."""
     drawn, _ = layer_projections.view(layer_projections.idealised(), layer_projections.IDEAL)
-    return pd.DataFrame(layer_projections.rows(drawn))
+    return layer_projections.rows(drawn)

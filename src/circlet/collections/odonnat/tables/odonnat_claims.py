@@ -8,7 +8,7 @@ many runs as the published ones.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -305,9 +305,8 @@ def _tables(study: Study, claim: str, role: str) -> Tables | None:
     return found
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> Iterator[dict]:
     """A row per claim that the study can speak to."""
-    rows = []
     for claim, role, effect in _CLAIMS:
         if role not in study.reproduce:
             continue
@@ -316,5 +315,4 @@ def table(study: Study) -> pd.DataFrame:
         found = effect(tables) if tables and n_runs else Estimate()
         n_planned = sum(point.count for point in study.experiment(study.reproduce[role]))
         counts = {"n_runs": n_runs, "n_planned": n_planned}
-        rows.append({"claim": claim, **found.columns("effect"), **counts})
-    return pd.DataFrame(rows)
+        yield {"claim": claim, **found.columns("effect"), **counts}

@@ -80,15 +80,18 @@ def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
     return found
 
 
-def table(study: Study) -> pd.DataFrame:
+def table(study: Study) -> list[dict]:
     """A row per factor."""
     runs = parquet.read_table(study, "heads", "seed_effects")
     planned = sum(point.count for point in study.points)
-    return pd.DataFrame(
-        [
-            {"experiment": study.reproduce["seed_effects"], "factor": name,
-             "levels": runs[_FACTORS[name]].nunique(), **effect.columns("share"),
-             "n_runs": len(runs), "n_planned": planned}
-            for name, effect in effects(runs).items()
-        ]
-    )  # fmt: skip
+    return [
+        {
+            "experiment": study.reproduce["seed_effects"],
+            "factor": name,
+            "levels": runs[_FACTORS[name]].nunique(),
+            **effect.columns("share"),
+            "n_runs": len(runs),
+            "n_planned": planned,
+        }
+        for name, effect in effects(runs).items()
+    ]

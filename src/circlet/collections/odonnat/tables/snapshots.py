@@ -78,7 +78,7 @@ def _nearest(block: Block, step: int) -> int:
     return min(block.point.steps_logged("parameters"), key=lambda logged: abs(logged - step))
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Iterator[dict]:
     """A row per snapshot and array."""
     heads, spikes = (parquet.read_table(study, name, "heads") for name in ("heads", "spikes"))
     blocks = {b.point.run_id(seed): (b, i) for b in study.blocks for i, seed in enumerate(b.seeds)}
@@ -87,5 +87,5 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         logged = _nearest(block, step)
         weights = {n: a[0, place] for n, a in parquet.read_weights(block, [logged]).items()}
         drawn, _ = layer_projections.view(weights, block.point.parameters)
-        frame = pd.DataFrame(layer_projections.rows(drawn))
-        yield frame.assign(run_id=run_id, role=role, moment=moment, step=logged)
+        shown = {"run_id": run_id, "role": role, "moment": moment, "step": logged}
+        yield from (row | shown for row in layer_projections.rows(drawn))
