@@ -20,6 +20,7 @@ test: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
 	$(BIN)/snakemake --lint
 	$(PYTEST) $(SIDE_BY_SIDE)
 

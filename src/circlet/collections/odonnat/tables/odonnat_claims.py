@@ -227,7 +227,11 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("ideal_clusters", "heads", lambda t: idealised("clusters")),
     ("ideal_attention", "heads", lambda t: idealised("attention")),
     ("successes", "heads", lambda t: per(100, t["heads"]["success"])),
-    ("best_successes", "heads", lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED)),
+    (
+        "best_successes",
+        "heads",
+        lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED),
+    ),
     ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
     ("accuracy_mean", "heads", lambda t: mean(t["heads"]["test_accuracy"])),
     ("accuracy_deviation", "heads", lambda t: spread(t["heads"]["test_accuracy"])),
