@@ -39,7 +39,6 @@ from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
-from circlet.systems.spec import SystemSpec
 
 DATA = (
     "macros.html",
@@ -149,9 +148,9 @@ def _finite(data: Any) -> Any:
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def _epoch(name: str, system: SystemSpec) -> str:
+def _epoch(name: str, point: Point) -> str:
     """Name of a column of runs in the page: steps become epochs of a system that has batches."""
-    counts = system.steps_per_epoch is not None and name.endswith("_step")
+    counts = point.system.steps_per_epoch is not None and name.endswith("_step")
     return f"{name.removesuffix('_step')}_epoch" if counts else name
 
 
@@ -162,7 +161,7 @@ def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, An
         value = row[name]
         if isinstance(value, list | np.ndarray):
             found[name] = [int(k) for k in value]
-        elif (renamed := _epoch(name, point.system)) != name:
+        elif (renamed := _epoch(name, point)) != name:
             found[renamed] = None if pd.isna(value) else value / point.steps_per_epoch
         else:
             found[name] = _number(value)
@@ -193,9 +192,10 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _system(system: SystemSpec, collection: Collection, measures: list[str]) -> dict[str, Any]:
-    """What the page knows of a system: what it says of itself, else what its logs allow."""
-    every = [_epoch(name, system) for name in measures]
+def _system(point: Point, collection: Collection, measures: list[str]) -> dict[str, Any]:
+    """What the page knows of a point's system: what it says, else what its logs allow."""
+    system = point.system
+    every = [_epoch(name, point) for name in measures]
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
     return {
         "short": collection.about.get("short", ""),
@@ -211,8 +211,8 @@ def _system(system: SystemSpec, collection: Collection, measures: list[str]) -> 
 def _systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
     """Those of the study, by name, in the order of their collections."""
     every = [(name, c) for c in study.collections for name in c.modules("systems")]
-    systems = {point.system.name: point.system for point in study.points}
-    return {name: _system(systems[name], c, measures) for name, c in every if name in systems}
+    points = {point.system.name: point for point in study.points}
+    return {name: _system(points[name], c, measures) for name, c in every if name in points}
 
 
 def _data(target: Target, trained: set[str]) -> dict[str, Any]:
