@@ -38,8 +38,9 @@ def test_the_end_of_a_run_is_its_last_step(tmp_path):
     block = next(study.blocks)
     job.run_block(block, "cpu")
     found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end")))
-    assert {step for _, step, *_ in found} == {block.point.steps}
-    names = {name for _, _, name, *_ in found}
+    assert {row["step"] for row in found} == {block.point.steps}
+    assert {row["run_id"] for row in found} == {block.point.run_id(seed) for seed in block.seeds}
+    names = {row["name"] for row in found}
     assert "embedding" in names and "curves" not in names
 
 
@@ -116,7 +117,7 @@ def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
     block = next(study.blocks)
     job.run_block(block, "cpu")
     rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how))
-    states = pd.DataFrame(rows, columns=["run_id", "step", "name", "shape", "values"])
+    states = pd.DataFrame(rows)
     chunk = explorer._chunk(states)
     used = len(chunk) - 4 - int.from_bytes(chunk[:4], "little")
     size = {"training": explorer_budget._training, "end": explorer_budget._end}[how]
