@@ -5,6 +5,7 @@ import sys
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import bdtr, stdtrit
 
@@ -19,6 +20,25 @@ def test_a_ratio_has_the_spread_of_runs():
     assert (low, high) == pytest.approx(stats.mean(part)[1:3])
     assert stats.ratio(7 * part, np.full(10, 7.0))[:3] == pytest.approx((value, low, high))
     assert math.isnan(stats.ratio(np.ones(1), np.ones(1)).low)
+
+
+def test_below_a_bar_and_of_a_multiple_the_interval_turns_round():
+    found = stats.Estimate(0.2, 0.1, 0.4, 7)
+    assert found.above(0.5) == pytest.approx((-0.3, -0.4, -0.1, 7))
+    assert found.below(0.5) == pytest.approx((0.3, 0.1, 0.4, 7))
+    assert found.times(-100) == pytest.approx((-20, -40, -10, 7))
+
+
+def test_values_that_are_not_known_are_not_counted():
+    """Nor pairs of which one is not, in columns of any kind."""
+    full, holes = pd.Series([1, 2, 3, 5, 8, 9]), pd.array([1, 2, None, 3, 5, 8, 9], dtype="Int32")
+    for estimate in (stats.mean, stats.median, stats.deviation):
+        assert estimate(pd.Series(holes)) == estimate(full) == estimate([*full, math.nan])
+        assert estimate(full).n == 6
+    assert stats.mean_difference(holes, [3, math.nan, 4]) == stats.mean_difference(full, [3, 4])
+    y = [2.0, 1, 9, 4, 6, 9, math.nan]
+    assert stats.correlation(holes, y) == stats.correlation([1, 2, 3, 5, 8], [2, 1, 4, 6, 9])
+    assert stats.counted(full > 2) == (4, 6)
 
 
 def test_median_by_order_statistics():
@@ -223,7 +243,6 @@ SAMPLES = {
     "ties": STREAM.integers(0, 3, 40).astype(float),
     "counts": STREAM.integers(0, 60, 12),
     "far": 1e9 + 1e-4 * STREAM.normal(size=8),  # nearly constant
-    "not_a_number": np.array([1.0, math.nan, 3.0, 4.0, 6.0, 7.0, 8.0]),
     **{f"normal_{n}": 3 + STREAM.normal(size=n) for n in (1, 2, 3, 4, 5, 6, 7, 30, 2001)},
 }
 

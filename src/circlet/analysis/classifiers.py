@@ -43,4 +43,4 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Call
             here = groups[tested] == group
             if 0 < alive[tested][here].sum() < here.sum():
                 found.append(roc_auc_score(alive[tested][here], score[here]))
-    return stats.mean(np.array(found))
+    return stats.mean(found)

@@ -1,5 +1,7 @@
 """Estimates over runs with their 95 % intervals. What cannot be estimated is NaN.
 
+Values may be columns of tables. Those that are not known, NaN or null, are not counted.
+
 Where scipy or statsmodels has an interval, it is theirs. Their modules are imported where they are
 called: scipy.stats takes 0.6 s, and not every job needs it.
 """
@@ -9,6 +11,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 Z = float(ndtri(0.975))  # 97.5 % point of the standard normal
@@ -27,18 +30,43 @@ class Estimate(NamedTuple):
         ends = (name, f"{name}_low", f"{name}_high", f"{name}_n")
         return dict(zip(ends, self, strict=True))
 
+    def times(self, factor: float) -> "Estimate":
+        """That of a multiple of the value."""
+        low, high = sorted((factor * self.low, factor * self.high))
+        return Estimate(factor * self.value, low, high, self.n)
+
+    def above(self, bar: float) -> "Estimate":
+        """By how much it lies above a bar."""
+        return Estimate(self.value - bar, self.low - bar, self.high - bar, self.n)
+
+    def below(self, bar: float) -> "Estimate":
+        """By how much it lies below a bar."""
+        return self.above(bar).times(-1)
+
+
+def known(values: ArrayLike) -> np.ndarray:
+    """The values that are known, as floats."""
+    array = np.asarray(values, dtype=float)
+    return array[~np.isnan(array)]
+
+
+def counted(holds: ArrayLike) -> tuple[int, int]:
+    """For how many something holds, and how many there are."""
+    return int(np.sum(holds)), len(np.asarray(holds))
+
 
 def student(n: int) -> float:
     """97.5 % point of Student's t for the mean of n values."""
     return float(stdtrit(n - 1, 0.975))
 
 
-def mean(values: np.ndarray, normal: bool = False) -> Estimate:
-    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n), as Mușat has it.
+def mean(values: ArrayLike, normal: bool = False) -> Estimate:
+    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n).
 
     Values that are all the same, as counts of few runs may be, do not tell how they would spread:
     they have no interval.
     """
+    values = known(values)
     n = len(values)
     if n == 0:
         return Estimate()
@@ -52,11 +80,12 @@ def mean(values: np.ndarray, normal: bool = False) -> Estimate:
     return Estimate(center, float(low), float(high), n)
 
 
-def median(values: np.ndarray) -> Estimate:
+def median(values: ArrayLike) -> Estimate:
     """Median with the interval of order statistics: no less than 95 % whatever the distribution.
 
     Five values and fewer do not tell: they have no interval.
     """
+    values = known(values)
     n = len(values)
     if n == 0:
         return Estimate()
@@ -66,8 +95,9 @@ def median(values: np.ndarray) -> Estimate:
     return Estimate(float(np.median(values)), float(low), float(high), n)
 
 
-def deviation(values: np.ndarray) -> Estimate:
+def deviation(values: ArrayLike) -> Estimate:
     """Standard deviation with a jackknife interval."""
+    values = known(values)
     n = len(values)
     if n < 3:
         return Estimate(n=n)
@@ -112,8 +142,10 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     return Estimate(center, center - half, center + half, n)
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
+def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
+    pairs = np.stack([np.asarray(values, dtype=float) for values in (x, y)])
+    x, y = pairs[:, ~np.isnan(pairs).any(0)]
     n = len(x)
     if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate(n=n)
@@ -129,8 +161,9 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     return Estimate(r, float(low), float(high), n)
 
 
-def mean_difference(x: np.ndarray, y: np.ndarray) -> Estimate:
+def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Difference of two means, with Welch's t interval."""
+    x, y = known(x), known(y)
     n = len(x) + len(y)
     if min(len(x), len(y)) < 2:
         return Estimate(n=n)

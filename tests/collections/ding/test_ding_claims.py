@@ -48,12 +48,6 @@ def test_within_a_range():
     assert claims.within(Estimate(5.0, 4.0, 6.0, 9), 3, 5).low < 0
 
 
-def test_shifting_turns_the_interval_round():
-    assert claims.shifted(Estimate(0.2, 0.1, 0.4, 7), 0.5, sign=-1) == pytest.approx(
-        (0.3, 0.1, 0.4, 7)
-    )
-
-
 def survival(alive_by_frequency, factor=1.2, runs=20):
     return pd.DataFrame(
         [

@@ -145,7 +145,7 @@ def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, floa
             return _UNKNOWN
         known = 0 if claim["kind"] == "absent" else int(published)
         shares = stats.share_difference(int(value), n, known, int(their_n))
-        return tuple(their_n * share for share in shares[:3])
+        return shares.times(their_n)[:3]
     if n < _FEWEST or math.isnan(high):
         return _UNKNOWN
     if claim["kind"] == "correlation":
@@ -185,10 +185,10 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     else:
         gap = difference(claim, measured)
         decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
-    shown = list(measured[:3])
+    shown = measured[:3]
     if claim["kind"] in ("count", "absent") and measured.n:
         # Counts are compared per as many runs as the paper has.
-        shown = [claim["published_n"] / measured.n * value for value in shown]
+        shown = measured.times(claim["published_n"] / measured.n)[:3]
     few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
     if claim["kind"] == "sign" and measured.low <= 0 < measured.high:
         few = "the interval contains zero"

@@ -5,7 +5,6 @@ What Ding et al. draw against p, d and weight decay (figures 5, 10, 11 left and 
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
@@ -40,6 +39,6 @@ def table(study: Study) -> Iterator[dict]:
     counts = parquet.read_table(study, "circle_counts")
     for point, row, runs in log_frames.by_point(counts, study):
         for name, source in _MEANS.items():
-            row |= stats.mean(runs[source].to_numpy(float, na_value=np.nan)).columns(name)
+            row |= stats.mean(runs[source]).columns(name)
         row["n_frequencies"] = (point.parameters["p"] - 1) // 2
         yield row | {"n_runs": len(runs), "n_planned": point.count}

@@ -45,5 +45,5 @@ def table(study: Study) -> Iterator[dict]:
     for ratio, runs in outcomes(survival).groupby("ratio"):
         row = {"experiment": study.reproduce["construction"], "ratio": ratio}
         for name in ("first", "second", "revived"):
-            row |= stats.share(int(runs[name].sum()), len(runs)).columns(name)
+            row |= stats.share(*stats.counted(runs[name])).columns(name)
         yield row | {"n_runs": len(runs), "n_planned": count}

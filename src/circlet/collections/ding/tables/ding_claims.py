@@ -56,13 +56,6 @@ _PUBLISHED_DIMENSION = 128  # of the embeddings of figure 11 right
 _FEWEST_MODULI = 5  # prime and composite ones, to compare their scatter
 
 
-def shifted(estimate: Estimate, bar: float, sign: int = 1) -> Estimate:
-    """By how much an estimate lies above a bar, or with sign -1 below it."""
-    value, low, high, n = estimate
-    ends = sorted((sign * (low - bar), sign * (high - bar)))
-    return Estimate(sign * (value - bar), *ends, n)
-
-
 def within(estimate: Estimate, least: float, most: float) -> Estimate:
     """By how much a mean lies inside a range; negative outside of it."""
 
@@ -74,11 +67,6 @@ def within(estimate: Estimate, least: float, most: float) -> Estimate:
     return Estimate(inside(value), min(inside(low), inside(high)), inside(middle), n)
 
 
-def correlated(frame: pd.DataFrame, x: str, y: str) -> Estimate:
-    """Pearson r over runs."""
-    return stats.correlation(frame[x].to_numpy(float), frame[y].to_numpy(float))
-
-
 def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estimate:
     """Pearson r of survival rate and initial signal, over embeddings and frequencies.
 
@@ -86,7 +74,7 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     many runs per embedding: the variance that is binomial noise is taken out and that of so many
     runs put in.
     """
-    raw = correlated(rates, "initial_signal", "rate")
+    raw = stats.correlation(rates["initial_signal"], rates["rate"])
     if trials is None or math.isnan(raw.high):
         return raw
     rate, n = rates["rate"].to_numpy(float), rates["rate_n"].to_numpy(float)
@@ -98,9 +86,9 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     if signal <= 0:
         return Estimate(n=raw.n)
     scale = math.sqrt(total / (signal + (noise * n.mean()) / trials))
-    corrected = [scale * value for value in raw[:3]]
+    corrected = raw.times(scale)
     # Few runs may leave more noise than there is; such an r cannot be told.
-    return Estimate(*corrected, raw.n) if corrected[2] < 1 else Estimate(n=raw.n)
+    return corrected if corrected.high < 1 else Estimate(n=raw.n)
 
 
 def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
@@ -113,7 +101,7 @@ def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
         x, y = here["initial_signal"].to_numpy(float), here["rate"].to_numpy(float)
         if len(x) > 2 and np.ptp(x) > 0:
             found.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
-    return stats.mean(np.array(found))
+    return stats.mean(found)
 
 
 def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
@@ -128,7 +116,7 @@ def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
     ]
     frame = pd.DataFrame(found, columns=["embedding", "auc"])
     by_embedding = frame.groupby("embedding")["auc"].mean()
-    return _mean(by_embedding if len(by_embedding) > 1 else frame["auc"])
+    return stats.mean(by_embedding if len(by_embedding) > 1 else frame["auc"])
 
 
 def dip_at_p(losses: pd.DataFrame) -> Estimate:
@@ -136,15 +124,14 @@ def dip_at_p(losses: pd.DataFrame) -> Estimate:
     last = losses[losses["step"] == losses["step"].max()]
     near = last[(last["d"] - last["p"]).abs() <= last["p"] / 2]
     below = near["d"] < near["p"]
-    parts = (near.loc[kind, "test_loss"].to_numpy(float) for kind in (below, ~below))
-    return stats.mean_difference(*parts)
+    return stats.mean_difference(near.loc[below, "test_loss"], near.loc[~below, "test_loss"])
 
 
 def double_descent(losses: pd.DataFrame) -> Estimate:
     """Loss of dimensions between 20 and p minus that of those up to 20, at step 10 000."""
     last = losses[losses["step"] == 10_000]
-    middle = last[(last["d"] > 20) & (last["d"] < last["p"])]["test_loss"].to_numpy(float)
-    return stats.mean_difference(middle, last[last["d"] <= 20]["test_loss"].to_numpy(float))
+    middle = last[(last["d"] > 20) & (last["d"] < last["p"])]
+    return stats.mean_difference(middle["test_loss"], last[last["d"] <= 20]["test_loss"])
 
 
 def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
@@ -162,9 +149,9 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
             mine += list(run.loc[own, "alive"])
             others += list(run.loc[~own, "alive"])
     if above:
-        return shifted(stats.share(sum(mine), len(mine)), 0.5)
-    value, low, high, _ = stats.share_difference(sum(others), len(others), sum(mine), len(mine))
-    return Estimate(value, low, high, len(mine))
+        return stats.share(*stats.counted(mine)).above(0.5)
+    found = stats.share_difference(*stats.counted(others), *stats.counted(mine))
+    return found._replace(n=len(mine))
 
 
 def draws(survival: pd.DataFrame, column: str, every: bool) -> Estimate:
@@ -177,7 +164,13 @@ def draws(survival: pd.DataFrame, column: str, every: bool) -> Estimate:
     runs = runs[runs["ratio"] < 1]
     by_draw = runs.groupby("seed")[column]
     alive = by_draw.all() if every else by_draw.any()
-    return stats.count(int(alive.sum()), len(alive))
+    return stats.count(*stats.counted(alive))
+
+
+def second_by_ratio(survival: pd.DataFrame) -> Estimate:
+    """Pearson r, over runs, of the ratio and of whether the second survives."""
+    runs = outcomes(survival)
+    return stats.correlation(runs["ratio"], runs["second"])
 
 
 def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
@@ -188,13 +181,12 @@ def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
 
 def lost(fits: pd.DataFrame) -> Estimate:
     """Share of fits whose rollout is off by more than the mean signal."""
-    return stats.share(int((fits["rollout_error"] > fits["mean_signal"]).sum()), len(fits))
+    return stats.share(*stats.counted(fits["rollout_error"] > fits["mean_signal"]))
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
     """Share of runs in which every frequency has a final signal above 10."""
-    every = counts["n_circles_absolute"] == counts["n_frequencies"]
-    return stats.share(int(every.sum()), len(every))
+    return stats.share(*stats.counted(counts["n_circles_absolute"] == counts["n_frequencies"]))
 
 
 def _gradients(trajectories: pd.DataFrame) -> pd.Series:
@@ -213,7 +205,7 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
     """A tenth minus the largest gradient from step 1000 on, as a share of the largest of all."""
     means = _gradients(trajectories)
     late = means[means.index.get_level_values("step") >= 1000].groupby(level=0).max()
-    return stats.mean((0.1 - late / means.groupby(level=0).max()).dropna().to_numpy())
+    return stats.mean(0.1 - late / means.groupby(level=0).max())
 
 
 def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
@@ -239,21 +231,18 @@ def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
     return fits[(fits["method"] == method) & (fits["n_steps"] >= ode.STEPS)]
 
 
-def _mean(values: pd.Series) -> Estimate:
-    return stats.mean(values.to_numpy(float, na_value=np.nan))
-
-
 Claim = tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]
 
 # Identifier, role, table of whose rows of that role the effect is made, effect.
 _CLAIMS: list[Claim] = [
     ("circle_number", "initial_signals", "circle_counts",
-     lambda t: within(_mean(t["n_circles"]), 3, 5)),
+     lambda t: within(stats.mean(t["n_circles"]), 3, 5)),
     ("frozen_dip", "frozen", "losses", dip_at_p),
     ("frozen_double_descent", "frozen", "losses", double_descent),
-    ("circles_rise_with_p", "primes", "circle_counts", lambda t: correlated(t, "p", "n_circles")),
+    ("circles_rise_with_p", "primes", "circle_counts",
+     lambda t: stats.correlation(t["p"], t["n_circles"])),
     ("circles_rise_with_d", "dimensions", "circle_counts",
-     lambda t: correlated(t, "d", "n_circles")),
+     lambda t: stats.correlation(t["d"], t["n_circles"])),
     ("signal_correlation", "initial_signals", "survival_rates", signal_correlation),
     ("signal_correlation_50", "initial_signals", "survival_rates",
      lambda t: signal_correlation(t, _PUBLISHED_TRIALS)),
@@ -262,45 +251,44 @@ _CLAIMS: list[Claim] = [
     ("scaled_up_survives", "perturbation", "survival", lambda t: scaled(t, above=True)),
     ("scaled_down_dies", "perturbation", "survival", lambda t: scaled(t, above=False)),
     ("first_survives", "construction", "survival", lambda t: draws(t, "first", every=True)),
-    ("second_rises_with_ratio", "construction", "survival",
-     lambda t: correlated(outcomes(t), "ratio", "second")),
+    ("second_rises_with_ratio", "construction", "survival", second_by_ratio),
     ("dead_revive", "construction", "survival", lambda t: draws(t, "revived", every=False)),
     ("gradient_helps", "initial_gradients", "survival",
-     lambda t: shifted(run_auc(t, "initial_gradient"), 0.5)),
+     lambda t: run_auc(t, "initial_gradient").above(0.5)),
     ("one_circle_fails", "trajectory", "circle_ablations",
-     lambda t: shifted(_mean(best_losses(t, 1)), 1)),
+     lambda t: stats.mean(best_losses(t, 1)).above(1)),
     ("two_circles_are_worse", "trajectory", "circle_ablations",
-     lambda t: _mean(np.log10(best_losses(t, 2) / best_losses(t, 3)).dropna())),
+     lambda t: stats.mean(np.log10(best_losses(t, 2) / best_losses(t, 3)))),
     ("three_circles_suffice", "trajectory", "circle_ablations",
-     lambda t: _mean(-1 - np.log10(best_losses(t, 3)))),
+     lambda t: stats.mean(-1 - np.log10(best_losses(t, 3)))),
     ("least_squares_fit", "ode_dimensions", "ode_fits",
-     lambda t: shifted(_mean(_fits(t, "least_squares")["r2"]), 0.95)),
+     lambda t: stats.mean(_fits(t, "least_squares")["r2"]).above(0.95)),
     ("lasso_fit", "ode_dimensions", "ode_fits",
-     lambda t: shifted(_mean(_fits(t, "lasso")["r2"]), 0.75)),
+     lambda t: stats.mean(_fits(t, "lasso")["r2"]).above(0.75)),
     ("lasso_is_sparse", "ode_dimensions", "ode_fits",
-     lambda t: shifted(_mean(_fits(t, "lasso")["nonzero"]), 0.25, sign=-1)),
+     lambda t: stats.mean(_fits(t, "lasso")["nonzero"]).below(0.25)),
     ("quadratic_is_unstable", "trajectory", "ode_fits",
-     lambda t: shifted(lost(_fits(t, "quadratic")), 0.5)),
+     lambda t: lost(_fits(t, "quadratic")).above(0.5)),
     ("no_decay_all_survive", "decay_circles", "circle_counts",
-     lambda t: shifted(all_survive(t[t["weight_decay"] == 0]), 0.5)),
+     lambda t: all_survive(t[t["weight_decay"] == 0]).above(0.5)),
     ("no_decay_no_generalisation", "decay_circles", "circle_counts",
-     lambda t: shifted(_mean(t.loc[t["weight_decay"] == 0, "test_accuracy"]), 0.5, sign=-1)),
+     lambda t: stats.mean(t.loc[t["weight_decay"] == 0, "test_accuracy"]).below(0.5)),
     ("decay_kills_circles", "decay_circles", "circle_counts",
-     lambda t: shifted(correlated(t, "weight_decay", "n_circles_absolute"), 0, sign=-1)),
+     lambda t: stats.correlation(t["weight_decay"], t["n_circles_absolute"]).below(0)),
     ("circularity_rises_with_d", "dimensions", "circle_counts",
-     lambda t: correlated(t, "d", "mean_circularity")),
+     lambda t: stats.correlation(t["d"], t["mean_circularity"])),
     ("circularity_is_no_help", "dimensions", "survival",
      lambda t: within(run_auc(t[t["d"] == _PUBLISHED_DIMENSION], "circularity"), 0.4, 0.6)),
     ("one_start_revives", "ablated_starts", "circle_counts",
-     lambda t: shifted(_mean(t.loc[t["keep_strongest"] == 1, "n_circles"]), 2.5)),
+     lambda t: stats.mean(t.loc[t["keep_strongest"] == 1, "n_circles"]).above(2.5)),
     ("two_strongest_suffice", "ablated_starts", "circle_counts",
-     lambda t: within(_mean(t.loc[t["keep_strongest"] == 2, "n_circles"]), 1.5, 2.5)),
+     lambda t: within(stats.mean(t.loc[t["keep_strongest"] == 2, "n_circles"]), 1.5, 2.5)),
     ("random_starts_revive", "random_starts", "circle_counts",
-     lambda t: shifted(_mean(t["n_circles"]), 2.5)),
+     lambda t: stats.mean(t["n_circles"]).above(2.5)),
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts",
-     lambda t: correlated(t, "p", "n_circles")),
+     lambda t: stats.correlation(t["p"], t["n_circles"])),
     ("composites_are_noisier", "moduli", "circle_counts", scatter_ratio),
 ]  # fmt: skip
 

@@ -31,7 +31,7 @@ def table(study: Study) -> list[dict]:
             "d": d,
             "p": runs["p"].iloc[0],
             "step": step,
-            **stats.mean(runs["test_loss"].to_numpy(float)).columns("test_loss"),
+            **stats.mean(runs["test_loss"]).columns("test_loss"),
             "n_runs": len(runs),
             "n_planned": counts[d],
         }

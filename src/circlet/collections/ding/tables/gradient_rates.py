@@ -47,7 +47,7 @@ def table(study: Study) -> Iterator[dict]:
                 "bin_low": edges[b],
                 "bin_high": edges[b + 1],
                 "rule": rule,
-                **stats.share(int(here.sum()), len(here)).columns("rate"),
+                **stats.share(*stats.counted(here)).columns("rate"),
                 "n_runs": survival["run_id"].nunique(),
                 "n_planned": n_planned,
             }

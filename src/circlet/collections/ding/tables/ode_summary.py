@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import stats
@@ -37,21 +35,16 @@ def table(study: Study) -> Iterator[dict]:
             for method in ode.METHODS:
                 runs = fits[(fits["d"] == d) & (fits["method"] == method)]
                 relative = runs["rollout_error"] / runs["mean_signal"]
-                unstable = stats.count(int((runs["growth"] > 1).sum()), runs["growth"].count())
+                unstable = stats.count(*stats.counted(runs["growth"].dropna() > 1))
                 yield {
                     "experiment": experiment,
                     "d": d,
                     "method": method,
-                    **stats.mean(runs["r2"].to_numpy(float)).columns("r2"),
-                    **stats.mean(100 * runs["nonzero"].to_numpy(float)).columns("nonzero"),
-                    "r2_heldout": _median(runs["r2_heldout"]),
-                    "relative_rollout_error": _median(relative),
+                    **stats.mean(runs["r2"]).columns("r2"),
+                    **stats.mean(100 * runs["nonzero"]).columns("nonzero"),
+                    "r2_heldout": stats.median(runs["r2_heldout"]).value,
+                    "relative_rollout_error": stats.median(relative).value,
                     **unstable.columns("unstable"),
                     "n_runs": len(runs),
                     "n_planned": count,
                 }
-
-
-def _median(values: pd.Series) -> float:
-    known = values.dropna()
-    return float(np.median(known)) if len(known) else np.nan

@@ -39,7 +39,7 @@ def table(study: Study) -> Iterator[dict]:
             "factor": factor,
             "initial_signal": signal,
             "deviation": signal - others,
-            **stats.share(int(scaled["survived"].sum()), len(scaled)).columns("rate"),
+            **stats.share(*stats.counted(scaled["survived"])).columns("rate"),
             "n_runs": len(scaled),
             "n_planned": count,
         }

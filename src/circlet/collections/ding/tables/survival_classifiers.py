@@ -63,9 +63,9 @@ def split_accuracy(x: np.ndarray, alive: np.ndarray) -> tuple[Estimate, Estimate
         return (Estimate(n=len(truth)),) * 3
     right = machine().fit(fitted, y).predict(tested) == truth
     usual = truth == (y.mean() > 0.5)
-    shares = [stats.share(int(answers.sum()), len(truth)) for answers in (right, usual)]
+    accuracy, majority = (stats.share(*stats.counted(a)).times(100) for a in (right, usual))
     gain = stats.mean(100.0 * (right.astype(int) - usual.astype(int)), normal=True)
-    return (*(Estimate(*(100 * value for value in s[:3]), s.n) for s in shares), gain)
+    return accuracy, majority, gain
 
 
 def table(study: Study) -> Iterator[dict]:

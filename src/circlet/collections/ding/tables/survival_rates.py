@@ -36,7 +36,7 @@ def table(study: Study) -> list[dict]:
             "embedding_seed": seed,
             "frequency": k,
             "initial_signal": runs["initial_signal"].mean(),
-            **stats.share(int(runs["survived"].sum()), len(runs)).columns("rate"),
+            **stats.share(*stats.counted(runs["survived"])).columns("rate"),
             "n_runs": len(runs),
             "n_planned": planned.get(seed, 1),
         }

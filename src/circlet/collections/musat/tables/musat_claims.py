@@ -5,6 +5,7 @@ the paper's own values of weight decay and f_a count, whatever else the study sw
 """
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -44,16 +45,13 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
 def weakest_anticorrelation(runs: pd.DataFrame) -> Estimate:
     """Minus r of imperfections and accuracy, at the weight decay where the claim is weakest."""
     by_decay = [
-        stats.correlation(
-            here["imperfections"].to_numpy(float), here["validation_accuracy"].to_numpy(float)
-        )
+        stats.correlation(here["imperfections"], here["validation_accuracy"])
         for _, here in runs[~runs["is_circle"]].groupby("weight_decay")
     ]
     decided = [r for r in by_decay if not math.isnan(r.high)]
     if not decided or len(decided) < len(by_decay):
         return Estimate()
-    weakest = max(decided, key=lambda r: r.high)
-    return Estimate(-weakest.value, -weakest.high, -weakest.low, weakest.n)
+    return max(decided, key=lambda r: r.high).times(-1)
 
 
 def _ends(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> list[pd.DataFrame]:
@@ -64,16 +62,14 @@ def _ends(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> list[pd.Dat
 def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Estimate:
     """Share of circles at the paper's largest value minus that at its least, in per cent."""
     few, many = _ends(runs, by, values)
-    *difference, n = stats.share_difference(
-        int(many["is_circle"].sum()), len(many), int(few["is_circle"].sum()), len(few)
-    )
-    return Estimate(*(100 * value for value in difference), n)
+    shares = (*stats.counted(many["is_circle"]), *stats.counted(few["is_circle"]))
+    return stats.share_difference(*shares).times(100)
 
 
 def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
     """Mean imperfections of non-circles at weight decay 0 minus those at 1."""
     least, most = _ends(runs[~runs["is_circle"]], "weight_decay", _DECAYS)
-    return stats.mean_difference(*(e["imperfections"].to_numpy(float) for e in (least, most)))
+    return stats.mean_difference(least["imperfections"], most["imperfections"])
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str) -> Estimate:
@@ -83,9 +79,8 @@ def shrinkage(magnitudes: pd.DataFrame, what: str) -> Estimate:
     """
     hidden = magnitudes[magnitudes["layer"] == "hidden"].set_index("seed")
     least, most = (end[what] for end in _ends(hidden, "weight_decay", _DECAYS))
-    logs = np.log(least / most).dropna()  # seeds at both ends
-    *ends, n = stats.mean(logs.to_numpy())
-    return Estimate(*(100 * (1 - math.exp(-value)) for value in ends), n)
+    value, low, high, n = stats.mean(np.log(least / most))  # seeds at both ends
+    return Estimate(*(100 * (1 - math.exp(-log)) for log in (value, low, high)), n)
 
 
 def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:
@@ -94,38 +89,34 @@ def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:
     return shrinkage(magnitudes.assign(ratio=ratio), "ratio")
 
 
-def table(study: Study) -> pd.DataFrame:
+# Identifier, role, values of the swept parameter whose runs it is about, effect.
+_CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estimate]]] = [
+    ("circles_beat_others", "table1", _DECAYS, circles_beat_others),
+    ("imperfections_hurt", "table1", _DECAYS, weakest_anticorrelation),
+    ("decay_makes_circles", "table1", (0.0, 1.0),
+     lambda t: more_circles(t, "weight_decay", _DECAYS)),
+    ("decay_mends_grids", "table1", (0.0, 1.0), fewer_imperfections),
+    ("alignment_makes_circles", "table2", (0.5, 2.0),
+     lambda t: more_circles(t, "f_a", _ALIGNMENTS)),
+    # Pairs of runs with the same seed, so those at one end are counted.
+    ("decay_limits_weights", "weight_magnitudes", (1.0,),
+     lambda t: shrinkage(t, "mean_abs_weight")),
+    ("decay_limits_biases", "weight_magnitudes", (1.0,), lambda t: shrinkage(t, "mean_abs_bias")),
+    ("biases_limited_more", "weight_magnitudes", (1.0,), biases_shrink_more),
+]  # fmt: skip
+
+
+def table(study: Study) -> Iterator[dict]:
     """A row per claim that the study can speak to."""
-
-    def of(role: str, name: str, by: str, values: tuple[float, ...]) -> pd.DataFrame:
-        frame = parquet.read_table(study, name, role)
-        return frame[frame[by].isin(values)]
-
-    def planned(role: str, by: str, values: tuple[float, ...]) -> int:
+    for claim, role, values, effect in _CLAIMS:
+        if role not in study.reproduce:
+            continue
+        by, published = ("f_a", _ALIGNMENTS) if role == "table2" else ("weight_decay", _DECAYS)
+        name = "weight_magnitudes" if role == "weight_magnitudes" else "structures"
+        runs = parquet.read_table(study, name, role)
         points = study.experiment(study.reproduce[role])
-        return sum(p.count for p in points if p.parameters[by] in values)
-
-    rows: list[dict] = []
-
-    def add(claim: str, effect: Estimate, n_planned: int) -> None:
-        rows.append({"claim": claim, **effect.columns("effect"), "n_planned": n_planned})
-
-    if "table1" in study.reproduce:
-        runs = of("table1", "structures", "weight_decay", _DECAYS)
-        every = planned("table1", "weight_decay", _DECAYS)
-        ends = planned("table1", "weight_decay", (_DECAYS[0], _DECAYS[-1]))
-        add("circles_beat_others", circles_beat_others(runs), every)
-        add("imperfections_hurt", weakest_anticorrelation(runs), every)
-        add("decay_makes_circles", more_circles(runs, "weight_decay", _DECAYS), ends)
-        add("decay_mends_grids", fewer_imperfections(runs), ends)
-    if "table2" in study.reproduce:
-        runs = of("table2", "structures", "f_a", _ALIGNMENTS)
-        ends = planned("table2", "f_a", (_ALIGNMENTS[0], _ALIGNMENTS[-1]))
-        add("alignment_makes_circles", more_circles(runs, "f_a", _ALIGNMENTS), ends)
-    if "weight_magnitudes" in study.reproduce:
-        sizes = of("weight_magnitudes", "weight_magnitudes", "weight_decay", _DECAYS)
-        pairs = planned("weight_magnitudes", "weight_decay", _DECAYS[-1:])
-        add("decay_limits_weights", shrinkage(sizes, "mean_abs_weight"), pairs)
-        add("decay_limits_biases", shrinkage(sizes, "mean_abs_bias"), pairs)
-        add("biases_limited_more", biases_shrink_more(sizes), pairs)
-    return pd.DataFrame(rows)
+        yield {
+            "claim": claim,
+            **effect(runs[runs[by].isin(published)]).columns("effect"),
+            "n_planned": sum(p.count for p in points if p.parameters[by] in values),
+        }

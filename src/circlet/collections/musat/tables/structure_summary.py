@@ -7,7 +7,6 @@ which there may be few, and Fisher for correlations.
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -45,17 +44,16 @@ def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.Dat
 def summary(runs: pd.DataFrame) -> dict[str, float]:
     """The columns of table 1 over some rows of ``structures``."""
     circle = runs["is_circle"].to_numpy(dtype=bool)
-    accuracy = 100 * runs["validation_accuracy"].to_numpy(dtype=float, na_value=np.nan)
+    accuracy = 100 * runs["validation_accuracy"].to_numpy(dtype=float)  # particles have none
     imperfections = runs["imperfections"].to_numpy(dtype=float)
-    tested = ~np.isnan(accuracy)  # particles have no accuracy
     rest = ~circle
     estimates = {
-        "circles": stats.count(int(circle.sum()), len(circle)),
-        "circle_accuracy": stats.mean(accuracy[circle & tested]),
-        "non_circles": stats.count(int(rest.sum()), len(rest)),
-        "non_circle_accuracy": stats.mean(accuracy[rest & tested]),
+        "circles": stats.count(*stats.counted(circle)),
+        "circle_accuracy": stats.mean(accuracy[circle]),
+        "non_circles": stats.count(*stats.counted(rest)),
+        "non_circle_accuracy": stats.mean(accuracy[rest]),
         "imperfections": stats.mean(imperfections[rest], normal=True),
-        "correlation": stats.correlation(imperfections[rest & tested], accuracy[rest & tested]),
+        "correlation": stats.correlation(imperfections[rest], accuracy[rest]),
     }
     columns: dict[str, float] = {}
     for name, estimate in estimates.items():

@@ -30,8 +30,8 @@ def table(study: Study) -> Iterator[dict]:
             yield {
                 "weight_decay": weight_decay,
                 "layer": layer,
-                **stats.mean(runs["mean_abs_weight"].to_numpy()).columns("mean_abs_weight"),
-                **stats.mean(runs["mean_abs_bias"].to_numpy()).columns("mean_abs_bias"),
+                **stats.mean(runs["mean_abs_weight"]).columns("mean_abs_weight"),
+                **stats.mean(runs["mean_abs_bias"]).columns("mean_abs_bias"),
                 "n_runs": len(runs),
                 "n_planned": point.count,
             }

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from circlet.analysis import log_frames, stats
 from circlet.collections.odonnat import success
 from circlet.storage import parquet
@@ -27,7 +25,6 @@ COLUMNS = [
 def table(study: Study) -> Iterator[dict]:
     """A row per point."""
     for point, keys, runs in log_frames.by_point(parquet.read_table(study, "heads"), study):
-        accuracy = runs["test_accuracy"].to_numpy(np.float64)
         successes = runs["success"].astype(bool)
         shares = {
             "success": successes,
@@ -36,7 +33,7 @@ def table(study: Study) -> Iterator[dict]:
             "head_of_success": runs.loc[successes, "head_present"].dropna(),
             "clustered": runs["clustered"],
         }
-        row = keys | stats.mean(accuracy).columns("test_accuracy")
+        row = keys | stats.mean(runs["test_accuracy"]).columns("test_accuracy")
         for name, holds in shares.items():
-            row |= stats.share(int(holds.sum()), len(holds)).columns(name)
+            row |= stats.share(*stats.counted(holds)).columns(name)
         yield row | {"n_runs": len(runs), "n_planned": point.count}

@@ -61,29 +61,13 @@ def failures(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def per(n: int, holds: pd.Series) -> Estimate:
-    """Of how many among n something holds."""
-    value, low, high, runs = stats.share(int(holds.sum()), len(holds))
-    return Estimate(n * value, n * low, n * high, runs)
+    """How many of n runs something holds for."""
+    return stats.share(*stats.counted(holds)).times(n)
 
 
 def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
     """A column of steps in epochs; NaN where it never was."""
     return runs[column].astype("Float64").astype(float) / runs["steps_per_epoch"]
-
-
-def mean(values: pd.Series) -> Estimate:
-    """Mean over runs."""
-    return stats.mean(values.dropna().to_numpy(float))
-
-
-def median(values: pd.Series) -> Estimate:
-    """Median over runs."""
-    return stats.median(values.dropna().to_numpy(float))
-
-
-def spread(values: pd.Series) -> Estimate:
-    """Standard deviation over runs, with a jackknife interval."""
-    return stats.deviation(values.dropna().to_numpy(float))
 
 
 def fits(runs: pd.DataFrame, within: int) -> Estimate:
@@ -118,13 +102,13 @@ def spikes_per_run(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Mean number of spikes of a success."""
     solved = successes(tables["heads"])["run_id"]
     counts = tables["spikes"].groupby("run_id").size()
-    return mean(counts.reindex(solved).fillna(0))
+    return stats.mean(counts.reindex(solved).fillna(0))
 
 
 def _of_runs(tables: dict[str, pd.DataFrame], values: pd.Series) -> Estimate:
     """Mean over the runs that have spikes of the mean over their spikes."""
     spikes = tables["spikes"]
-    return mean(values.groupby(spikes["run_id"]).mean())
+    return stats.mean(values.groupby(spikes["run_id"]).mean())
 
 
 def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
@@ -166,7 +150,7 @@ def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
         before = size[(from_drop >= -5 * _AROUND) & (from_drop <= -3 * _AROUND)]
         if drops[run_id] >= 5 * _AROUND and len(here) and len(before):
             ratios.append(math.log10(here.max() / before.max()))
-    return stats.mean(np.array(ratios))
+    return stats.mean(ratios)
 
 
 def explained(tables: dict[str, pd.DataFrame], factor: str) -> Estimate:
@@ -184,12 +168,12 @@ def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:
 def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
     """Share of successes with a curriculum minus that without."""
     one, other = helped > success.SOLVED, alone > success.SOLVED
-    return stats.share_difference(int(one.sum()), len(one), int(other.sum()), len(other))
+    return stats.share_difference(*stats.counted(one), *stats.counted(other))
 
 
 def barrier(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Largest train loss on the straight line from scratch to curriculum; at its ends it is 0."""
-    return mean(tables["interpolations"].groupby("run_id")["train_loss"].max())
+    return stats.mean(tables["interpolations"].groupby("run_id")["train_loss"].max())
 
 
 def _exact(value: float) -> Estimate:
@@ -227,34 +211,33 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("ideal_clusters", "heads", lambda t: idealised("clusters")),
     ("ideal_attention", "heads", lambda t: idealised("attention")),
     ("successes", "heads", lambda t: per(100, t["heads"]["success"])),
-    (
-        "best_successes",
-        "heads",
-        lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED),
-    ),
+    ("best_successes", "heads",
+     lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED)),
     ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
-    ("accuracy_mean", "heads", lambda t: mean(t["heads"]["test_accuracy"])),
-    ("accuracy_deviation", "heads", lambda t: spread(t["heads"]["test_accuracy"])),
+    ("accuracy_mean", "heads", lambda t: stats.mean(t["heads"]["test_accuracy"])),
+    ("accuracy_deviation", "heads", lambda t: stats.deviation(t["heads"]["test_accuracy"])),
     *((f"fits_{e}", "heads", lambda t, e=e: fits(t["heads"], e)) for e in _EPOCHS),
-    ("fit_epoch", "heads", lambda t: median(epochs(t["heads"], "fit_step"))),
+    ("fit_epoch", "heads", lambda t: stats.median(epochs(t["heads"], "fit_step"))),
     ("heads_of_successes", "heads",
      lambda t: per(100, successes(t["heads"])["head_present"].dropna())),
     *((f"kind_{k}", "heads", lambda t, k=k: of_kind(t["heads"], k))
       for k in ("uniform", "signed", "distractor")),
     ("heads_of_failures", "heads",
      lambda t: per(60, failures(t["heads"])["head_present"].dropna())),
-    ("suffix_successes", "heads", lambda t: median(successes(t["heads"])["rho_suffix"])),
-    ("suffix_failures", "heads", lambda t: median(failures(t["heads"])["rho_suffix"])),
-    ("suffix_initial", "heads", lambda t: median(t["heads"]["rho_suffix_initial"])),
+    ("suffix_successes", "heads", lambda t: stats.median(successes(t["heads"])["rho_suffix"])),
+    ("suffix_failures", "heads", lambda t: stats.median(failures(t["heads"])["rho_suffix"])),
+    ("suffix_initial", "heads", lambda t: stats.median(t["heads"]["rho_suffix_initial"])),
     ("histogram_successes", "heads",
      lambda t: per(40, successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
     ("attention_successes", "heads",
-     lambda t: median(successes(t["heads"])["distractor_attention"])),
-    ("attention_failures", "heads", lambda t: median(failures(t["heads"])["distractor_attention"])),
-    ("attention_initial", "heads", lambda t: median(t["heads"]["distractor_attention_initial"])),
+     lambda t: stats.median(successes(t["heads"])["distractor_attention"])),
+    ("attention_failures", "heads",
+     lambda t: stats.median(failures(t["heads"])["distractor_attention"])),
+    ("attention_initial", "heads",
+     lambda t: stats.median(t["heads"]["distractor_attention_initial"])),
     ("phase_order", "heads", lambda t: ordered(t["heads"])),
-    ("phase_gap", "heads", lambda t: median(gap(t["heads"]))),
-    ("two_phases", "heads", lambda t: mean(gap(t["heads"]))),
+    ("phase_gap", "heads", lambda t: stats.median(gap(t["heads"]))),
+    ("two_phases", "heads", lambda t: stats.mean(gap(t["heads"]))),
     ("gradients_at_drops", "heads", gradients_at_drops),
     ("spikes_per_run", "heads", spikes_per_run),
     ("spikes_by_representation", "heads", by_representation),
@@ -274,13 +257,13 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("transfer_helps", "transfer",
      lambda t: advantage(transferred(t, True), t["scratch"]["test_accuracy"])),
     ("curriculum_successes", "curriculum", lambda t: per(8, t["heads"]["success"])),
-    ("curriculum_accuracy", "curriculum", lambda t: median(t["heads"]["test_accuracy"])),
+    ("curriculum_accuracy", "curriculum", lambda t: stats.median(t["heads"]["test_accuracy"])),
     ("curriculum_helps", "curriculum",
      lambda t: advantage(t["heads"]["test_accuracy"], t["curriculum_scratch"]["test_accuracy"])),
     ("curriculum_barrier", "curriculum", barrier),
     ("wide_scratch_successes", "curriculum_scratch", lambda t: per(8, t["heads"]["success"])),
     ("wide_scratch_accuracy", "curriculum_scratch",
-     lambda t: median(t["heads"]["test_accuracy"])),
+     lambda t: stats.median(t["heads"]["test_accuracy"])),
 ]  # fmt: skip
 
 # What a claim needs beside `heads` and `spikes` of its own role: rows of another role, or a table;
