@@ -44,9 +44,9 @@ KEYS = (
     "steps", "epochs", "block", "seeds", "count", "first", "embedding", "data", "order",
     "sweep", "cases", "log", "signals", "curves", "parameters", "interventions", "keep",
     "transfer", "scale", "of", "p", "d", "hidden", "train_fraction", "batch_size", "n_train",
-    "dtype", "system", "results", "bases", "experiments", "reproduce", "every", "until", "at",
-    "frequencies", "strongest", "random", "<<", "", "a\n", "é", "x" * 300, 5, None, True, 1.5,
-    "__use_yte__",
+    "dtype", "system", "results", "bases", "collections", "experiments", "reproduce", "every",
+    "until", "at", "frequencies", "strongest", "random", "<<", "", "a\n", "é", "x" * 300, 5, None,
+    True, 1.5, "__use_yte__",
 )  # fmt: skip
 SNIPPETS = (
     b"&a ", b"*a", b"&a [*a, *a]", b"<<: *a", b"<<: [*a, *a]", b"!!int ", b"!!bool ",
