@@ -4,6 +4,7 @@ PyTorch broadcasts where shapes differ: a gradient without the axis of the runs 
 on that of one, without a word.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,11 +25,15 @@ def check(what: str, found: Mapping[str, Any], shapes: Mapping[str, tuple[int, .
     for name in [*shapes, *(found.keys() - shapes.keys())]:
         array: Any = found.get(name)
         shape = shapes.get(name)
-        alike: Any = Float[Any, " ".join(map(str, shape or ()))]
-        if shape is None or not isinstance(array, alike):
+        if shape is None or not isinstance(array, _floats(shape)):
             it = f"{array.dtype} {tuple(array.shape)}" if hasattr(array, "shape") else repr(array)
             wanted = "no such array" if shape is None else f"floats {tuple(shape)}"
             raise CircletError(f"{what} {name}: found {it}, expected {wanted}")
+
+
+@functools.cache
+def _floats(shape: tuple[int, ...]) -> Any:
+    return Float[Any, " ".join(map(str, shape))]
 
 
 def checked(system: str, gradients: Gradients) -> Gradients:
