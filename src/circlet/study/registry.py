@@ -116,8 +116,12 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     found: dict[str, Collection] = {}
     for text in folders:
         folder = Path(text)
-        name = folder.resolve().name
-        if not folder.is_dir():
+        try:
+            name = folder.resolve().name
+            is_there = folder.is_dir()
+        except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
+            is_there = False
+        if not is_there:
             raise ConfigError(f"collections: {text}: there is no such folder")
         if not NAME.fullmatch(name):
             raise ConfigError(
