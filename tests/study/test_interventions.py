@@ -5,7 +5,7 @@ import pytest
 import torch
 from conftest import experiment
 
-from circlet.analysis import spectrum
+from circlet.collections.ding import survivors
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import interventions, points
@@ -205,7 +205,7 @@ def test_a_planted_circle_has_circularity_one():
     p, k = 13, 3
     angle = 2 * np.pi * k * np.arange(p) / p
     circle = np.outer(np.cos(angle), [1, 0, 0]) + np.outer(np.sin(angle), [0, 1, 0])
-    found = spectrum.circularity(circle)
+    found = survivors.circularity(circle)
     assert found[k - 1] == pytest.approx(1)
 
 

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from circlet.analysis import classifiers
+from circlet.collections.ding import survivors
 from circlet.collections.ding.tables import (
     circle_ablations,
     constructed_rates,
@@ -53,7 +54,7 @@ def test_runs_of_fewer_steps_have_no_initial_gradient():
 
 
 def test_removed_frequencies_have_no_gradient():
-    found = survival.relative_gradients(np.array([[50.0, 1e-6], [45.0, 1.0]]))
+    found = survivors.relative_gradients(np.array([[50.0, 1e-6], [45.0, 1.0]]))
     assert found[0, 0] == pytest.approx(-0.1)
     assert np.isnan(found[0, 1])
 

@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from circlet.analysis import spectrum, stats
+from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.ding import ode
+from circlet.collections.ding import ode, survivors
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -303,7 +303,7 @@ def table(study: Study) -> Iterator[dict]:
         if name == "survival":
             # Figure 7 is by the rule for gradients, all others by the rule for counts.
             gradients = role == "initial_gradients"
-            rule = spectrum.rule(points[0].steps)[1] if gradients else "survived"
+            rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))
         found = effect(frame) if len(frame) else Estimate()
         if "run_id" in frame:

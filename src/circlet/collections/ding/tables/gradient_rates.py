@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from circlet.analysis import spectrum, stats
-from circlet.collections.ding.gradients import GRADIENT_STEPS
+from circlet.analysis import stats
+from circlet.collections.ding import survivors
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
@@ -32,11 +32,11 @@ _BINS = 20
 def table(study: Study) -> Iterator[dict]:
     """A row per step and bin of the gradient that is not empty."""
     survival = parquet.read_table(study, "survival", "initial_gradients")
-    rule, column = spectrum.rule(study.points[0].steps)
+    rule, column = survivors.rule(study.points[0].steps)
     n_planned = sum(point.count for point in study.points)
     early = np.stack(survival["early_gradients"]) if len(survival) else np.empty((0, 0))
     alive = survival[column].to_numpy(bool)
-    for i, step in enumerate(GRADIENT_STEPS[: early.shape[1]]):
+    for i, step in enumerate(survivors.GRADIENT_STEPS[: early.shape[1]]):
         edges = np.linspace(early[:, i].min(), early[:, i].max(), _BINS + 1)
         place = np.clip(np.digitize(early[:, i], edges) - 1, 0, _BINS - 1)
         for b in np.unique(place):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
-from circlet.collections.ding.gradients import GRADIENT_STEPS, relative_gradients
+from circlet.collections.ding import survivors
 from circlet.storage.schema import FREQUENCY, RUN, SEEDS, column
 from circlet.study.plan import Study
 
@@ -46,17 +46,17 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
         )
         for step in (0, last)
     )
-    relative, absolute = spectrum.survivors(end)
+    relative, absolute = survivors.survivors(end)
     k = spectrum.frequencies(len(end))
-    gradients = relative_gradients(early)
-    has_last = len(gradients) == len(GRADIENT_STEPS)
+    gradients = survivors.relative_gradients(early)
+    has_last = len(gradients) == len(survivors.GRADIENT_STEPS)
     return {
         "frequency": k,
         "initial_signal": early[0],
         "initial_gradient": gradients[-1] if has_last else np.full(len(k), np.nan),
         "early_gradients": list(gradients.T),
         "final_signal": np.linalg.norm(spectrum.coefficients(end)[k], axis=1),
-        "circularity": spectrum.circularity(start),
+        "circularity": survivors.circularity(start),
         "survived": relative,
         "survived_absolute": absolute,
     }
@@ -67,7 +67,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     for block in study.blocks:
         last = block.point.steps
         embeddings = log_frames.finished(block, "embeddings", (0, last))
-        early = log_frames.finished(block, "signals", (0, *GRADIENT_STEPS))
+        early = log_frames.finished(block, "signals", (0, *survivors.GRADIENT_STEPS))
         by_run = dict(list(early.groupby("run_id", sort=False)))
         for run_id, rows in embeddings.groupby("run_id", sort=False):
             wide = by_run[run_id].pivot(index="step", columns="frequency", values="signal")

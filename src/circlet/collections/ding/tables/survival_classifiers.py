@@ -16,9 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from circlet.analysis import spectrum, stats
+from circlet.analysis import stats
 from circlet.analysis.classifiers import grouped_auc
 from circlet.analysis.stats import Estimate
+from circlet.collections.ding import survivors
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -73,7 +74,7 @@ def table(study: Study) -> Iterator[dict]:
     every = parquet.read_table(study, "survival").dropna(subset=["initial_gradient"])
     for experiment in study.config["experiments"]:
         points = study.experiment(experiment)
-        rule, column = spectrum.rule(points[0].steps)
+        rule, column = survivors.rule(points[0].steps)
         survival = every[every["experiment"] == experiment]
         alive = survival[column].to_numpy(bool)
         if len(alive) < _FEWEST:
