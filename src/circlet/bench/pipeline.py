@@ -136,8 +136,12 @@ def measure() -> Iterator[dict[str, Any]]:
             tables = group.tables()
             yield row("logs as tables", n, _timed(group.tables), n)
         footer, path = provenance.made_by() | {"spec": point.spec}, Path(folder) / "log.parquet"
-        writing = _timed(lambda: [parquet.write(tables[kind], path, footer) for kind in point.logs])
-        yield row("logs to Parquet", n * len(point.logs), writing, n)
+
+        def write() -> None:
+            for kind in point.logs:
+                parquet.write(tables[kind], path, footer)
+
+        yield row("logs to Parquet", n * len(point.logs), _timed(write), n)
         for block in blocks:
             job.run_block(block, CPU)
         reading = _timed(lambda: [parquet.read_log(b, kind) for b in blocks for kind in point.logs])

@@ -85,12 +85,12 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         for row in rows
     ]
     names = {"plain": "plain loop", "core": "one core"}
-    header = ("system", "steps", *(names.get(way, way) for way in ways))
+    columns = ("system", "steps", *(names.get(way, way) for way in ways))
     return [
         *lines,
         "",
         "CPU-seconds of a whole run",
-        aligned(header, seconds, "<>" + ">" * len(ways)),
+        aligned(columns, seconds, "<>" + ">" * len(ways)),
     ]
 
 
