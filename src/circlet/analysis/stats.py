@@ -145,15 +145,15 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
 def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
     pairs = np.stack([np.asarray(values, dtype=float) for values in (x, y)])
-    x, y = pairs[:, ~np.isnan(pairs).any(0)]
-    n = len(x)
-    if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    pairs = pairs[:, ~np.isnan(pairs).any(0)]
+    n = pairs.shape[1]
+    if n < 4 or not np.ptp(pairs, axis=1).all():
         return Estimate(n=n)
     from scipy.stats import NearConstantInputWarning, pearsonr
 
     with warnings.catch_warnings():  # values that differ by little have a correlation too
         warnings.simplefilter("ignore", NearConstantInputWarning)
-        found = pearsonr(x, y)
+        found = pearsonr(*pairs)
     r = float(found.statistic)
     if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z has no end, and scipy gives 1 for both
         return Estimate(math.copysign(1, r), n=n)

@@ -66,7 +66,7 @@ def _square(low: np.ndarray, high: np.ndarray, margin: float) -> np.ndarray:
 
 def _grid(box: np.ndarray, plane: np.ndarray, points: Tensor) -> Tensor:
     """Points of R^d on a grid in a plane, (1, d, grid), beyond it at the mean of other points."""
-    x, y = (np.linspace(*ends, GRID) for ends in (box[:2], box[2:]))
+    x, y = (np.linspace(low, high, GRID) for low, high in (box[:2], box[2:]))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     mean = points.mean(1).numpy()
     outside = mean - plane @ (plane.T @ mean)

@@ -76,8 +76,9 @@ def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np
             beside.append(norm)
             basis.append(following / norm.clamp(min=1e-300)[:, None])
         small = torch.diag_embed(torch.stack(diagonal, 1))
-        off = torch.diag_embed(torch.stack(beside[:-1], 1), 1) if steps > 1 else 0
-        small = small + off + (off.mT if steps > 1 else 0)
+        if steps > 1:
+            off = torch.diag_embed(torch.stack(beside[:-1], 1), 1)
+            small = small + off + off.mT
         finite = torch.isfinite(small).all((1, 2))
         small[~finite] = 0
         values = torch.linalg.eigvalsh(small)[:, -1]

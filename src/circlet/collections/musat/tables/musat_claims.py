@@ -80,7 +80,8 @@ def shrinkage(magnitudes: pd.DataFrame, what: str) -> Estimate:
     hidden = magnitudes[magnitudes["layer"] == "hidden"].set_index("seed")
     least, most = (end[what] for end in _ends(hidden, "weight_decay", _DECAYS))
     value, low, high, n = stats.mean(np.log(least / most))  # seeds at both ends
-    return Estimate(*(100 * (1 - math.exp(-log)) for log in (value, low, high)), n)
+    value, low, high = (100 * (1 - math.exp(-log)) for log in (value, low, high))
+    return Estimate(value, low, high, n)
 
 
 def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:

@@ -67,7 +67,7 @@ class _Gif(PillowWriter):
         for i, frame in enumerate(shown):
             together.paste(frame, (0, i * height))
         exact = [round(255 * value) for colour in style.labels(6) for value in colour]
-        common = together.quantize(256 - len(exact) // 3).getpalette()
+        common = together.quantize(256 - len(exact) // 3).getpalette() or []
         palette = Image.new("P", (1, 1))
         palette.putpalette([*exact, *common[: 768 - len(exact)]])
         first, *rest = (frame.quantize(palette=palette, dither=0) for frame in frames)

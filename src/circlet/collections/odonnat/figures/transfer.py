@@ -33,7 +33,8 @@ def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None
 
 def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     """Test accuracy over steps with and without the curriculum."""
-    base = study.experiment(study.reproduce["curriculum"])[0].base.parameters["p"]
+    parent = study.experiment(study.reproduce["curriculum"])[0].base
+    base = parent and parent.parameters["p"]
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
              "curriculum": (f"after p = {base}", style.BLUE)}  # fmt: skip
     for role, (label, colour) in names.items():

@@ -142,7 +142,7 @@ def structure_steps(
         found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
         present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
     windows = np.lib.stride_tricks.sliding_window_view(np.array(present), _IN_A_ROW, axis=1)
-    return [first(np.array(steps), row) for row in windows.all(2)]
+    return [first(np.array(steps), row) for row in np.all(windows, axis=2)]
 
 
 def overlap(parameters: dict, seeds) -> float:
