@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from circlet.storage import parquet
@@ -48,6 +49,11 @@ def final(study: Study, kind: str) -> pd.DataFrame:
             if kind in block.point.logs
         ],
     )
+
+
+def vectors(rows: pd.DataFrame) -> np.ndarray:
+    """The embedding (p, d) in some rows of the log ``embeddings``, of one run and step."""
+    return np.stack(rows.sort_values("token")["vector"])
 
 
 def concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -50,14 +50,9 @@ def _planes(
     alive, dead = circles[circles["survived"]], circles[~circles["survived"]]
     shown = pd.concat([circles.head(_PLANES) if last else alive.head(1), dead.head(1)])
     for circle in shown.drop_duplicates("frequency").itertuples():
-        k = int(circle.frequency)
-        rank = int((circles["frequency"] == k).argmax())
-        delta = spectrum.delta(k, len(embedding))
-        kind = {"view": "fourier", "index": k, "rank": rank}
-        yield (
-            spectrum.plane(embedding, k),
-            kind | {"survived": circle.survived, "delta": delta},
-        )
+        k = circle.frequency
+        kind = {"view": "fourier", "index": k, "rank": circle.Index, "survived": circle.survived}
+        yield spectrum.plane(embedding, k), kind | {"delta": spectrum.delta(k, len(embedding))}
     parts = components(embedding)
     for i in range(_PLANES if last and parts.shape[1] >= 2 * _PLANES else 0):
         kind = {"view": "pca", "index": 2 * i, "rank": i, "survived": None, "delta": None}
@@ -67,14 +62,16 @@ def _planes(
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per step, view, plane and token."""
     survival = parquet.read_table(study, "survival", "trajectory")
-    for run_id in survival["run_id"].head(1):
-        circles = survival[survival["run_id"] == run_id]
-        circles = circles.sort_values("final_signal", ascending=False)
-        for block in study.blocks:
-            rows = log_frames.finished(block, "embeddings").query("run_id == @run_id")
-            for step, at in rows.groupby("step"):
-                embedding = np.stack(at.sort_values("token")["vector"]).astype(np.float64)
-                for xy, plane in _planes(embedding, circles, step == block.point.steps):
-                    x, y = xy.T
-                    at_tokens = {"token": np.arange(len(xy)), "x": x, "y": y}
-                    yield pd.DataFrame(at_tokens).assign(run_id=run_id, step=step, **plane)
+    if survival.empty:
+        return
+    run_id = survival["run_id"].iloc[0]
+    circles = survival[survival["run_id"] == run_id]
+    circles = circles.sort_values("final_signal", ascending=False, ignore_index=True)
+    for block in study.blocks:
+        rows = log_frames.finished(block, "embeddings")
+        for step, at in rows[rows["run_id"] == run_id].groupby("step"):
+            embedding = log_frames.vectors(at).astype(float)
+            for xy, plane in _planes(embedding, circles, step == block.point.steps):
+                x, y = xy.T
+                frame = pd.DataFrame({"token": np.arange(len(xy)), "x": x, "y": y})
+                yield frame.assign(run_id=run_id, step=step, **plane)

@@ -40,12 +40,8 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
     last
         Its last step.
     """
-    start, end = (
-        np.stack(embeddings[embeddings["step"] == step].sort_values("token")["vector"]).astype(
-            np.float64
-        )
-        for step in (0, last)
-    )
+    at = embeddings["step"]
+    start, end = (log_frames.vectors(embeddings[at == s]).astype(float) for s in (0, last))
     relative, absolute = survivors.survivors(end)
     k = spectrum.frequencies(len(end))
     gradients = survivors.relative_gradients(early)

@@ -5,10 +5,10 @@ The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the class
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, column
@@ -34,7 +34,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     runs = {b.point.run_id(seed): (b.point, seed) for b in study.blocks for seed in b.seeds}
     for run_id, frame in embeddings[embeddings["run_id"].isin(drawn)].groupby("run_id"):
         point, seed = runs[run_id]
-        vectors = np.stack(frame.sort_values("token")["vector"])
+        vectors = log_frames.vectors(frame)
         pairs = constant_attention.pairs(len(vectors))
         x, y = vectors[pairs].sum(1).T
         yield pd.DataFrame(

@@ -62,7 +62,7 @@ def table(study: Study) -> Iterator[dict]:
         accuracy = log_frames.finished(block, "runs").set_index("run_id")["test_accuracy"]
         last = log_frames.finished(block, "embeddings", [block.point.steps])
         for run_id, frame in last.groupby("run_id", sort=False):
-            embedding = np.stack(frame["vector"]).astype(np.float64)
+            embedding = log_frames.vectors(frame).astype(float)
             ratio = norm_ratio(embedding)
             yield {
                 "run_id": run_id,
