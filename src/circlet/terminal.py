@@ -111,9 +111,9 @@ def status(study: Study, verify: bool = False) -> str:
     counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
     lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
-    for base, n_runs in progress.lost_bases(study, found):
+    for parent, n_runs in progress.lost_parents(study, found):
         notes[
-            f"missing: {base.log('runs').parent}, from which {n_runs} finished runs of other "
+            f"missing: {parent.log('runs').parent}, from which {n_runs} finished runs of other "
             "experiments started: put its logs back, or the next run makes both again"
         ] = None
     notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, found)}

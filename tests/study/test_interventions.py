@@ -114,9 +114,9 @@ def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
     for block in whole.ordered_blocks:
         job.run_block(block, "cpu")
     for block in (b for p in whole.experiment("starts") for b in p.blocks):
-        assert [b.name for b in block.bases] == ["00000-00001"]
+        assert [b.name for b in block.parents] == ["00000-00001"]
         seed = block.first
-        base = parquet.read_log(block.bases[0], "signals").query(f"seed == {seed}")
+        base = parquet.read_log(block.parents[0], "signals").query(f"seed == {seed}")
         strongest = base[base["step"] == 5].nlargest(2, "signal")["frequency"]
         mine = (
             parquet.read_log(block, "signals").query("step == 0").set_index("frequency")["signal"]
@@ -248,7 +248,7 @@ def test_which_base_is_meant_is_never_guessed(tmp_path):
     both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
     starts = small(interventions=strongest("base"), dtype="float64")
     point = study(tmp_path, base=both, starts=starts).experiment("starts")[0]
-    assert point.base.settings["dtype"] == "float64"
+    assert point.parent.settings["dtype"] == "float64"
 
 
 @pytest.mark.parametrize(

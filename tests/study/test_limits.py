@@ -294,7 +294,7 @@ def test_a_base_of_many_points_is_found_at_once():
     study = Study.of(of(settings, settings | {"interventions": keep}))
     assert time.process_time() - began < SECONDS
     for point in study.experiment("e1")[::999]:
-        assert point.base.parameters == point.parameters
+        assert point.parent.parameters == point.parameters
 
 
 def test_a_base_with_fewer_seeds_is_named():

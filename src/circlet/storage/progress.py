@@ -46,17 +46,17 @@ def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
             yield str(error)
 
 
-def lost_bases(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
+def lost_parents(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
     """Blocks that are not done though finished runs started from them, and how many of these.
 
     ``found`` are the states of its blocks.
     """
     lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
     for block, what in found:
-        for base in block.bases if what == "done" else ():
-            if not all(path.exists() for path in base.logs):
-                _, runs = lost.get(base.key, (base, 0))
-                lost[base.key] = base, runs + block.count
+        for parent in block.parents if what == "done" else ():
+            if not all(path.exists() for path in parent.logs):
+                _, runs = lost.get(parent.key, (parent, 0))
+                lost[parent.key] = parent, runs + block.count
     yield from lost.values()
 
 

@@ -153,7 +153,7 @@ def apply(
     arguments: dict[str, Any],
     arrays: dict[str, np.ndarray],
     stream: np.random.Generator,
-    base: dict[str, np.ndarray],
+    parent: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """The arrays of a run after one intervention.
 
@@ -165,13 +165,13 @@ def apply(
         The arrays by name, float64; ``embedding`` is (p, d).
     stream
         Where it draws from.
-    base
+    parent
         What it looks at of another run's end: ``signals``, shape ((p-1)//2,), or the arrays of
         a transfer. If they are not finite, neither is the result: the run cannot be made.
     """
     if name == "transfer":
-        return {key: base[key].astype(float) for key in arrays}
-    changed = _embedding(name, arguments, arrays["embedding"], stream, base.get("signals"))
+        return {key: parent[key].astype(float) for key in arrays}
+    changed = _embedding(name, arguments, arrays["embedding"], stream, parent.get("signals"))
     return arrays | {"embedding": changed}
 
 
@@ -180,7 +180,7 @@ def _embedding(
     arguments: dict[str, Any],
     embedding: np.ndarray,
     stream: np.random.Generator,
-    base: np.ndarray | None,
+    parent: np.ndarray | None,
 ) -> np.ndarray:
     match name:
         case "scale":
@@ -192,9 +192,9 @@ def _embedding(
         case "keep" if "random" in arguments:
             return keep(embedding, draw(stream, len(embedding), arguments["random"]))
         case "keep":
-            if base is None or not np.isfinite(base).all():
+            if parent is None or not np.isfinite(parent).all():
                 return np.full_like(embedding, np.nan)
-            order = np.argsort(-base, kind="stable")
+            order = np.argsort(-parent, kind="stable")
             return keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
         case "freeze":
             return embedding  # the trainer leaves it alone

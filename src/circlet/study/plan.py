@@ -18,7 +18,7 @@ from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.study.schedules import Schedules
 from circlet.study.seeds import PURPOSES
-from circlet.study.starts import Bases
+from circlet.study.starts import Parents
 from circlet.systems.spec import SystemSpec
 
 
@@ -137,7 +137,7 @@ class Study:
         chosen, kept_roles = set(experiments), set(with_roles)
         every = self._sorted["bases"] | self._sorted["experiments"]
         needed = set(chosen)
-        while more := {b for name in needed for b in validation.bases(every[name])} - needed:
+        while more := {b for name in needed for b in validation.parents(every[name])} - needed:
             needed |= more
         config = {
             "results": self.config["results"],
@@ -206,22 +206,22 @@ class Study:
         group = "bases" if experiment in self.config["bases"] else "experiments"
         where = f"{group}.{experiment}"
         settings = every[experiment]
-        for base in validation.bases(settings):
-            if base not in every:
-                raise ConfigError(f"{where}.interventions: there is no experiment {base!r}")
-            if base in (experiment, *above):
-                raise ConfigError(f"{where}.interventions: {base} would start from itself")
+        for parent in validation.parents(settings):
+            if parent not in every:
+                raise ConfigError(f"{where}.interventions: there is no experiment {parent!r}")
+            if parent in (experiment, *above):
+                raise ConfigError(f"{where}.interventions: {parent} would start from itself")
             if len(above) >= config_file.limit("chain"):
                 raise ConfigError(_too_many_in_a_row(where))
-            self._add_points(known, base, [*above, experiment])
+            self._add_points(known, parent, [*above, experiment])
         points: dict[str, Point] = {}
-        starts: Bases | None = None
+        starts: Parents | None = None
         system = self.known[settings["system"]]
         for point in _combinations(experiment, system, settings, self.results):
             validation.check_point(where, point)
-            if names := validation.bases({"interventions": point.interventions}):
-                starts = starts or Bases(known[names[0]], point.intervenes("transfer"))
-                point = replace(point, base=starts.find(where, point))
+            if names := validation.parents({"interventions": point.interventions}):
+                starts = starts or Parents(known[names[0]], point.intervenes("transfer"))
+                point = replace(point, parent=starts.find(where, point))
                 if point.depth > config_file.limit("chain"):
                     raise ConfigError(_too_many_in_a_row(where))
             if point.key in self.missing:

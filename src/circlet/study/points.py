@@ -86,20 +86,20 @@ class Block:
         return self.log("checkpoint").with_suffix(".pt")
 
     @property
-    def bases(self) -> list["Block"]:
+    def parents(self) -> list["Block"]:
         """Blocks of the runs that its own runs start from; none without such an intervention."""
-        base = self.point.base
+        parent = self.point.parent
         own = self.seeds
         return [
             block
-            for block in (base.blocks if base else ())
+            for block in (parent.blocks if parent else ())
             if block.first < own.stop and own.start < block.seeds.stop
         ]
 
     @property
     def inputs(self) -> list[Path]:
         """Logs that must be there before it can run."""
-        return [block.log(kind) for block in self.bases for kind in self.point.reads]
+        return [block.log(kind) for block in self.parents for kind in self.point.reads]
 
     @staticmethod
     def _experiment(blocks: list["Block"]) -> dict[str, Any]:
@@ -119,13 +119,13 @@ class Block:
             "results": str(self.point.results),
             "experiments": {self.point.experiment: self._experiment([self])},
         }
-        bases, blocks = {}, self.bases
+        parents, blocks = {}, self.parents
         while blocks:
-            bases[blocks[0].point.experiment] = self._experiment(blocks)
-            # Ranges of seeds are unbroken, so the first and the last block have all bases.
-            blocks = list({b.name: b for b in (*blocks[0].bases, *blocks[-1].bases)}.values())
-        if bases:
-            config["bases"] = bases
+            parents[blocks[0].point.experiment] = self._experiment(blocks)
+            # Ranges of seeds are unbroken, so the first and the last block have all parents.
+            blocks = list({b.name: b for b in (*blocks[0].parents, *blocks[-1].parents)}.values())
+        if parents:
+            config["bases"] = parents
         return json.dumps(config, sort_keys=True)
 
 
@@ -140,7 +140,7 @@ class Point:
     settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
     results: Path
     schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
-    base: "Point | None" = None  # whose outcome an intervention looks at
+    parent: "Point | None" = None  # whose outcome an intervention looks at
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
 
     @property
@@ -183,7 +183,7 @@ class Point:
     @cached_property
     def depth(self) -> int:
         """How many points it starts from, one after the other."""
-        return self.base.depth + 1 if self.base else 0
+        return self.parent.depth + 1 if self.parent else 0
 
     @property
     def logs(self) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class Point:
 
     @property
     def reads(self) -> list[str]:
-        """Kinds of logs of its base that its interventions look at."""
+        """Kinds of logs of its parent that its interventions look at."""
         return [READS[name] for act in self.interventions for name in act if name in READS]
 
     @cached_property
@@ -286,7 +286,7 @@ class Point:
     def spec(self) -> dict[str, Any]:
         """Identity and version: what a log must have been made with to be this point's."""
         spec = self.identity | {"version": self.version}
-        return spec | ({"base": self.base.spec} if self.base else {})
+        return spec | ({"base": self.parent.spec} if self.parent else {})
 
     @property
     def version(self) -> int | list[int]:

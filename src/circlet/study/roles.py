@@ -50,8 +50,8 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
     if "argument" in needs and f"keep_{needs['argument']}" not in point.keys:
         yield f"that keeps {needs['argument']} frequencies", "does not"
     start = study.reproduce.get(needs.get("from", ""))  # a part of a study may lack it
-    if start and point.base and point.base.experiment != start:
-        yield f"that starts from {start}", f"starts from {point.base.experiment}"
+    if start and point.parent and point.parent.experiment != start:
+        yield f"that starts from {start}", f"starts from {point.parent.experiment}"
     for key, value in needs.get("holds", {}).items():
         if any(p.parameters[key] != _value(p, value) for p in study.experiment(name)):
             yield f"with {key} = {value}", "is not"

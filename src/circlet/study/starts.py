@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from circlet.study.points import Point
 
 
-class Bases:
+class Parents:
     """The points of an experiment, for those that start from them.
 
     A point starts from the one with the same parameters or, for a transfer, the same of those that
@@ -19,11 +19,11 @@ class Bases:
         self.name, self.transfer = candidates[0].experiment, transfer
         first = candidates[0].parameters
         self._swept = {
-            k for base in candidates for k, v in base.parameters.items() if v != first.get(k)
+            k for parent in candidates for k, v in parent.parameters.items() if v != first.get(k)
         }
         self._by_key: dict[tuple, list[Point]] = {}
-        for base in candidates:
-            self._by_key.setdefault(self._key(base), []).append(base)
+        for parent in candidates:
+            self._by_key.setdefault(self._key(parent), []).append(parent)
 
     def _alike(self, point: "Point") -> list[str]:
         """Names of the parameters that must be the same."""
@@ -41,10 +41,10 @@ class Bases:
         found = self._by_key.get(self._key(point), [])
         if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
             found = [
-                base
-                for base in found
-                if base.fixed_seeds == point.fixed_seeds
-                and base.settings["dtype"] == point.settings["dtype"]
+                parent
+                for parent in found
+                if parent.fixed_seeds == point.fixed_seeds
+                and parent.settings["dtype"] == point.settings["dtype"]
             ]
         if len(found) != 1:
             how_many = "more than one point" if found else "no point"

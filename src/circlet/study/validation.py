@@ -48,7 +48,7 @@ def canonicalise(settings: dict[str, Any], systems: Systems) -> None:
     settings["log"] = usual | settings["log"]
 
 
-def bases(settings: dict[str, Any]) -> list[str]:
+def parents(settings: dict[str, Any]) -> list[str]:
     """Names of the experiments whose outcomes an experiment's interventions look at."""
     acts = [act for intervention in settings["interventions"] for act in intervention.values()]
     return [act["of"] for act in acts if "of" in act]

@@ -125,7 +125,7 @@ def _resumed(checkpoint: Checkpoint, *arguments: Any) -> dict[str, pa.Table]:
 def parent_ends(block: Block) -> dict[int, Arrays]:
     """The ends of the runs that those of a block start from, by seed; NaN where they diverged."""
     found: dict[int, Arrays] = {}
-    for parent in block.bases:
+    for parent in block.parents:
         ends: list[Arrays] = [{} for _ in parent.seeds]
         last = [parent.point.steps]
         if "parameters" in block.point.reads:

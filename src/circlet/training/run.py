@@ -175,7 +175,7 @@ class RunGroup:
 
     def __post_init__(self):
         # Without a parent whatever is not finite has diverged.
-        self.startable = self.stack.finite() | (self.point.base is None)
+        self.startable = self.stack.finite() | (self.point.parent is None)
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` needs to resume from here as if nothing had happened, on the CPU."""

@@ -43,7 +43,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
     child = whole.experiment("child")[0]
     assert child.name.endswith("transfer-of=base")
     for block in child.blocks:
-        (parent,) = block.bases
+        (parent,) = block.parents
         assert block.inputs == [parent.log("parameters")]
         (seed,) = block.seeds
         assert network(block, 0, seed) == network(parent, parent.point.steps, seed)
@@ -93,14 +93,14 @@ def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
     point = study(
         tmp_path, base=base, child=small(parameters=changes, interventions=TRANSFER)
     ).experiment("child")[0]
-    assert point.base.parameters["p"] == 2
+    assert point.parent.parameters["p"] == 2
 
 
 def test_of_several_parents_the_one_alike_is_taken(tmp_path):
     base = small(parameters={}, sweep={"learning_rate": [0.001, 0.01]})
     child = small(parameters={"p": 3}, sweep={"learning_rate": [0.01]}, interventions=TRANSFER)
     (point,) = study(tmp_path, base=base, child=child).experiment("child")
-    assert point.base.parameters["learning_rate"] == 0.01
+    assert point.parent.parameters["learning_rate"] == 0.01
     with pytest.raises(ConfigError, match="base has no point with"):
         study(tmp_path, base=base, child=small(interventions=TRANSFER))
 

@@ -115,7 +115,7 @@ def _owned(study: Study, point: Point, owner: str = "") -> Point | None:
     if owner and owner != "base":
         name = study.reproduce.get(owner)
         return study.experiment(name)[0] if name else None
-    return point.base if owner else point
+    return point.parent if owner else point
 
 
 def _has(point: Point) -> dict[str, object]:

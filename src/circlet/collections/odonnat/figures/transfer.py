@@ -33,7 +33,7 @@ def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None
 
 def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     """Test accuracy over steps with and without the curriculum."""
-    parent = study.experiment(study.reproduce["curriculum"])[0].base
+    parent = study.experiment(study.reproduce["curriculum"])[0].parent
     base = parent and parent.parameters["p"]
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
              "curriculum": (f"after p = {base}", style.BLUE)}  # fmt: skip

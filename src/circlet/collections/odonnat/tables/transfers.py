@@ -27,15 +27,15 @@ def table(study: Study) -> Iterator[dict]:
     heads = parquet.read_table(study, "heads").set_index("run_id")
     for block in study.blocks:
         point = block.point
-        if point.base is None:
+        if point.parent is None:
             continue
         for seed in block.seeds:
-            run_id, parent = point.run_id(seed), point.base.run_id(seed)
+            run_id, parent = point.run_id(seed), point.parent.run_id(seed)
             if run_id in heads.index and parent in heads.index:
                 yield {
                     "run_id": run_id,
                     "parent": parent,
-                    "parent_p": point.base.parameters["p"],
+                    "parent_p": point.parent.parameters["p"],
                     "parent_test_accuracy": heads.loc[parent, "test_accuracy"],
                     "parent_success": heads.loc[parent, "success"],
                     "test_accuracy": heads.loc[run_id, "test_accuracy"],
