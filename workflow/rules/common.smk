@@ -148,7 +148,7 @@ def runtime(minutes, attempt):
     return min(more(minutes, attempt), provided("max_runtime") or math.inf)
 
 
-# The folders of collections are no parameter of any rule: moving one changes no job.
+# The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = f"--collections {shlex.join(study.folders)}" if study.folders else ""
 
 BLOCKS = {block.key: block for block in study.blocks}

@@ -25,6 +25,8 @@ for figure in FIGURES:
         localrule: True
         conda:
             CONDA
+        resources:
+            collections=COLLECTIONS,
         params:
             name=figure.name,
             study=lambda wildcards, figure=figure: argument(figure.study.json),
@@ -32,7 +34,7 @@ for figure in FIGURES:
             tables=table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
+            "--tables={params.tables:q} {resources.collections} --log {log:q}"
 
 
 rule figures:
@@ -58,13 +60,15 @@ rule report:
     localrule: True
     conda:
         CONDA
+    resources:
+        collections=COLLECTIONS,
     params:
         study=lambda wildcards: argument(REPORT.study.json),
         key=key(REPORT),
         tables=table_keys(REPORT),
     shell:
         "python -m circlet report --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
+        "--tables={params.tables:q} {resources.collections} --log {log:q}"
 
 
 rule explorer:
@@ -77,10 +81,12 @@ rule explorer:
     localrule: True
     conda:
         CONDA
+    resources:
+        collections=COLLECTIONS,
     params:
         study=lambda wildcards: argument(EXPLORER.study.json),
         key=key(EXPLORER),
         tables=table_keys(EXPLORER),
     shell:
         "python -m circlet explorer --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
+        "--tables={params.tables:q} {resources.collections} --log {log:q}"

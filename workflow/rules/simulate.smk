@@ -27,12 +27,13 @@ for system in study.systems:
                 cost.minutes(block_of(wildcards)), attempt
             ),
             gpu=gpus,
+            collections=COLLECTIONS,
             device=lambda wildcards: "cuda" if gpus(wildcards) else "cpu",
         params:
             study=lambda wildcards: argument(block_of(wildcards).study),
             version=lambda wildcards: block_of(wildcards).point.version,
         shell:
-            "python -m circlet run --study {params.study:q} {COLLECTIONS} --device {resources.device} --log {log:q}"
+            "python -m circlet run --study {params.study:q} {resources.collections} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

@@ -19,6 +19,7 @@ for table in TABLES:
                 table.memory_mb, attempt
             ),
             runtime=lambda wildcards, attempt: runtime(60, attempt),
+            collections=COLLECTIONS,
         params:
             name=table.name,
             study=lambda wildcards, table=table: argument(table.study.json),
@@ -26,7 +27,7 @@ for table in TABLES:
             tables=table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} {COLLECTIONS} --log {log:q}"
+            "--tables={params.tables:q} {resources.collections} --log {log:q}"
 
 
 rule tables:
