@@ -45,7 +45,6 @@ from circlet.study.registry import path_of
 
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
-PAGES = ("report", "explorer")
 
 
 @dataclass(frozen=True)
