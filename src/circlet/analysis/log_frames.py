@@ -27,6 +27,11 @@ def by_point(
         yield point, keys(point, study) | {"point": point.name}, own
 
 
+def runs(study: Study) -> dict[str, tuple[Block, int]]:
+    """Block and seed of every run of a study, by run_id."""
+    return {b.point.run_id(seed): (b, seed) for b in study.blocks for seed in b.seeds}
+
+
 def named(frame: pd.DataFrame, block: Block) -> pd.DataFrame:
     """Rows of a log of a block, with the ``run_id`` of each."""
     return frame.assign(run_id=frame["seed"].map({s: block.point.run_id(s) for s in block.seeds}))

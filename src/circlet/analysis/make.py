@@ -49,15 +49,14 @@ def _frame(found: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict]) -> pd.
 def _keys(study: Study) -> pd.DataFrame:
     """Keys and seeds of all runs, by run_id."""
     rows = {
-        block.point.run_id(seed): {
+        run_id: {
             **log_frames.keys(block.point, study),
             "seed": seed,
             **{f"{purpose}_seed": s for purpose, s in vars(block.point.seeds(seed)).items()},
         }
-        for block in study.blocks
-        for seed in block.seeds
+        for run_id, (block, seed) in log_frames.runs(study).items()
     }
-    frame = pd.DataFrame(list(rows.values()), index=list(rows))
+    frame = pd.DataFrame.from_dict(rows, orient="index")
     # Types that hold nulls: some systems lack a parameter that others have.
     types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
     return frame.astype(

@@ -122,6 +122,14 @@ def nothing(text: str) -> Figure:
     return figure
 
 
+def row(
+    n: int, width: float, height: float, margin: float = 0, **shared: bool
+) -> tuple[Figure, list[Axes]]:
+    """A figure of n panels side by side; the size of a panel is in inches."""
+    figure = Figure(figsize=(n * width + margin, height))
+    return figure, list(figure.subplots(1, n, squeeze=False, **shared)[0])
+
+
 def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
     """Embedding (p, d) of one run, from the table ``embeddings``."""
     frame = embeddings[embeddings["run_id"] == run_id].sort_values("token")
@@ -201,13 +209,6 @@ def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | No
     )  # fmt: skip
 
 
-def circles_against(axes: Axes, summary: pd.DataFrame, by: str, label: str) -> None:
-    """Mean number of circles with its interval against one parameter."""
-    band(axes, summary, by, "circles", style.BLUE)
-    axes.set_title(f"{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
-    axes.set(xlabel=label, ylabel="number of circles", ylim=(0, None))
-
-
 def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
     """A line per frequency of one run over steps: survivors in colour, the others grey."""
     survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
@@ -267,13 +268,3 @@ def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> N
     )
     figure.colorbar(image, ax=axes, shrink=0.85)
     axes.set(xlabel="source frequency", ylabel="target frequency")
-
-
-def loss_line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour, label: str) -> None:
-    """Test loss of one run; the legend says with how many circles it ends."""
-    if losses.empty:
-        return
-    line = losses[losses["step"] > 0].sort_values("step")
-    circles = counts.loc[losses["run_id"].iloc[0], "n_circles"]
-    text = f"{label}: {circles} circle{'' if circles == 1 else 's'}"
-    axes.plot(line["step"], line["test_loss"], color=colour, linewidth=1, label=text)

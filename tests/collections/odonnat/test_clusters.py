@@ -184,7 +184,9 @@ def test_phases_are_the_first_logged_steps():
          "test_accuracy": [0.5, 0.97, 0.985, 0.7]}
     )  # fmt: skip
     found = heads.phases(curves.sample(frac=1, random_state=1), 2)
-    assert found == {"drop_step": 64, "fit_step": 128, "best_test_accuracy": 0.985}
+    steps = {"drop_step": 64, "fit_step": 128}
+    accuracies = {"best_test_accuracy": 0.985, "test_accuracy": 0.7, "success": False}
+    assert found == steps | accuracies
     assert heads.phases(curves.iloc[:1], 2)["fit_step"] is None
     # Of p = 3 chance is ln 3, so 0.9 is a drop.
     assert heads.phases(curves.assign(test_loss=[1.1, 0.96, 0.94, 1]), 3)["drop_step"] == 128

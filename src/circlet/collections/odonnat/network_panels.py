@@ -5,6 +5,7 @@ classes, of tokens or of probes; circles are positions of the prefix, squares th
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -91,11 +92,6 @@ def _pairs(axes: Axes, moment: Moment, name: str) -> None:
                 axes.scatter(*xy[token, part].T, s=9, color=colour, marker=marker, linewidths=0)
 
 
-def pairs(axes: Axes, moment: Moment) -> None:
-    """Summed embeddings E + P."""
-    _pairs(axes, moment, "pair")
-
-
 def normed(axes: Axes, moment: Moment) -> None:
     """Normed embeddings z and the direction of the query."""
     _pairs(axes, moment, "normed")
@@ -118,11 +114,6 @@ def attention(axes: Axes, moment: Moment) -> None:
     axes.set(xticks=[], yticks=[])
     axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
     axes.set_ylabel("probes", fontsize=6)
-
-
-def values(axes: Axes, moment: Moment) -> None:
-    """Values W_V z."""
-    _pairs(axes, moment, "value")
 
 
 def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
@@ -171,17 +162,8 @@ def normed_embeddings(axes: Axes, moment: Moment) -> None:
     _probes(axes, moment, xy)
 
 
-def receptors(axes: Axes, moment: Moment) -> None:
-    """Rows of W_1, over norm(xi)."""
-    _rays(axes, moment, "receptor", "^")
-
-
-def assemblers(axes: Axes, moment: Moment) -> None:
-    """Columns of W_2."""
-    _rays(axes, moment, "assembler", "v")
-
-
 def _rays(axes: Axes, moment: Moment, name: str, marker: str) -> None:
+    """Rows of W_1, over norm(xi), or columns of W_2."""
     xy = _plane(axes, moment.view, name)
     axes.plot(*np.stack([np.zeros_like(xy), xy]).transpose(2, 0, 1), color="0.85", lw=0.5, zorder=1)
     axes.scatter(*xy.T, marker=marker, s=12, color="0.25", linewidths=0, zorder=2)
@@ -245,15 +227,15 @@ def accuracies(axes: Axes, moment: Moment) -> None:
 PANELS: dict[str, Callable[[Axes, Moment], None]] = {
     "token embeddings E": tokens,
     "position embeddings P": positions,
-    "sums E + P": pairs,
+    "sums E + P": partial(_pairs, name="pair"),
     "normed z, query": normed,
     "attention (class 1)": attention,
-    "values W_V z": values,
+    "values W_V z": partial(_pairs, name="value"),
     "sequence embeddings ξ": embeddings,
     "decisions on ξ": decisions,
     "normed embeddings norm(ξ)": normed_embeddings,
-    "receptors (rows of W₁)": receptors,
-    "assemblers (columns of W₂)": assemblers,
+    "receptors (rows of W₁)": partial(_rays, name="receptor", marker="^"),
+    "assemblers (columns of W₂)": partial(_rays, name="assembler", marker="v"),
     "MLP output, residual": outputs,
     "decisions on the residual": output_map,
     "class probabilities": probabilities,

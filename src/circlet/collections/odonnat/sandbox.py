@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.collections.odonnat.figures import sandbox
 from circlet.collections.odonnat.network_panels import Moment
@@ -24,9 +25,9 @@ class Run:
 
     def __init__(self, study: Study, run_id: str):
         self.run_id = run_id
-        self.block, self.place = _find(study, run_id)
+        self.block, seed = _find(study, run_id)
+        self.place = seed - self.block.first
         curves = parquet.read_log(self.block, "curves")
-        seed = self.block.first + self.place
         self.curves = curves[curves["seed"] == seed].sort_values("step")
 
     @property
@@ -57,19 +58,15 @@ class Run:
 
 
 def _find(study: Study, run_id: str) -> tuple[Block, int]:
-    """Block of a run, and its place in it."""
+    """Block and seed of a run."""
     known = study.of_systems([SYSTEM])
-    for name in known:
-        for point in study.experiment(name):
-            for block in point.blocks:
-                for place, seed in enumerate(block.seeds):
-                    if point.run_id(seed) == run_id:
-                        return block, place
     if not known:
         raise ConfigError(f"the study has no experiment with {SYSTEM}")
-    first = study.experiment(known[0])[0]
-    example = first.run_id(first.every_seed[0])
-    raise ConfigError(f"there is no run {run_id!r} of {SYSTEM}; they are named as {example}")
+    runs = log_frames.runs(study.part(known))
+    if run_id not in runs:
+        example = min(runs)
+        raise ConfigError(f"there is no run {run_id!r} of {SYSTEM}; they are named as {example}")
+    return runs[run_id]
 
 
 def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> Path:

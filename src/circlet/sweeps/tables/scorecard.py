@@ -59,11 +59,7 @@ COLUMNS = [
     column("n_planned", pa.int32(), "runs planned at these points"),
     column("verdict", pa.string(), "reproduced, deviates or not_run"),
     *estimate("difference", "measured - published, with the noise of both samples")[:3],
-    column(
-        "note",
-        pa.string(),
-        "why it was not run, or how its runs differ",
-    ),
+    column("note", pa.string(), "why it was not run, or how its runs differ"),
     column("table", pa.string(), "table that the measured value is in"),
     column("where", pa.string(), "its row"),
     column("column", pa.string(), "its column"),
@@ -74,8 +70,7 @@ _FEWEST = 5  # runs behind a mean or correlation that is compared
 
 def _assignments(text: str) -> dict[str, str]:
     """``a=1;b>=2`` as {a: 1, b: >=2}."""
-    pairs = (part.replace(">=", "=>=", 1).split("=", 1) for part in text.split(";") if part)
-    return dict(pairs)
+    return dict(part.replace(">=", "=>=", 1).split("=", 1) for part in text.split(";") if part)
 
 
 def _same(value: Any, text: str) -> bool:
@@ -101,28 +96,26 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
         return f"the config's `reproduce` names no experiment for {role}"
     for point in study.experiment(study.reproduce[role]):
         for name, value in ({"shared": "none"} | conditions).items():
-            *owner, key = name.split(".")
-            found = _owned(study, point, *owner)
-            has = _has(found).get(key) if found else None
+            has = _has(study, point, name)
             if not _same(has, value):
                 what = "shared seeds" if name == "shared" else name
                 return f"runs with {what} {has}, the paper has {value}"
     return ""
 
 
-def _owned(study: Study, point: Point, owner: str = "") -> Point | None:
-    """The point that a condition is about: its own, its base, or the first of another role."""
-    if owner and owner != "base":
-        name = study.reproduce.get(owner)
-        return study.experiment(name)[0] if name else None
-    return point.parent if owner else point
-
-
-def _has(point: Point) -> dict[str, object]:
-    """What conditions name of a point."""
+def _has(study: Study, point: Point | None, name: str) -> object:
+    """What a point has of a condition: itself, its base, or the first point of another role."""
+    owner, _, key = name.rpartition(".")
+    if owner == "base" and point:
+        point = point.parent
+    elif owner:
+        experiment = study.reproduce.get(owner)
+        point = study.experiment(experiment)[0] if experiment else None
+    if point is None:
+        return None
     shared = "+".join(point.fixed_seeds) or "none"
-    steps = {"steps": point.steps, "epochs": point.steps / point.steps_per_epoch}
-    return point.parameters | steps | {"shared": shared}
+    epochs = point.steps / point.steps_per_epoch
+    return (point.parameters | {"steps": point.steps, "epochs": epochs, "shared": shared}).get(key)
 
 
 _UNKNOWN = (math.nan, math.nan, math.nan)

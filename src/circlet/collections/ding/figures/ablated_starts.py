@@ -3,6 +3,8 @@ another run (left), or with random ones (right), beside that run. The legend say
 each ends with.
 """
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet.plotting import panels, style
@@ -13,7 +15,15 @@ ROLES = ("trajectory",)
 OPTIONAL_ROLES = ("ablated_starts", "random_starts")
 TABLES = ("losses", "circle_counts")
 
-_COLOURS = {1: style.ORANGE, 2: style.GREEN}
+
+def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, label: str) -> None:
+    """Test loss of one run; the legend says with how many circles it ends."""
+    if losses.empty:
+        return
+    line = losses[losses["step"] > 0].sort_values("step")
+    circles = counts.loc[losses["run_id"].iloc[0], "n_circles"]
+    text = f"{label}: {circles} circle{'' if circles == 1 else 's'}"
+    axes.plot(line["step"], line["test_loss"], color=colour, linewidth=1, label=text)
 
 
 def draw(study: Study) -> Figure:
@@ -26,15 +36,15 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no run from an ablated embedding")
     # One base run; with it its ablated starts, which have its seed.
     seed = min(losses[role]["seed"].min() for role in shown)
-    figure = Figure(figsize=(4.3 * len(shown), 3.3))
-    grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    figure, grid = panels.row(len(shown), 4.3, 3.3, sharey=True)
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
         base = losses["trajectory"].query("seed == @seed")
-        panels.loss_line(axes, base, counts, style.BLUE, "all frequencies")
+        _line(axes, base, counts, style.BLUE, "all frequencies")
         here = losses[role].query("seed == @seed")
         for n, line in here.groupby(column):
             which = "strongest final" if role == "ablated_starts" else "random"
-            panels.loss_line(axes, line, counts, _COLOURS.get(n, style.GREY), f"{n} {which}")
+            colour = {1: style.ORANGE, 2: style.GREEN}.get(n, style.GREY)
+            _line(axes, line, counts, colour, f"{n} {which}")
         axes.set(xlabel="step", ylabel="test loss (nat)", xscale="log", yscale="log")
         axes.set_title(f"seed {seed}", fontsize=8)
         axes.legend(fontsize=7)

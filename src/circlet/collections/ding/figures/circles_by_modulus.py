@@ -2,8 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from circlet.plotting import panels
-from circlet.storage import parquet
+from circlet.collections.ding.figures import circles_by_size
 from circlet.study.plan import Study
 
 ROLES = ("moduli",)
@@ -11,8 +10,5 @@ TABLES = ("circle_summary",)
 
 
 def draw(study: Study) -> Figure:
-    """Means over runs with their 95 % intervals."""
-    figure = Figure(figsize=(5.2, 3.1))
-    summary = parquet.read_table(study, "circle_summary", "moduli")
-    panels.circles_against(figure.subplots(), summary, "p", "modulus p, prime or not")
-    return figure
+    """Against all moduli."""
+    return circles_by_size.against(study, {"moduli": ("p", "modulus p, prime or not")}, 5.2)

@@ -4,22 +4,28 @@ embedding dimension (right).
 
 from matplotlib.figure import Figure
 
-from circlet.plotting import panels
+from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("primes", "dimensions")
 TABLES = ("circle_summary",)
 
-_SWEPT = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension d")}
+
+def against(study: Study, swept: dict[str, tuple[str, str]], width: float) -> Figure:
+    """Means over runs with their 95 % intervals, by role: against a parameter, with its label."""
+    shown = [role for role in swept if role in study.reproduce]
+    figure, grid = panels.row(len(shown), width, 3.1)
+    for axes, role in zip(grid, shown, strict=True):
+        parameter, label = swept[role]
+        summary = parquet.read_table(study, "circle_summary", role)
+        panels.band(axes, summary, parameter, "circles", style.BLUE)
+        axes.set_title(f"{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
+        axes.set(xlabel=label, ylabel="number of circles", ylim=(0, None))
+    return figure
 
 
 def draw(study: Study) -> Figure:
-    """Means over runs with their 95 % intervals."""
-    shown = [role for role in _SWEPT if role in study.reproduce]
-    figure = Figure(figsize=(3.9 * len(shown), 3.1))
-    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-        panels.circles_against(
-            axes, parquet.read_table(study, "circle_summary", role), *_SWEPT[role]
-        )
-    return figure
+    """Against the modulus and the dimension."""
+    swept = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension d")}
+    return against(study, swept, 3.9)

@@ -11,25 +11,19 @@ from circlet.study.plan import Study
 ROLES = ("trajectory",)
 TABLES = ("ode_coefficients", "ode_fits")
 
-_MOST = 4
-
 
 def draw(study: Study) -> Figure:
     """A map per run: which frequency's signal moves which."""
-    coefficients = parquet.read_table(study, "ode_coefficients", "trajectory").query(
-        "method == 'lasso'"
+    coefficients, fits = (
+        parquet.read_table(study, name, "trajectory").query("method == 'lasso'") for name in TABLES
     )
-    runs = list(coefficients["run_id"].unique())[:_MOST]
+    runs = list(coefficients["run_id"].unique())[:4]
     if not runs:
         return panels.nothing("no run with enough steps to fit")
-    fits = parquet.read_table(study, "ode_fits", "trajectory").query("method == 'lasso'")
-    fits = fits.set_index("run_id")
-    figure = Figure(figsize=(3.4 * len(runs), 3.1))
-    for axes, run_id in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs, strict=True):
+    figure, grid = panels.row(len(runs), 3.4, 3.1)
+    for axes, run_id in zip(grid, runs, strict=True):
         panels.coefficient_map(figure, axes, coefficients[coefficients["run_id"] == run_id])
-        fit = fits.loc[run_id]
-        axes.set_title(
-            f"seed {fit['seed']}: {fit['nonzero']:.0%} not zero\n$R^2$ = {fit['r2']:.2f}",
-            fontsize=8,
-        )
+        fit = fits.set_index("run_id").loc[run_id]
+        title = f"seed {fit['seed']}: {fit['nonzero']:.0%} not zero\n$R^2$ = {fit['r2']:.2f}"
+        axes.set_title(title, fontsize=8)
     return figure

@@ -27,8 +27,8 @@ def draw(study: Study) -> Figure:
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than three embeddings of which some circles survive")
-    figure = Figure(figsize=(4.3 * len(shown), 3.3))
-    for axes, role in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+    figure, grid = panels.row(len(shown), 4.3, 3.3)
+    for axes, role in zip(grid, shown, strict=True):
         here = curves[role].rename(
             columns={"low": "auc_low", "high": "auc_high", "n_embeddings": "auc_n"}
         )

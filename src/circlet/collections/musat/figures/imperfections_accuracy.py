@@ -20,8 +20,7 @@ def draw(study: Study) -> Figure:
     structures = parquet.read_table(study, "structures", "table1")
     rows = parquet.read_table(study, "table1").query("sample == 'all'")
     rows = rows[rows["weight_decay"].isin(panels.some(rows["weight_decay"]))]
-    figure = Figure(figsize=(2.5 * len(rows) + 0.4, 3.1))
-    grid = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
+    figure, grid = panels.row(len(rows), 2.5, 3.1, margin=0.4, sharex=True, sharey=True)
     for axes, row in zip(grid, rows.itertuples(), strict=True):
         runs = structures[structures["weight_decay"] == row.weight_decay]
         if runs.empty:

@@ -31,9 +31,9 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run and pair a <= b."""
     drawn = set(parquet.read_table(study, "classifier_maps")["run_id"])
     embeddings = parquet.read_table(study, "embeddings")
-    runs = {b.point.run_id(seed): (b.point, seed) for b in study.blocks for seed in b.seeds}
+    runs = log_frames.runs(study)
     for run_id, frame in embeddings[embeddings["run_id"].isin(drawn)].groupby("run_id"):
-        point, seed = runs[run_id]
+        block, seed = runs[run_id]
         vectors = log_frames.vectors(frame)
         pairs = constant_attention.pairs(len(vectors))
         x, y = vectors[pairs].sum(1).T
@@ -45,6 +45,8 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
                 "x": x,
                 "y": y,
                 "target": pairs.sum(1) % len(vectors),
-                "train": constant_attention.train_mask(point.parameters, point.seeds(seed)),
+                "train": constant_attention.train_mask(
+                    block.point.parameters, block.point.seeds(seed)
+                ),
             }
         )

@@ -162,7 +162,9 @@ def _block(block: Block) -> pd.DataFrame:
     wanted = sorted({0, point.steps, *seen})
     arrays = parquet.read_weights(block, wanted)
     logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(wanted)}
-    weights = {name: torch.as_tensor(a) for name, a in logged[point.steps].items()}
+    start, weights = (
+        {name: torch.as_tensor(a) for name, a in logged[s].items()} for s in (0, point.steps)
+    )
     finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
@@ -175,6 +177,7 @@ def _block(block: Block) -> pd.DataFrame:
     told = clusters.is_head(found).numpy()
     present = told if p == 2 else [None] * block.count
     integers = found.integers.numpy()
+    prefixes = torch.as_tensor(of.classes["suffix"])[None]
     columns = {
         "head_present": present,
         "legal": found.legal.numpy(),
@@ -191,8 +194,9 @@ def _block(block: Block) -> pd.DataFrame:
         "sharpness": sharpness.largest(weights, train, p),
         "structure_step": structure_steps(logged, seen, of, p, k),
         "test_overlap": [overlap(point.parameters, s) for s in seeds],
+        "rho_suffix_initial": clusters.variance_ratio(clusters.embed(start, of, p), prefixes),
+        "distractor_attention_initial": attention(start, of, p, k)["distractor_attention"],
     }
-    columns |= _initial(logged[0], of, p, k)
     s, _ = system.norm(xi, 1)
     for name, classes in of.classes.items():
         named = torch.as_tensor(classes)[None]
@@ -204,20 +208,8 @@ def _block(block: Block) -> pd.DataFrame:
     return frame[finite.numpy()]
 
 
-def _initial(
-    start: dict[str, np.ndarray], of: clusters.Probes, p: int, k: int
-) -> dict[str, Tensor]:
-    """Two of the measures at step 0."""
-    weights = {name: torch.as_tensor(array) for name, array in start.items()}
-    prefixes = torch.as_tensor(of.classes["suffix"])[None]
-    return {
-        "rho_suffix_initial": clusters.variance_ratio(clusters.embed(weights, of, p), prefixes),
-        "distractor_attention_initial": attention(weights, of, p, k)["distractor_attention"],
-    }
-
-
 def phases(curves: pd.DataFrame, p: int) -> dict:
-    """Steps of the first drop of the loss and of the fit, and the best test accuracy, of a run."""
+    """First drop of the loss, fit, best and last test accuracy of a run."""
     curves = curves.sort_values("step")
     steps, accuracy = curves["step"].to_numpy(), curves["test_accuracy"].to_numpy()
     below = curves["test_loss"].to_numpy() < _DROP * math.log(p)
@@ -225,6 +217,8 @@ def phases(curves: pd.DataFrame, p: int) -> dict:
         "drop_step": first(steps, below),
         "fit_step": first(steps, accuracy > success.SOLVED),
         "best_test_accuracy": accuracy.max(),
+        "test_accuracy": accuracy[-1],
+        "success": accuracy[-1] > success.SOLVED,
     }
 
 
@@ -235,13 +229,8 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         if curves.empty:
             continue
         p = block.point.parameters["p"]
-        rows = [
-            {"seed": seed, "run_id": run["run_id"].iloc[0], **phases(run, p),
-             "test_accuracy": run.loc[run["step"].idxmax(), "test_accuracy"]}
-            for seed, run in curves.groupby("seed")
-        ]  # fmt: skip
-        frame = pd.DataFrame(rows).merge(_block(block), on="seed")
-        frame["success"] = frame["test_accuracy"] > success.SOLVED
-        frame["steps_per_epoch"] = block.point.steps_per_epoch
+        rows = [{"seed": seed, **phases(run, p)} for seed, run in curves.groupby("seed")]
+        frame = log_frames.named(pd.DataFrame(rows).merge(_block(block), on="seed"), block)
         steps = ["drop_step", "structure_step", "fit_step"]
-        yield frame.astype(dict.fromkeys(steps, "Int64"))
+        frame = frame.astype(dict.fromkeys(steps, "Int64"))
+        yield frame.assign(steps_per_epoch=block.point.steps_per_epoch)

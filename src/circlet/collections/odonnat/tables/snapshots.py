@@ -10,14 +10,15 @@ feed_forward, normalisation
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 ROLES = ("heads",)
 LOGS = ("parameters",)
@@ -73,19 +74,16 @@ def chosen(
             yield spike["run_id"], amplifier, "after", int(spike["step"])
 
 
-def _nearest(block: Block, step: int) -> int:
-    """The step nearest to another at which a block logs its parameters."""
-    return min(block.point.steps_logged("parameters"), key=lambda logged: abs(logged - step))
-
-
 def table(study: Study) -> Iterator[dict]:
     """A row per snapshot and array."""
     heads, spikes = (parquet.read_table(study, name, "heads") for name in ("heads", "spikes"))
-    blocks = {b.point.run_id(seed): (b, i) for b in study.blocks for i, seed in enumerate(b.seeds)}
+    runs = log_frames.runs(study)
     for run_id, role, moment, step in chosen(heads, spikes, study.points[0].steps):
-        block, place = blocks[run_id]
-        logged = _nearest(block, step)
-        weights = {n: a[0, place] for n, a in parquet.read_weights(block, [logged]).items()}
+        block, seed = runs[run_id]
+        every = np.array(block.point.steps_logged("parameters"))
+        logged = int(every[np.abs(every - step).argmin()])
+        weights = parquet.read_weights(block, [logged])
+        weights = {name: array[0, seed - block.first] for name, array in weights.items()}
         drawn, _ = layer_projections.view(weights, block.point.parameters)
         shown = {"run_id": run_id, "role": role, "moment": moment, "step": logged}
         yield from (row | shown for row in layer_projections.rows(drawn))
