@@ -29,9 +29,7 @@ def draw(study: Study) -> Figure:
         return panels.nothing("fewer than three embeddings of which some circles survive")
     figure, grid = panels.row(len(shown), 4.3, 3.3)
     for axes, role in zip(grid, shown, strict=True):
-        here = curves[role].rename(
-            columns={"low": "auc_low", "high": "auc_high", "n_embeddings": "auc_n"}
-        )
+        here = curves[role]
         decays = sorted(here["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):

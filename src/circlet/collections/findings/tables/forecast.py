@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from circlet.analysis import log_frames
 from circlet.analysis.classifiers import grouped_auc
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.schedules import schedule_steps
@@ -31,10 +31,8 @@ COLUMNS = [
     EXPERIMENT,
     column("weight_decay", pa.float64(), "decoupled weight decay"),
     STEP,
-    column("auc", pa.float64(), "area under the ROC curve, whole embeddings held out", "0..1"),
-    column("low", pa.float64(), "lower end of its 95 % interval", "0..1"),
-    column("high", pa.float64(), "upper end", "0..1"),
-    column("n_embeddings", pa.int32(), "embeddings that are scored, each held out"),
+    *estimate("auc", "area under the ROC curve, whole embeddings held out", "0..1")[:3],
+    column("auc_n", pa.int32(), "auc: embeddings that are scored, each held out"),
     *COUNTS,
 ]
 
@@ -108,15 +106,13 @@ def table(study: Study) -> Iterator[dict]:
                 auc = grouped_auc(features(wide, step), truth, groups, regression)
                 if auc.n < _FEWEST_EMBEDDINGS:
                     continue
+                # Where all embeddings have the same AUC, as 1, the ends are the mean.
+                low, high = np.nan_to_num(auc[1:3], nan=auc.value).clip(0, 1)
                 yield {
                     "experiment": experiment,
                     "weight_decay": decay,
                     "step": step,
-                    "auc": auc.value,
-                    # Where all embeddings have the same AUC, as 1, the ends are the mean.
-                    "low": auc.value if np.isnan(auc.low) else max(auc.low, 0.0),
-                    "high": auc.value if np.isnan(auc.high) else min(auc.high, 1.0),
-                    "n_embeddings": auc.n,
+                    **auc._replace(low=low, high=high).columns("auc"),
                     "n_runs": wide.index.get_level_values("run_id").nunique(),
                     "n_planned": sum(p.count for p in points),
                 }

@@ -41,7 +41,8 @@ def table(study: Study) -> Iterator[dict]:
         curve = curve.sort_values("step")
         for threshold in _THRESHOLDS:
             step, low, high = (
-                passes(curve["step"], curve[column], threshold) for column in ("auc", "high", "low")
+                passes(curve["step"], curve[name], threshold)
+                for name in ("auc", "auc_high", "auc_low")
             )
             yield {
                 "experiment": name,
@@ -50,7 +51,7 @@ def table(study: Study) -> Iterator[dict]:
                 "step": step,
                 "step_low": low,
                 "step_high": high,
-                "step_n": curve["n_embeddings"].iloc[0],
+                "step_n": curve["auc_n"].iloc[0],
                 "n_runs": curve["n_runs"].iloc[0],
                 "n_planned": curve["n_planned"].iloc[0],
             }
