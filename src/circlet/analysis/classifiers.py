@@ -9,8 +9,6 @@ from sklearn.model_selection import GroupKFold
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 
-FOLDS = 10
-
 
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
     """ROC AUC within each group, scored by a classifier that has not seen the group.
@@ -31,7 +29,7 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Call
     Estimate
         Mean over groups with Student's interval; groups in which all or none survive have no AUC.
     """
-    folds = min(FOLDS, len(np.unique(groups)))
+    folds = min(10, len(np.unique(groups)))
     if folds < 2:
         return Estimate()
     found = []

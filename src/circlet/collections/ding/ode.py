@@ -6,6 +6,7 @@ With x the signals of all frequencies, the change in a step is modelled as dx/dt
 """
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.preprocessing import PolynomialFeatures
 
 from circlet.analysis import log_frames
-from circlet.study.points import Point
+from circlet.study.plan import Study
 
 STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
 ALPHA = 0.01  # of the paper's Lasso
@@ -160,19 +161,20 @@ def error(found: np.ndarray, x: np.ndarray) -> float:
     return float(value) if np.isfinite(value) else np.inf
 
 
-def signals(point: Point) -> dict[str, np.ndarray]:
-    """Signals (steps + 1, frequencies) of every finished run of a point, each step, by run_id."""
-    found: dict[str, np.ndarray] = {}
-    for block in point.blocks:
-        log = log_frames.finished(block, "signals", range(STEPS + 1))
-        found |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
-    return found
+def runs(study: Study) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Every finished run, and the signals (steps + 1, frequencies) of all runs of its point."""
+    for point in study.points:
+        signals: dict[str, np.ndarray] = {}
+        for block in point.blocks:
+            log = log_frames.finished(block, "signals", range(STEPS + 1))
+            signals |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
+        yield from ((run_id, signals) for run_id in signals)
 
 
-def measures(law: Fit, run_id: str, runs: dict[str, np.ndarray]) -> dict[str, float]:
+def measures(law: Fit, run_id: str, signals: dict[str, np.ndarray]) -> dict[str, float]:
     """What both tables of fits say of a law fitted to one of the runs of a point."""
-    x = runs[run_id]
-    heldout = [r2(law, other) for name, other in runs.items() if name != run_id]
+    x = signals[run_id]
+    heldout = [r2(law, other) for name, other in signals.items() if name != run_id]
     return {
         "r2": r2(law, x),
         "r2_heldout": float(np.median(heldout)) if heldout else np.nan,

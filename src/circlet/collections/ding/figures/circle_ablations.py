@@ -11,8 +11,6 @@ from circlet.study.plan import Study
 ROLES = ("trajectory",)
 TABLES = ("circle_ablations",)
 
-_NAMES = {1: "one circle", 2: "two circles", 3: "three circles"}
-
 
 def draw(study: Study) -> Figure:
     """A panel per number of circles: every choice a line, the whole embedding dashed."""
@@ -22,7 +20,8 @@ def draw(study: Study) -> Figure:
     losses = losses[losses["run_id"] == losses["run_id"].iloc[0]]
     figure = Figure(figsize=(9.2, 3.1))
     whole = losses[losses["n_kept"] == 0].sort_values("step")
-    for axes, (n, name) in zip(figure.subplots(1, 3, sharey=True), _NAMES.items(), strict=True):
+    names = {1: "one circle", 2: "two circles", 3: "three circles"}
+    for axes, (n, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
         here = losses[losses["n_kept"] == n]
         for _, line in here.groupby(here["kept"].map(tuple)):
             line = line.sort_values("step")

@@ -14,9 +14,6 @@ OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 TABLES = ("ode_summary",)
 OPTIONAL_TABLES = ("ode_trajectories", "ode_coefficients")
 
-_LABELS = {"least_squares": "least squares", "lasso": "Lasso"}
-_METHODS = {"least_squares": style.BLUE, "lasso": style.ORANGE}
-
 
 def draw(study: Study) -> Figure:
     """R^2 against dimension; a dead and a surviving circle; coefficients of the Lasso."""
@@ -26,9 +23,11 @@ def draw(study: Study) -> Figure:
     fits = parquet.read_table(study, "ode_summary", role).sort_values("d")
     if not fits["n_runs"].sum():
         return panels.nothing("no run with enough steps to fit")
-    for method, colour in _METHODS.items():
-        panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour,
-                    label=_LABELS[method])  # fmt: skip
+    for method, label, colour in (
+        ("least_squares", "least squares", style.BLUE),
+        ("lasso", "Lasso", style.ORANGE),
+    ):
+        panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour, label)
     axes[0, 0].set(xlabel="embedding dimension d", ylabel="$R^2$ of one-step changes")
     axes[0, 0].set_title(f"{fits['n_runs'].min()} runs per d, bands: 95 % intervals", fontsize=8)
     axes[0, 0].legend(fontsize=7)

@@ -12,8 +12,6 @@ from circlet.study.plan import Study
 ROLES = ("trajectory",)
 TABLES = ("ode_path", "ode_fits")
 
-_HUES = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
-
 
 def draw(study: Study) -> Figure:
     """Rollout error of every fit; then R^2, sparsity and rollout error along the Lasso path."""
@@ -24,7 +22,8 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(9.4, 3.3))
     left, middle, right = figure.subplots(1, 3)
     worst = 1e3  # of the mean signal: beyond, a rollout is lost and where it ends means nothing
-    for method, colour in _HUES.items():
+    hues = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
+    for method, colour in hues.items():
         here = fits[fits["method"] == method]
         relative = (here["rollout_error"] / here["mean_signal"]).clip(upper=worst)
         left.scatter(here["r2"], relative, s=14, color=colour, alpha=0.6, lw=0,

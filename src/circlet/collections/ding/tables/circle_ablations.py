@@ -1,8 +1,8 @@
 """Table ``circle_ablations``: loss of a trained network with only some circles left (figure 8).
 
 At every logged step the embedding is reduced to one, two or three of the circles that survive, and
-the network of that step is evaluated on all p^2 pairs. Every choice among the strongest circles
-is made, as the paper shows; its two always have the frequency 2 in them, ours need not.
+the network of that step is evaluated on all p^2 pairs. Every choice among the five strongest
+circles is made, as the paper shows; its two always have the frequency 2 in them, ours need not.
 """
 
 import itertools
@@ -33,8 +33,6 @@ COLUMNS = [
     column("loss", pa.float64(), "mean cross-entropy on all p^2 pairs", "nat"),
 ]
 
-_STRONGEST = 5  # final circles that are chosen from
-
 
 def choices(circles: list[int]) -> list[list[int]]:
     """The sets of circles that are kept; none means that nothing is removed."""
@@ -61,7 +59,7 @@ def table(study: Study) -> Iterator[dict]:
         logged = log_frames.finished(block, "parameters")
         for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
             circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
-            strongest = circles.nlargest(_STRONGEST, "final_signal")["frequency"].tolist()
+            strongest = circles.nlargest(5, "final_signal")["frequency"].tolist()
             network = weights(parts)
             whole = network["embedding"][0].numpy()
             for kept in choices(strongest):

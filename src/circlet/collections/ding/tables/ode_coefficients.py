@@ -25,18 +25,18 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, linear method and pair of frequencies; source 0 is the constant."""
-    for point in study.points:
-        for run_id, x in ode.signals(point).items():
-            for method in ("least_squares", "lasso") if ode.enough(x) else ():
-                law = ode.fit(x, method)
-                every = np.column_stack([law.intercept, law.coefficients])
-                target, source = np.indices(every.shape)
-                yield pd.DataFrame(
-                    {
-                        "run_id": run_id,
-                        "method": method,
-                        "target": target.ravel() + 1,
-                        "source": source.ravel(),
-                        "coefficient": every.ravel(),
-                    }
-                )
+    for run_id, signals in ode.runs(study):
+        x = signals[run_id]
+        for method in ("least_squares", "lasso") if ode.enough(x) else ():
+            law = ode.fit(x, method)
+            every = np.column_stack([law.intercept, law.coefficients])
+            target, source = np.indices(every.shape)
+            yield pd.DataFrame(
+                {
+                    "run_id": run_id,
+                    "method": method,
+                    "target": target.ravel() + 1,
+                    "source": source.ravel(),
+                    "coefficient": every.ravel(),
+                }
+            )

@@ -36,21 +36,20 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[dict]:
     """A row per finished run and method."""
-    for point in study.points:
-        runs = ode.signals(point)
-        for run_id, x in runs.items():
-            for method in ode.METHODS:
-                row = dict.fromkeys(names(COLUMNS)) | {
-                    "run_id": run_id,
-                    "method": method,
-                    "alpha": ode.ALPHA if method == "lasso" else 0.0,
-                    "status": "fitted" if ode.enough(x) else "too_few_steps",
-                    "n_steps": len(x) - 1,
-                }
-                if ode.enough(x):
-                    law = ode.fit(x, method)
-                    row |= ode.measures(law, run_id, runs)
-                    row |= {"stability": law.stability, "growth": law.growth}
-                    if law.linear:
-                        row["analytic_error"] = ode.error(ode.analytic(law, x[0], len(x) - 1), x)
-                yield row
+    for run_id, signals in ode.runs(study):
+        x = signals[run_id]
+        for method in ode.METHODS:
+            row = dict.fromkeys(names(COLUMNS)) | {
+                "run_id": run_id,
+                "method": method,
+                "alpha": ode.ALPHA if method == "lasso" else 0.0,
+                "status": "fitted" if ode.enough(x) else "too_few_steps",
+                "n_steps": len(x) - 1,
+            }
+            if ode.enough(x):
+                law = ode.fit(x, method)
+                row |= ode.measures(law, run_id, signals)
+                row |= {"stability": law.stability, "growth": law.growth}
+                if law.linear:
+                    row["analytic_error"] = ode.error(ode.analytic(law, x[0], len(x) - 1), x)
+            yield row

@@ -24,14 +24,11 @@ COLUMNS = [
     column("converged", pa.bool_(), "as in ode_fits"),
 ]
 
-_ALPHAS = np.logspace(-3, 1, 13)
-
 
 def table(study: Study) -> Iterator[dict]:
     """A row per run and strength."""
-    for point in study.points:
-        runs = ode.signals(point)
-        for run_id, x in runs.items():
-            for alpha in _ALPHAS if ode.enough(x) else ():
-                law = ode.fit(x, "lasso", float(alpha))
-                yield {"run_id": run_id, "alpha": alpha} | ode.measures(law, run_id, runs)
+    for run_id, signals in ode.runs(study):
+        x = signals[run_id]
+        for alpha in np.logspace(-3, 1, 13) if ode.enough(x) else ():
+            law = ode.fit(x, "lasso", float(alpha))
+            yield {"run_id": run_id, "alpha": alpha} | ode.measures(law, run_id, signals)

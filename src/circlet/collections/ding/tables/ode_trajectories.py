@@ -33,15 +33,15 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, frequency and every tenth step."""
     survival = parquet.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]
-    for point in study.points:
-        for run_id, x in ode.signals(point).items():
-            if not ode.enough(x):
-                continue
-            laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}
-            lines = {m: ode.rollout(law, x[0], len(x) - 1) for m, law in laws.items()}
-            lines |= {"signal": x, "analytic": ode.analytic(laws["lasso"], x[0], len(x) - 1)}
-            step, frequency = np.indices(x[::_EVERY].shape)
-            frame = pd.DataFrame({name: line[::_EVERY].ravel() for name, line in lines.items()})
-            yield frame.assign(
-                run_id=run_id, step=_EVERY * step.ravel(), frequency=1 + frequency.ravel()
-            ).join(alive, on=["run_id", "frequency"])
+    for run_id, signals in ode.runs(study):
+        x = signals[run_id]
+        if not ode.enough(x):
+            continue
+        laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}
+        lines = {m: ode.rollout(law, x[0], len(x) - 1) for m, law in laws.items()}
+        lines |= {"signal": x, "analytic": ode.analytic(laws["lasso"], x[0], len(x) - 1)}
+        step, frequency = np.indices(x[::_EVERY].shape)
+        frame = pd.DataFrame({name: line[::_EVERY].ravel() for name, line in lines.items()})
+        yield frame.assign(
+            run_id=run_id, step=_EVERY * step.ravel(), frequency=1 + frequency.ravel()
+        ).join(alive, on=["run_id", "frequency"])

@@ -36,9 +36,6 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_PER_DECADE = 6
-_FEWEST_EMBEDDINGS = 3
-
 
 def regression():
     """A logistic regression on standardised features."""
@@ -73,7 +70,7 @@ def grid(points: list[Point]) -> list[int]:
     """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
-    wanted = [0, *schedule_steps({"per_decade": _PER_DECADE}, last)]
+    wanted = [0, *schedule_steps({"per_decade": 6}, last)]
     return sorted({nearest(sorted(logged), step) for step in wanted})
 
 
@@ -104,7 +101,7 @@ def table(study: Study) -> Iterator[dict]:
             groups = embeddings.reindex(wide.index).to_numpy()
             for step in steps:
                 auc = grouped_auc(features(wide, step), truth, groups, regression)
-                if auc.n < _FEWEST_EMBEDDINGS:
+                if auc.n < 3:
                     continue
                 # Where all embeddings have the same AUC, as 1, the ends are the mean.
                 low, high = np.nan_to_num(auc[1:3], nan=auc.value).clip(0, 1)

@@ -24,8 +24,6 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_THRESHOLDS = (0.9, 0.95, 0.99)
-
 
 def passes(steps: pd.Series, auc: pd.Series, threshold: float) -> float:
     """First step from which on the AUC stays at or above a threshold; NaN if it does not."""
@@ -39,7 +37,7 @@ def table(study: Study) -> Iterator[dict]:
     forecast = parquet.read_table(study, "forecast")
     for (name, decay), curve in forecast.groupby(["experiment", "weight_decay"], sort=False):
         curve = curve.sort_values("step")
-        for threshold in _THRESHOLDS:
+        for threshold in (0.9, 0.95, 0.99):
             step, low, high = (
                 passes(curve["step"], curve[name], threshold)
                 for name in ("auc", "auc_high", "auc_low")

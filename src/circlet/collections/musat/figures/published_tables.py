@@ -76,21 +76,13 @@ def draw(study: Study) -> Figure:
             axes.set_title(title, fontsize=8.5)
         part.suptitle(name, fontsize=10, x=0.01, ha="left")
     line = {"linewidth": 2, "marker": "o", "markersize": 4}
+    published = line | {"linewidth": 0, "marker": "D", "fillstyle": "none"}
     grid[-1].legend(
         handles=[
             Line2D([], [], color=style.BLUE, label="here, 95 % interval", **line),
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
             Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
-            Line2D(
-                [],
-                [],
-                color="black",
-                marker="D",
-                fillstyle="none",
-                linewidth=0,
-                markersize=4,
-                label="published",
-            ),
+            Line2D([], [], color="black", label="published", **published),
         ],
         loc="center",
     )

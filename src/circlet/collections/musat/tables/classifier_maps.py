@@ -29,21 +29,18 @@ COLUMNS = [
     column("in_gallery", pa.bool_(), "whether the run is one of the gallery's"),
 ]
 
-_GALLERY_RUNS = 14
-_GALLERY_WEIGHT_DECAY = 0.6
 _SIDE = 160
-_MARGIN = 1.15  # the map reaches beyond the outermost pair sum by this factor
 
 
 def gallery(structures: pd.DataFrame) -> list[str]:
     """The first runs by seed at the weight decay nearest to 0.6."""
-    near = exemplars.nearest(structures, "weight_decay", _GALLERY_WEIGHT_DECAY)
-    return near.sort_values("seed")["run_id"].head(_GALLERY_RUNS).tolist()
+    near = exemplars.nearest(structures, "weight_decay", 0.6)
+    return near.sort_values("seed")["run_id"].head(14).tolist()
 
 
 def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Class at _SIDE x _SIDE points of a square around all pair sums; keys x, y, predicted."""
-    reach = _MARGIN * 2 * np.abs(weights["embedding"]).max()
+    reach = 1.15 * 2 * np.abs(weights["embedding"]).max()  # a little beyond the outermost sum
     axis = np.linspace(-reach, reach, _SIDE, dtype=np.float32)
     x, y = (grid.ravel() for grid in np.meshgrid(axis, axis))
     tensors = {name: torch.as_tensor(array)[None] for name, array in weights.items()}

@@ -23,8 +23,6 @@ COLUMNS = [
     column("validation_accuracy", pa.float64(), "null for particles", "0..1"),
 ]
 
-_CIRCLE_THRESHOLD = 1.2
-
 
 def norm_ratio(embedding: np.ndarray) -> float:
     """Largest over smallest distance of the embeddings (p, d) to the origin (algorithm 1)."""
@@ -67,7 +65,7 @@ def table(study: Study) -> Iterator[dict]:
             yield {
                 "run_id": run_id,
                 "norm_ratio": ratio,
-                "is_circle": ratio < _CIRCLE_THRESHOLD,
+                "is_circle": ratio < 1.2,
                 "imperfections": count_imperfections(embedding),
                 "validation_accuracy": accuracy[run_id],
             }

@@ -3,8 +3,6 @@ part of the network. Above, the run of the two phases, trained in batches (log s
 most accurate run with full batches (linear scale).
 """
 
-import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet.plotting import panels, style
@@ -27,20 +25,6 @@ _PARTS = {
 }
 
 
-def _norms(axes: Axes, norms: pd.DataFrame, per_epoch: int) -> None:
-    for name, colour in _PARTS.items():
-        line = norms[norms["name"] == name].sort_values("step")
-        axes.plot(line["step"] / per_epoch, line["norm"], color=colour, lw=0.8, label=name)
-    axes.set(xlabel="epoch", ylabel="gradient norm")
-
-
-def _best(heads: pd.DataFrame, experiment: str) -> str | None:
-    """The run of full batches that is drawn: of those with the highest accuracy the first."""
-    own = heads[heads["experiment"] == experiment]
-    ranked = own.sort_values(["test_accuracy", "run_id"], ascending=[False, True])
-    return ranked["run_id"].iloc[0] if len(ranked) else None
-
-
 def draw(study: Study) -> Figure:
     """Above a run in batches, log scale; below one with full batches, linear scale."""
     heads = parquet.read_table(study, "heads")
@@ -52,9 +36,10 @@ def draw(study: Study) -> Figure:
         if len(snapshots):
             shown["in batches"] = snapshots["run_id"].iloc[0], "log"
     if "full_batch" in study.reproduce:
-        best = _best(heads, study.reproduce["full_batch"])
-        if best is not None:
-            shown["full batches"] = best, "linear"
+        own = heads[heads["experiment"] == study.reproduce["full_batch"]]
+        if len(own):
+            best = own.sort_values(["test_accuracy", "run_id"], ascending=[False, True]).iloc[0]
+            shown["full batches"] = best["run_id"], "linear"
     if not shown:
         return panels.nothing("no finished run to draw")
     figure = Figure(figsize=(9.2, 2.7 * len(shown)))
@@ -65,7 +50,11 @@ def draw(study: Study) -> Figure:
         left.legend(fontsize=7)
         left.set_title(f"{title}: {run_id}", fontsize=7)
         panels.train_and_test(middle, own, "accuracy", per_epoch[run_id])
-        _norms(right, norms[norms["run_id"] == run_id], per_epoch[run_id])
-        right.set_yscale(scale)
+        of_run = norms[norms["run_id"] == run_id].sort_values("step")
+        for name, colour in _PARTS.items():
+            line = of_run[of_run["name"] == name]
+            epoch = line["step"] / per_epoch[run_id]
+            right.plot(epoch, line["norm"], color=colour, lw=0.8, label=name)
+        right.set(xlabel="epoch", ylabel="gradient norm", yscale=scale)
     rows[-1][2].legend(fontsize=6, loc="upper right")
     return figure

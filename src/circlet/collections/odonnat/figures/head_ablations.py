@@ -24,8 +24,6 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("head_summary",)
 
-_MOST_TICKS = 5  # values that have a tick each
-
 _PARAMETERS = {
     "batch_sizes": ("batch_size", "batch size"),
     "learning_rates": ("learning_rate", "learning rate"),
@@ -95,7 +93,7 @@ def draw(study: Study) -> Figure:
         elif role != "dropouts":
             axes.set_xscale("log")
             axes.minorticks_off()
-            if len(rows) <= _MOST_TICKS:
+            if len(rows) <= 5:
                 axes.set_xticks(rows["x"], [f"{x:g}" for x in rows["x"]])
     for axes in every[len(shown) :]:
         axes.axis("off")

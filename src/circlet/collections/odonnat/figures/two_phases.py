@@ -52,9 +52,6 @@ def draw(study: Study) -> Figure:
             f"{i + 1}", (step / per_epoch, 1.01), xycoords=("data", "axes fraction"), fontsize=7,
             ha="center",
         )  # fmt: skip
-    above.suptitle(f"{run_id}: integers {_integers(heads.loc[run_id, 'integers'])}", fontsize=9)
+    integers = " ".join(map(str, heads.loc[run_id, "integers"]))
+    above.suptitle(f"{run_id}: integers {integers}", fontsize=9)
     return figure
-
-
-def _integers(values) -> str:
-    return " ".join(str(v) for v in values)

@@ -78,7 +78,6 @@ COLUMNS = [
     column("distractor_attention_initial", pa.float64(), "the same at step 0", "0..1"),
 ]
 
-_DROP = 0.6 / math.log(2)
 _EVERY, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
 
 
@@ -212,7 +211,7 @@ def phases(curves: pd.DataFrame, p: int) -> dict:
     """First drop of the loss, fit, best and last test accuracy of a run."""
     curves = curves.sort_values("step")
     steps, accuracy = curves["step"].to_numpy(), curves["test_accuracy"].to_numpy()
-    below = curves["test_loss"].to_numpy() < _DROP * math.log(p)
+    below = curves["test_loss"].to_numpy() < 0.6 / math.log(2) * math.log(p)
     return {
         "drop_step": first(steps, below),
         "fit_step": first(steps, accuracy > success.SOLVED),

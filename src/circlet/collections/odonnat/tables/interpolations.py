@@ -5,8 +5,9 @@ curriculum. At no point in between is there a reason for the weights to make sen
 loss is there says how far apart the two solutions are.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import torch
 
@@ -29,8 +30,6 @@ COLUMNS = [
     column("test_accuracy", pa.float64(), "share of the test set that is right", "0..1"),
 ]
 
-_POINTS = 51
-
 
 def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarray]]]:
     """Block and last weights of the finished runs of a role, by seed."""
@@ -45,28 +44,22 @@ def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarra
 
 
 @torch.no_grad()
-def _line(block: Block, seed: int, start: dict, end: dict) -> pd.DataFrame:
+def _line(block: Block, seed: int, start: dict, end: dict) -> Iterator[dict]:
     """Losses and accuracies of a run along the line; t = 1 is its own end."""
     point = block.point
-    shares = torch.linspace(0, 1, _POINTS, dtype=torch.float64)
     data = system.data(point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu"))
-    values = []
-    for t in shares:
-        weights = {
-            name: torch.as_tensor((1 - t.item()) * start[name] + t.item() * end[name])[None]
-            for name in end
-        }
-        weights = {name: array.double() for name, array in weights.items()}
-        values.append({k: v.item() for k, v in system.metrics(weights, data).items()})
-    return pd.DataFrame(values).assign(t=shares.numpy(), run_id=point.run_id(seed))
+    for t in torch.linspace(0, 1, 51, dtype=torch.float64).tolist():
+        mixed = {name: (1 - t) * start[name] + t * array for name, array in end.items()}
+        weights = {name: torch.as_tensor(array)[None].double() for name, array in mixed.items()}
+        metrics = {name: value.item() for name, value in system.metrics(weights, data).items()}
+        yield {"run_id": point.run_id(seed), "t": t, **metrics}
 
 
-def table(study: Study) -> list[pd.DataFrame]:
+def table(study: Study) -> Iterator[dict]:
     """A row per seed that both have finished, and place on the line."""
     scratch = _ends(study, "curriculum_scratch")
-    return [
-        _line(block, seed, scratch[seed][1], end)
-        for seed, (block, end) in _ends(study, "curriculum").items()
-        if seed in scratch
-        and all(scratch[seed][1][n].shape == array.shape for n, array in end.items())
-    ]
+    for seed, (block, end) in _ends(study, "curriculum").items():
+        if seed in scratch:
+            _, start = scratch[seed]
+            if all(start[name].shape == array.shape for name, array in end.items()):
+                yield from _line(block, seed, start, end)

@@ -47,7 +47,6 @@ COLUMNS = [
 ]
 
 _AROUND = 10  # epochs about a drop of the loss, and the plateau before it
-_EPOCHS = (100, 200, 300, 500, 700)
 
 
 def successes(runs: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +215,8 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
     ("accuracy_mean", "heads", lambda t: stats.mean(t["heads"]["test_accuracy"])),
     ("accuracy_deviation", "heads", lambda t: stats.deviation(t["heads"]["test_accuracy"])),
-    *((f"fits_{e}", "heads", lambda t, e=e: fits(t["heads"], e)) for e in _EPOCHS),
+    *((f"fits_{e}", "heads", lambda t, e=e: fits(t["heads"], e))
+      for e in (100, 200, 300, 500, 700)),
     ("fit_epoch", "heads", lambda t: stats.median(epochs(t["heads"], "fit_step"))),
     ("heads_of_successes", "heads",
      lambda t: per(100, successes(t["heads"])["head_present"].dropna())),

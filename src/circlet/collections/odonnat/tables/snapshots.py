@@ -34,8 +34,6 @@ COLUMNS = [
     column("values", pa.list_(pa.float32()), "its values, row by row"),
 ]
 
-_BEFORE = 25  # epochs before the head forms
-
 
 def exemplar(heads: pd.DataFrame) -> pd.Series | None:
     """The run that stands for the two phases; none if no run has them."""
@@ -50,7 +48,7 @@ def moments(run: pd.Series, last: int) -> dict[str, int]:
     structured, fitted = int(run["structure_step"]), int(run["fit_step"])
     return {
         "initial": 0,
-        "before": max(0, structured - _BEFORE * int(run["steps_per_epoch"])),
+        "before": max(0, structured - 25 * int(run["steps_per_epoch"])),
         "structured": structured,
         "classifying": (structured + fitted) // 2,
         "fitted": fitted,
