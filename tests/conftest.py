@@ -215,8 +215,8 @@ def start_seconds():
     return children_seconds() - before
 
 
-# All that the jobs of a study do, in two processes: Snakemake would start 120 of them. The files that
-# each target reads are noted in reads.json.
+# All that the jobs of a study do, in two processes: Snakemake would start 120 of them. The files
+# that each target reads are noted in reads.json.
 MAKE = """
 import json, sys
 from itertools import groupby
