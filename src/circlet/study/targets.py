@@ -85,7 +85,7 @@ class Target:
 
         Raises LogError if the code that makes it was edited since its fingerprint was taken.
         """
-        if fingerprint.edited() and _code(self.kind, self.module, self.study) != self.code:
+        if fingerprint.edited() and code_of(self.kind, self.module, self.study) != self.code:
             raise LogError(
                 f"{self.name}: the code of circlet was edited after this job had started; run again"
             )
@@ -192,7 +192,7 @@ def claimed_tables(path: Path) -> list[str]:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
-def _code(kind: str, module: str, study: Study) -> str:
+def code_of(kind: str, module: str, study: Study) -> str:
     """Fingerprint of the code and the files that make a target."""
     own, files, _ = _contributions(module, study)
     makers = [MAKERS[kind]] if kind in MAKERS else []
@@ -227,7 +227,7 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     else:
         outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
     inputs = logs + [table.outputs[0] for table in tables]
-    return Target(kind, name, module, part, tables, inputs, outputs, _code(kind, module, part))
+    return Target(kind, name, module, part, tables, inputs, outputs, code_of(kind, module, part))
 
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
@@ -308,5 +308,5 @@ def _page(name: str, study: Study, shown: Sequence[Path] = ()) -> Target:
     tables = tuple(table for table in _tables(study).values() if table.name in reads)
     inputs = [table.outputs[0] for table in tables] + [*shown]
     outputs = [study.folder / f"{name}.html"]
-    code = _code("pages", module, study)
+    code = code_of("pages", module, study)
     return Target("pages", name, module, study, tables, inputs, outputs, code)
