@@ -2,15 +2,11 @@
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, targets
 from circlet.study.plan import Study
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
@@ -158,12 +154,6 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
-def verdicts(card: "pd.DataFrame") -> "pd.Series":
-    """Verdicts of a scorecard for a reader: ``undecided`` has runs, but too few to tell."""
-    undecided = (card["verdict"] == "not_run") & (card["n_runs"] > 0)
-    return card["verdict"].str.replace("_", " ").mask(undecided, "undecided")
-
-
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
     from circlet.analysis import claims  # takes pandas, which most commands do not need
@@ -183,7 +173,7 @@ def scorecard(study: Study) -> str:
             "status` lists"
         )
     frame = parquet.read_table(study, "scorecard")
-    frame["verdict"] = verdicts(frame)
+    frame["verdict"] = frame["verdict"].str.replace("_", " ")
     # Claims about experiments that the study does not name are counted below, not listed.
     asked = frame["claim"].map(claims.read(study).set_index("claim")["role"].isin(study.reproduce))
     rows = [

@@ -44,7 +44,7 @@ KEYS = (
     "steps", "epochs", "block", "seeds", "count", "first", "embedding", "data", "order",
     "sweep", "cases", "log", "signals", "curves", "parameters", "interventions", "keep",
     "transfer", "scale", "of", "p", "d", "hidden", "train_fraction", "batch_size", "n_train",
-    "dtype", "system", "results", "bases", "collections", "experiments", "reproduce", "every",
+    "dtype", "system", "results", "parents", "collections", "experiments", "reproduce", "every",
     "until", "at", "frequencies", "strongest", "random", "<<", "", "a\n", "é", "x" * 300, 5, None,
     True, 1.5, "__use_yte__",
 )  # fmt: skip

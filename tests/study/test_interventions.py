@@ -133,9 +133,9 @@ def test_a_run_whose_base_diverged_says_so(tmp_path):
         starts=small(interventions=[{"keep": {"strongest": 1, "of": "base"}}]),
     )
     point = whole.experiment("starts")[0]
-    bases = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
-    runs = run.run(point, [0, 1], CPU, bases)["runs"].to_pandas()
-    assert list(runs["status"]) == ["no_base", "finished"]
+    ends = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
+    runs = run.run(point, [0, 1], CPU, ends)["runs"].to_pandas()
+    assert list(runs["status"]) == ["no_parent", "finished"]
 
 
 def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
@@ -236,7 +236,7 @@ def test_the_part_of_a_study_knows_its_bases(tmp_path):
     whole = study(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
     part = whole.part(["b"])
     assert [p.experiment for p in part.points] == ["b"]
-    assert list(part.config["bases"]) == ["a"]
+    assert list(part.config["parents"]) == ["a"]
     assert part.points[0].spec == whole.experiment("b")[0].spec
     assert Study.of(part.config).points[0].spec == part.points[0].spec
 

@@ -44,11 +44,11 @@ def ours(value, low=math.nan, high=math.nan, n=300):
         # Without one our spread stands for both: half-width 2 of 100 runs is 4.47 of their 25.
         (claim("mean", published=60, n=25), ours(64.4, 62.4, 66.4, 100), "reproduced"),
         (claim("mean", published=60, n=25), ours(64.6, 62.6, 66.6, 100), "deviates"),
-        (claim("mean", published=10, n=1), ours(68, 27, 109, 2), "not_run"),
-        (claim("mean", published=60, n=25), ours(60, n=1), "not_run"),
+        (claim("mean", published=10, n=1), ours(68, 27, 109, 2), "undecided"),
+        (claim("mean", published=60, n=25), ours(60, n=1), "undecided"),
         (claim("correlation", published=-0.64, n=82), ours(-0.65, -0.71, -0.57), "reproduced"),
         (claim("correlation", published=-0.64, n=82), ours(-0.85, -0.88, -0.81), "deviates"),
-        (claim("correlation", published=-0.64, n=82), ours(-1.0), "not_run"),
+        (claim("correlation", published=-0.64, n=82), ours(-1.0), "undecided"),
         # A tolerance: inside or not; that of a quarter of the runs is twice as wide.
         (claim("range", published=40, low=30, high=50, n=100), ours(30, 20, 40), "reproduced"),
         (claim("range", published=40, low=30, high=50, n=100), ours(29.9, 20, 40), "deviates"),
@@ -56,21 +56,21 @@ def ours(value, low=math.nan, high=math.nan, n=300):
         (claim("range", published=40, low=38, high=50, n=100), ours(60.1, n=25), "deviates"),
         (claim("range", published=40, low=38, high=50, n=100), ours(36, n=25), "reproduced"),
         (claim("range", published=40, low=38, high=50, n=100), ours(35.9, n=25), "deviates"),
-        (claim("range", published=40, low=30, high=50, n=100), ours(40, n=4), "not_run"),
+        (claim("range", published=40, low=30, high=50, n=100), ours(40, n=4), "undecided"),
         (claim("range", published=40, low=30, high=50, n=100), ours(math.nan, n=0), "not_run"),
         (claim("range", published=27, low=10, n=1), ours(1000, n=3), "reproduced"),
         (claim("range", published=27, low=10, n=1), ours(9, n=3), "deviates"),
         (claim("range", published=27, low=10, n=1), ours(math.nan, n=3), "deviates"),
         (claim("sign"), ours(0.5, 0.1, 0.9), "reproduced"),
-        (claim("sign"), ours(0.5, -0.1, 1.1), "not_run"),
+        (claim("sign"), ours(0.5, -0.1, 1.1), "undecided"),
         (claim("sign"), ours(-0.5, -0.9, -0.1), "deviates"),
-        (claim("sign"), ours(0.5), "not_run"),
+        (claim("sign"), ours(0.5), "undecided"),
     ],
 )
 def test_verdicts(judged, measured, verdict):
     found = scorecard.judge(judged, measured)
     assert found["verdict"] == verdict
-    assert bool(found["note"]) == (verdict == "not_run")
+    assert bool(found["note"]) == (verdict in ("undecided", "not_run"))
     assert found["n_runs"] == measured.n
 
 
@@ -115,7 +115,7 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
 def test_conditions_name_real_parameters():
     known = {"steps", "epochs", "shared"}
     known = known.union(*(s.parameters for s in registry.Systems(registry.SHIPPED).values()))
-    owners = {"base"}.union(*(c.roles for c in registry.SHIPPED))
+    owners = {"parent"}.union(*(c.roles for c in registry.SHIPPED))
     assert set(PUBLISHED["role"]) <= owners
     for name in (n for c in PUBLISHED["conditions"] for n in scorecard._assignments(c)):
         *owner, key = name.split(".")
@@ -197,7 +197,7 @@ def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
         answer(monkeypatch, pd.DataFrame([{"x": 1}]), one)
 
 
-@pytest.mark.parametrize(("n", "verdict"), [(4, "not_run"), (5, "reproduced")])
+@pytest.mark.parametrize(("n", "verdict"), [(4, "undecided"), (5, "reproduced")])
 def test_fewer_than_five_runs_decide_nothing(n, verdict):
     found = scorecard.judge(claim("mean", published=60, n=25), Estimate(60, 50, 70, n))
     assert found["verdict"] == verdict

@@ -45,8 +45,8 @@ def diverged(tmp_path_factory):
 def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     study, drawn = diverged
     runs = parquet.read_table(study, "runs").set_index("experiment")
-    assert set(runs["status"]) == {"diverged", "no_base"}
-    assert set(runs.loc["ablated_starts", "status"]) == {"no_base"}
+    assert set(runs["status"]) == {"diverged", "no_parent"}
+    assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
     assert len(drawn) == 18

@@ -17,7 +17,7 @@ from test_workflow import STUDY, TIMES
 
 from circlet.study import targets
 
-KILLS, ENOUGH = 60, 50
+KILLS, ENOUGH = 55, 50
 
 
 def processes(token):

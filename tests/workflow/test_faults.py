@@ -165,7 +165,7 @@ def test_control_c_keeps_what_is_done(half_project):
 @pytest.mark.slow
 def test_two_runs_at_once(half_project):
     first = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+        [sys.executable, "-m", "snakemake", "table_structures", "--profile", "profiles/local",
          "--configfile", "config/smoke.yaml"],
         cwd=half_project.folder,
         env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},

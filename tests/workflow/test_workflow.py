@@ -230,30 +230,27 @@ def test_configs_do_not_disturb_each_other(project):
 
 
 @pytest.mark.slow
-def test_the_smoke_study_by_snakemake(finished, empty_project):
-    """Every rule runs, in about a minute on two cores, to the same numbers as in one process.
+def test_figures_and_pages_by_snakemake(finished, project):
+    """All that follows from tables; blocks and tables are in test_chaos.py.
 
-    Its 120 jobs were 77 times an import of torch and pandas on an idle machine, up to 116 on a busy
-    one; twice 77 is slow.
+    These jobs were 43 times an import of torch and pandas; twice that is slow.
     """
+    made = [path for t in targets.ordered(STUDY) if t.kind != "tables" for path in t.outputs]
+    for path in made:
+        (project.folder / path).unlink()
     starts = [start_seconds() for _ in range(3)]
     before = children_seconds()
-    empty_project.snakemake()
+    project.snakemake()
     spent = children_seconds() - before
     # Others use this machine, too, more or less of it as time goes on.
     starts += [start_seconds() for _ in range(3)]
-    assert spent / statistics.mean(starts) < 154
-    for target in targets.ordered(STUDY):
-        for path in target.outputs:
-            assert (empty_project.folder / path).exists(), path
-    assert not empty_project.half_written()
-    assert empty_project.would_run() == {}
-    for table in targets.tables(STUDY):
-        ours, theirs = (
-            pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)
-        )
-        told = [name for name in ours.columns if name not in TIMES]
-        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=table.name)
+    assert spent / statistics.mean(starts) < 86
+    assert not project.half_written()
+    assert project.would_run() == {}
+    for path in made:
+        if path.suffix == ".png":
+            assert (project.folder / path).read_bytes() == (finished.folder / path).read_bytes()
+        assert (project.folder / path).stat().st_size > 1000, path
 
 
 def test_snakemakes_own_report_has_the_figures(project):

@@ -74,7 +74,7 @@ OUTCOME = [
     *SEEDS[1:],
     column("steps", pa.int32(), "steps done"),
     column(
-        "status", pa.string(), "finished, diverged (not finite), or no_base (its base diverged)"
+        "status", pa.string(), "finished, diverged (not finite), or no_parent (its parent diverged)"
     ),
     column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
     column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),

@@ -44,7 +44,7 @@ def check_results(results: str) -> None:
 def check_totals(config: dict[str, Any]) -> None:
     """Raise ConfigError if there are too many points or blocks. Nothing is listed to find out."""
     points = blocks = 0
-    for group in ("experiments", "bases"):
+    for group in ("experiments", "parents"):
         for name, settings in config[group].items():
             own = _count(settings)
             points += own

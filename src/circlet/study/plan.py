@@ -43,15 +43,15 @@ class Study:
         config = config_file.validate(config)
         collections = registry.find(config.pop("collections"))
         systems = registry.Systems(collections)
-        for where in ("experiments", "bases"):
+        for where in ("experiments", "parents"):
             for name, settings in config[where].items():
                 validation.canonicalise(settings, systems)
                 validation.check_experiment(f"{where}.{name}", settings, systems)
         config_file.check_content(config)  # jobs get it with all defaults
         limits.check_results(config["results"])
         limits.check_totals(config)
-        if both := config["experiments"].keys() & config["bases"].keys():
-            raise ConfigError(f"bases.{min(both)}: is also an experiment")
+        if both := config["experiments"].keys() & config["parents"].keys():
+            raise ConfigError(f"parents.{min(both)}: is also an experiment")
         study = cls(config, collections, Path(config["results"]))
         _ = study.points  # no two are the same
         roles.check(study)
@@ -129,13 +129,13 @@ class Study:
         return self.folder / "tables" / f"{name}.parquet"
 
     def part(self, experiments: Iterable[str], with_roles: Iterable[str] = ()) -> "Study":
-        """The study of some of its experiments and roles; what they start from becomes a base.
+        """The study of some of its experiments and roles; what they start from becomes a parent.
 
         Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
         made by a job or from the config file.
         """
         chosen, kept_roles = set(experiments), set(with_roles)
-        every = self._sorted["bases"] | self._sorted["experiments"]
+        every = self._sorted["parents"] | self._sorted["experiments"]
         needed = set(chosen)
         while more := {b for name in needed for b in validation.parents(every[name])} - needed:
             needed |= more
@@ -143,7 +143,7 @@ class Study:
             "results": self.config["results"],
             "reproduce": {k: v for k, v in self._sorted["reproduce"].items() if k in kept_roles},
             "experiments": {k: every[k] for k in sorted(chosen)},
-            "bases": {k: every[k] for k in sorted(needed - chosen)},
+            "parents": {k: every[k] for k in sorted(needed - chosen)},
         }
         return replace(self, config=config)  # without checks: the whole has passed them
 
@@ -182,7 +182,7 @@ class Study:
     def _sorted(self) -> dict[str, Any]:
         """The config with its keys sorted, but for those whose order is in names of points."""
         config = json.loads(self.json)
-        for settings in (*config["experiments"].values(), *config["bases"].values()):
+        for settings in (*config["experiments"].values(), *config["parents"].values()):
             validation.canonicalise(settings, self.known)
         return config
 
@@ -202,8 +202,8 @@ class Study:
         """Make the points of an experiment, after those that they start from."""
         if experiment in known:
             return
-        every = self.config["bases"] | self.config["experiments"]
-        group = "bases" if experiment in self.config["bases"] else "experiments"
+        every = self.config["parents"] | self.config["experiments"]
+        group = "parents" if experiment in self.config["parents"] else "experiments"
         where = f"{group}.{experiment}"
         settings = every[experiment]
         for parent in validation.parents(settings):

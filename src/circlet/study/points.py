@@ -125,7 +125,7 @@ class Block:
             # Ranges of seeds are unbroken, so the first and the last block have all parents.
             blocks = list({b.name: b for b in (*blocks[0].parents, *blocks[-1].parents)}.values())
         if parents:
-            config["bases"] = parents
+            config["parents"] = parents
         return json.dumps(config, sort_keys=True)
 
 
@@ -286,6 +286,7 @@ class Point:
     def spec(self) -> dict[str, Any]:
         """Identity and version: what a log must have been made with to be this point's."""
         spec = self.identity | {"version": self.version}
+        # Logs of all editions call it base.
         return spec | ({"base": self.parent.spec} if self.parent else {})
 
     @property

@@ -217,7 +217,7 @@ class RunGroup:
                 "seed": self.seeds,
                 **{f"{kind}_seed": [getattr(s, kind) for s in streams] for kind in PURPOSES},
                 "steps": [self.point.steps] * n,
-                "status": np.select([finite, startable], ["finished", "diverged"], "no_base"),
+                "status": np.select([finite, startable], ["finished", "diverged"], "no_parent"),
                 **final,
                 "seconds": [self.seconds / n] * n,
                 "device": [name] * n,

@@ -156,9 +156,9 @@ def test_the_exemplar_has_the_median_gap():
 
 def test_conditions_of_a_base_and_of_another_role():
     study = Study.read(ROOT / "config/paper.yaml")
-    assert scorecard.unmet(study, "transfer", {"base.p": "2", "scratch.p": "3"}) == ""
-    reason = scorecard.unmet(study, "transfer", {"base.steps": "10"})
-    assert reason == "runs with base.steps 64000, the paper has 10"
+    assert scorecard.unmet(study, "transfer", {"parent.p": "2", "scratch.p": "3"}) == ""
+    reason = scorecard.unmet(study, "transfer", {"parent.steps": "10"})
+    assert reason == "runs with parent.steps 64000, the paper has 10"
     assert "scratch.p 3" in scorecard.unmet(study, "transfer", {"scratch.p": "2"})
-    assert "base.p None" in scorecard.unmet(study, "heads", {"base.p": "2"})
+    assert "parent.p None" in scorecard.unmet(study, "heads", {"parent.p": "2"})
     assert scorecard.unmet(study, "batch_sizes", {"epochs": "1000"}) == ""

@@ -80,7 +80,7 @@ def test_a_child_of_a_diverged_parent_says_so(tmp_path):
     for block in whole.ordered_blocks:
         job.run_block(block, "cpu")
     runs = parquet.read_log(whole.experiment("child")[0].blocks[0], "runs")
-    assert set(runs["status"]) == {"no_base"}
+    assert set(runs["status"]) == {"no_parent"}
 
 
 def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
@@ -123,7 +123,7 @@ def test_a_chain_of_transfers(tmp_path):
     assert [b.point.experiment for b in whole.ordered_blocks] == ["base", "middle", "last"]
     block = whole.experiment("last")[0].blocks[0]
     alone = Study.of(json.loads(block.study))
-    assert set(alone.config["bases"]) == {"base", "middle"}
+    assert set(alone.config["parents"]) == {"base", "middle"}
     assert alone.points[0].spec == block.point.spec
 
 
@@ -198,7 +198,7 @@ def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
     for block in whole.ordered_blocks:
         job.run_block(block, "cpu")
     block = whole.experiment("child")[0].blocks[0]
-    bases = job.parent_ends(block)
-    alone = run.run(block.point, [2], torch.device("cpu"), parents=bases)["runs"].to_pandas()
+    ends = job.parent_ends(block)
+    alone = run.run(block.point, [2], torch.device("cpu"), parents=ends)["runs"].to_pandas()
     together = parquet.read_log(block, "runs").query("seed == 2")
     np.testing.assert_allclose(alone["test_loss"], together["test_loss"], rtol=1e-5)

@@ -17,10 +17,11 @@ reproduced
     ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
 deviates
     it does not; of a claim in words, the whole interval lies below zero;
+undecided
+    too few runs to tell: fewer than five behind a mean, whose interval would be so wide that it
+    agrees with anything, or an effect whose interval contains zero;
 not_run
-    the study does not run it, not under the paper's conditions, or has too few runs to tell: fewer
-    than five behind a mean, whose interval would be so wide that it agrees with anything, or an
-    effect whose interval contains zero.
+    the study has no such run, or not under the paper's conditions.
 
 Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
 them, is judged, and its note says in what it differs.
@@ -57,7 +58,7 @@ COLUMNS = [
     column("high", pa.float64(), "upper end of its 95 % interval"),
     column("n_runs", pa.int32(), "runs behind the value, as the circles behind their accuracy"),
     column("n_planned", pa.int32(), "runs planned at these points"),
-    column("verdict", pa.string(), "reproduced, deviates or not_run"),
+    column("verdict", pa.string(), "reproduced, deviates, undecided or not_run"),
     *estimate("difference", "measured - published, with the noise of both samples")[:3],
     column("note", pa.string(), "why it was not run, or how its runs differ"),
     column("table", pa.string(), "table that the measured value is in"),
@@ -86,7 +87,7 @@ def _same(value: Any, text: str) -> bool:
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     """Why the study does not run a claim under some conditions; empty if it does.
 
-    Conditions are parameters, ``steps`` and ``epochs``; ``base.p`` is that of what the runs start
+    Conditions are parameters, ``steps`` and ``epochs``; ``parent.p`` is that of what the runs start
     from, ``scratch.p`` that of the role ``scratch``. Unless they name which seeds the runs
     ``shared``, it is none.
     """
@@ -104,9 +105,9 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
 
 
 def _has(study: Study, point: Point | None, name: str) -> object:
-    """What a point has of a condition: itself, its base, or the first point of another role."""
+    """What a point has of a condition: itself, its parent, or the first point of another role."""
     owner, _, key = name.rpartition(".")
-    if owner == "base" and point:
+    if owner == "parent" and point:
         point = point.parent
     elif owner:
         experiment = study.reproduce.get(owner)
@@ -182,14 +183,18 @@ def judge(claim: pd.Series, measured: Estimate) -> dict:
     if claim["kind"] in ("count", "absent") and measured.n:
         # Counts are compared per as many runs as the paper has.
         shown = measured.times(claim["published_n"] / measured.n)[:3]
-    few = "no run" if measured.n == 0 else f"only {measured.n} run{'s'[: measured.n > 1]}"
-    if claim["kind"] == "sign" and measured.low <= 0 < measured.high:
+    verdict, few = "undecided", f"only {measured.n} run{'s'[: measured.n > 1]}"
+    if decided:
+        verdict = "reproduced" if holds else "deviates"
+    elif measured.n == 0:
+        verdict, few = "not_run", "no run"
+    elif claim["kind"] == "sign" and measured.low <= 0 < measured.high:
         few = "the interval contains zero"
     return {
         **dict(zip(("measured", "low", "high"), shown, strict=True)),
         **dict(zip(("difference", "difference_low", "difference_high"), gap, strict=True)),
         "n_runs": measured.n,
-        "verdict": ("reproduced" if holds else "deviates") if decided else "not_run",
+        "verdict": verdict,
         "note": "" if decided else f"{few}: too few to tell",
     }
 
@@ -223,7 +228,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             n_runs = min(measured.n, int(row.get("n_runs", measured.n)))  # n may count pairs
             return verdict | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
         reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"
-    return judge(claim, Estimate()) | {"n_planned": 0, "verdict": "not_run", "note": reason}
+    return judge(claim, Estimate()) | {"n_planned": 0, "note": reason}
 
 
 def table(study: Study) -> list[dict]:

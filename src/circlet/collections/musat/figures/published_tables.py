@@ -17,7 +17,7 @@ OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("scorecard",)
 FROM_COLLECTIONS = ("claims.csv",)
 
-_COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE, "not_run": style.GREY}
+_COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE}  # grey: not decided
 
 # By table: its title, the parameter of its rows and its label, title and column of each panel.
 _PANELS = {
@@ -46,7 +46,7 @@ def _panel(axes: Axes, known: pd.DataFrame, rows: dict[float, int]) -> None:
     """One column of a table, ours above the paper's; ``rows``: height of each row."""
     for claim in known.itertuples():
         y = rows[claim.value]
-        colour = _COLOURS[claim.verdict]
+        colour = _COLOURS.get(claim.verdict, style.GREY)
         axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
         axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
         axes.plot(claim.published, y - 0.14, "D", color="black", markersize=4, fillstyle="none")

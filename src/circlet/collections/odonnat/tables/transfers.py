@@ -23,7 +23,7 @@ COLUMNS = [
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per finished run whose base is in the study."""
+    """A row per finished run whose parent is in the study."""
     heads = parquet.read_table(study, "heads").set_index("run_id")
     for block in study.blocks:
         point = block.point
