@@ -187,7 +187,7 @@ def test_what_was_killed_has_no_error_of_its_own(half_done):
     study, second = half_done
     for text, after in (("", ""), ("e: 3 % done\n", " after “e: 3 % done”")):
         second.job_log.write_text(text)
-        assert f"ended without an error of its own{after}: killed" in terminal.failures(study, "")
+        assert f"exited without an error message{after}: killed" in terminal.failures(study, "")
 
 
 def test_a_block_that_had_finished_is_not_called_killed(half_done):

@@ -251,10 +251,10 @@ class _Progress:
     def __call__(self, done: int, steps: int) -> None:
         now = time.monotonic()
         spent = now - self.started
-        if self.first is None:  # not 0 where a checkpoint goes on
+        if self.first is None:  # not 0 when it resumes from a checkpoint
             self.first = done
             if done:
-                log.info("%s: goes on at %.0f %%", self.name, 100 * done / steps)
+                log.info("%s: resumes at %.0f %%", self.name, 100 * done / steps)
         if done == steps:
             log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, self.steps, spent)
         elif done > self.first and now >= self.next:

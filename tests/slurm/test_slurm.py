@@ -155,7 +155,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     )  # fmt: skip
     slurm.wait(lambda: len(checkpoints(sweep)) == 3, "three checkpoints")
     # SLURM has put them back into the queue under the same numbers, and they go on.
-    slurm.wait(lambda: sweep.logs_with("goes on at") == 3, "three to go on")
+    slurm.wait(lambda: sweep.logs_with("resumes at") == 3, "three to resume")
     assert set(sweep.jobs()) == set(jobs.values())
     slurm.output("scancel", jobs["cancelled"])
     soon = f"{datetime.now() + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}"

@@ -11,9 +11,9 @@ from circlet.study.plan import Study
 TABLE, FIGURE = "tables/distances.py", "figures/distances.py"
 WRONG = {
     "an unknown name": (TABLE, "TABLES = ()", "TABLES = ()\nTABELS = ()",
-                        "TABELS is no declaration (there are: TABLES, "),
+                        "TABELS is not a declaration (there are: TABLES, "),
     "an unknown name with a type": (TABLE, "TABLES = ()", "TABLES = ()\nSTEPS: int = 3",
-                                    "STEPS is no declaration"),
+                                    "STEPS is not a declaration"),
     "one of several names": (FIGURE, "TABLES =", "WIDTH, _HEIGHT = 3, 4\nTABLES =",
                              "begins with an underscore: _WIDTH"),
     "no tables": (TABLE, "TABLES = ()", "", "does not declare TABLES"),

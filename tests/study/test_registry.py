@@ -70,7 +70,7 @@ WRONG = {
     "the name of the last one": (moved("sweeps"), "circlet has a collection 'sweeps'"),
     "two of the same name": (
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
-    "nothing in it": (without("systems", "equations", "tables", "figures"), "is no collection: it"),
+    "nothing in it": (without("systems", "equations", "tables", "figures"), "not a collection: it"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
     "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),

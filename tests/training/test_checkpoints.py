@@ -363,11 +363,9 @@ def test_a_signal_to_the_real_command(tmp_path):
         process.terminate()
         said = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 128 + signal.SIGTERM
-    assert said == (
-        f"ended by SIGTERM: saved {block.checkpoint}, the same command goes on from there\n"
-    )
+    assert said == (f"ended by SIGTERM: saved {block.checkpoint}, rerun the command to resume\n")
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "goes on at" in process.stderr.readline()
+        assert "resumes at" in process.stderr.readline()
         process.kill()
     assert block.checkpoint.exists()
 

@@ -93,7 +93,7 @@ def test_killed_again_and_again(finished, empty_project):
     print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake")
     assert "Traceback" not in said.read_text()
     assert not [job for job in empty_project.would_run() if job.startswith("table")]
-    assert "goes on at" in said.read_text()
+    assert "resumes at" in said.read_text()
     for table in targets.tables(STUDY):
         ours, theirs = (
             pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)

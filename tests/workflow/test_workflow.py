@@ -445,4 +445,4 @@ def test_a_broken_collection_of_a_user_is_one_line(empty_project):
         assert len(lines) == 1, lines
         assert lines[0].startswith("error: ")
         assert f" {empty_project.folder}/mine/tables/distances.py: " in lines[0]
-        assert "TABELS is no declaration" in lines[0]
+        assert "TABELS is not a declaration" in lines[0]

@@ -64,7 +64,7 @@ CONDA = "../envs/circlet.yaml"
 
 onstart:
     # Snakemake's own lock (off, see profiles/default) outlives a killed Snakemake; this one ends
-    # with its process, so that the same command goes on.
+    # with its process, so that the same command resumes.
     global lock
     lock = locks.lock(study.results)
     for path in JOB_CONFIGS.glob("*.json"):

@@ -128,7 +128,7 @@ def _wilson(k: int, n: int) -> tuple[float, float]:
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
-    """Sum of parts by the sum of wholes, of runs that have as many of both as they have.
+    """Ratio of two sums over runs, the sum of parts over the sum of wholes.
 
     The interval is over runs, Student's, with the variance of a ratio (linearised), so that things
     of one run may go together.

@@ -67,7 +67,7 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
     lines = [
         "Training, microseconds per run and step: median (smallest … largest)",
         aligned(header, table, "<" + ">" * (len(header) - 1)),
-        "plain loop: one run on one core, without logs. circlet: so many runs of a block at once"
+        "plain loop: one run on one core, without logs. circlet: several runs of a block at once"
         + (", with logs." if gpu else " on one core, with logs."),
         f"times plain: of {'the clock' if gpu else 'CPU time'}. {runs}",
         "floor: products of matrices at the higher rate above (or weights and moments through "

@@ -63,7 +63,7 @@ def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[]
 
 
 def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
-    """A block as a job trains it that goes on with every call; ``logs`` or hardly any.
+    """A block as a job trains it, which continues with every call; ``logs`` or hardly any.
 
     On a CPU the first group of its runs, as the others follow it and are alike.
     """
@@ -90,7 +90,7 @@ def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> 
 
 
 def one(system: str) -> Way:
-    """One run in the plain loop on the CPU, that goes on with every call."""
+    """One run in the plain loop on the CPU, which continues with every call."""
     point = block(system, 1).point
     run = plain.one(
         system, point.parameters, point.seeds(0), getattr(torch, plain.of(system).CASE.dtype)

@@ -25,7 +25,7 @@ _LABELS = [BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9"]
 
 
 def labels(n: int) -> list[tuple]:
-    """A colour for each of n classes that are no circle: told apart by all readers up to six."""
+    """A colour for each of n classes that are not circles: told apart by all readers up to six."""
     if n <= len(_LABELS):
         return [to_rgb(colour) for colour in _LABELS[:n]]
     return classes(n, lightness=0.42)

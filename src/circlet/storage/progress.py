@@ -127,7 +127,7 @@ def _failure(name: str, job_log: Path) -> str:
         last = "has finished before, and its logs are gone; see what Snakemake says above"
     elif not last.startswith("error:") and locks.WAITED not in last:
         said = f" after “{last}”" if last else ""
-        last = f"ended without an error of its own{said}: killed, out of memory or of time?"
+        last = f"exited without an error message{said}: killed, out of memory or of time?"
     return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
 
 

@@ -66,7 +66,7 @@ def read(path: str | Path) -> dict[str, Any]:
         raise ConfigError(f"cannot be read: {error.strerror}") from error
     except RecursionError:
         raise ConfigError("is nested too deeply") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is no date
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is not a date
         text = str(error).replace('in "<unicode string>",', "at")
         raise ConfigError(f"not YAML: {text}") from error
     except (LookupError, AttributeError, TypeError) as error:  # of PyYAML, as for `!!bool 5`

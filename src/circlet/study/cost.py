@@ -66,7 +66,7 @@ def cpu_seconds(block: Block) -> float:
 def minutes(block: Block) -> int:
     """Time that its job asks for: much more than expected, as machines differ and are shared.
 
-    A job that needs more is no loss: it resumes from its checkpoint when it is tried again.
+    If a job needs more, nothing is lost: it resumes from its checkpoint when it is tried again.
     """
     return 10 + math.ceil(4 * cpu_seconds(block) / 60)
 

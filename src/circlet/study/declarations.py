@@ -76,8 +76,8 @@ def declared(kind: str, module: str) -> dict[str, Any]:
     upper = [name for name in names if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in known]:
         raise ConfigError(
-            f"{path}: {unknown[0]} is no declaration (there are: {', '.join(known)}); a constant "
-            f"of its own begins with an underscore: _{unknown[0]}"
+            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(known)}); a "
+            f"constant of its own begins with an underscore: _{unknown[0]}"
         )
     if lacking := [name for name in needed if name not in upper]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")

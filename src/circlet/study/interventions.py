@@ -47,15 +47,15 @@ INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "default": None,
         },
         "random": {
-            "description": "Keep so many frequencies, drawn at random for each run.",
+            "description": "Keep this number of frequencies, drawn at random for each run.",
             "type": "integer",
             "minimum": 1,
             "default": None,
         },
         "strongest": {
             "description": (
-                "Keep so many frequencies, those with the strongest final signals in the run of "
-                "the same seed and parameters of the experiment `of`."
+                "Keep this number of frequencies, those with the strongest final signals in the "
+                "run of the same seed and parameters of the experiment `of`."
             ),
             "type": "integer",
             "minimum": 1,

@@ -150,7 +150,7 @@ def _check_parts(collection: Collection) -> None:
     made = [collection.modules(kind) for kind in ("systems", "tables", "figures")]
     if not any(made) and not (folder / "claims.csv").exists():
         raise ConfigError(
-            f"collections: {folder}: is no collection: it has no systems/*.py, tables/*.py, "
+            f"collections: {folder}: is not a collection: it has no systems/*.py, tables/*.py, "
             "figures/*.py or claims.csv"
         )
 

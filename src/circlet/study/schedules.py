@@ -113,7 +113,7 @@ def _even(per_decade: int) -> np.ndarray:
 
 
 def evenly(steps: list[int], most: int) -> list[int]:
-    """At most so many of some steps, from the first to the last."""
+    """At most a number of some steps, from the first to the last."""
     places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
     return [steps[i] for i in places]
 

@@ -1,6 +1,6 @@
 """Checkpoints: a block that is interrupted resumes where it was.
 
-The file stands in the folder of the block's logs and is no output of any rule, so Snakemake leaves
+The file stands in the folder of the block's logs but no rule has it as output, so Snakemake leaves
 it alone when a job fails. It goes when the block is done.
 """
 
@@ -25,7 +25,7 @@ log = logging.getLogger("circlet")
 # What schedulers and `kill` send before they kill, and ctrl-C. Not SIGUSR1, which a cluster may be
 # told to send: the Snakemakes around a job would die of it.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint; at most so many between two
+FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -87,7 +87,7 @@ class Checkpoint:
     def refuse(self, error: BaseException) -> None:
         """Say that it is left unused, as it does not hold what it should.
 
-        Raises the error itself if it is too little memory: that is no fault of the checkpoint.
+        Raises the error itself if it is too little memory: that is not the checkpoint's fault.
         """
         if lacks_memory(error):
             raise error
@@ -105,7 +105,7 @@ class Checkpoint:
         If the disk is full, keep training unless a signal has arrived.
         """
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
-        where = f"saved {self.path}, the same command goes on from there"
+        where = f"saved {self.path}, rerun the command to resume"
         body = stream.BytesIO()
         torch.save(saved, body)
         try:

@@ -18,7 +18,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 PROBES = 4096
 MOST_PREFIXES = 1024
 LARGEST = 50  # of the integers of a signature, beyond which classes would be sequences
-TOGETHER = 2**18  # values of xi, and so many scores at a time, that are held at once
+TOGETHER = 2**18  # values of xi, or scores, that are held at once
 
 HEAD = 0.05  # largest rho_integer of a head at the end of a run
 FORMING, MOST_CLUSTERS = 0.1, 24  # and during training, with no more clusters
@@ -36,7 +36,7 @@ class Probes(NamedTuple):
 def probes(p: int, length: int, k: int) -> Probes:
     """All sequences if there are no more than 4096, else prefixes with random suffixes.
 
-    All p^k prefixes, or 1024 random ones of more; so many suffixes each that there are about 4096
+    All p^k prefixes, or 1024 random ones of more; as many suffixes each as make about 4096
     sequences. Class maps: ``suffix``, the prefix itself; ``histogram``, its tokens without their
     order; ``sum``, their integer sum.
     """

@@ -188,7 +188,8 @@ def idealised() -> dict[str, np.ndarray]:
     Tokens lie left and right, positions of the prefix above and those of the distractors below;
     the query looks up, and the values are left as they are: xi of a prefix with j ones is
     ((2 j - k) / k, 1). A neuron of the MLP has its edge between each two neighbouring clusters;
-    its weights solve the k + 1 equations that turn the class about from one cluster to the next.
+    its weights solve the k + 1 equations that alternate the predicted class from one cluster to
+    the next.
     """
     k, length = IDEAL["k"], IDEAL["length"]
     position = np.where(np.arange(length)[:, None] < k, [[0.0, 1.0]], [[0.0, -1.0]])

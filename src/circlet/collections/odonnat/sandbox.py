@@ -91,7 +91,7 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
 
 
 def film(study: Study, run_id: str, frames: int, path: Path | None) -> tuple[Path, int]:
-    """Film the training of a run, in so many of its logged steps; returns file and frames."""
+    """Film the training of a run, in a number of its logged steps; returns file and frames."""
     run = Run(study, run_id)
     path = path or _default(study, run_id, "training.gif")
     if path.suffix not in (".gif", ".mp4"):

@@ -50,7 +50,7 @@ def table(study: Study) -> pd.DataFrame:
     own = columns(study)
     frame = frame.reindex(columns=names(own))
     for field in own:
-        if pa.types.is_list(field.type):  # NaN is no list
+        if pa.types.is_list(field.type):  # NaN is not a list
             lists = frame[field.name].astype(object)
             frame[field.name] = lists.where(frame[field.name].notna(), None)
     return frame

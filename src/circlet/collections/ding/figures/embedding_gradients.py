@@ -13,7 +13,7 @@ TABLES = ("trajectories",)
 
 
 def draw(study: Study) -> Figure:
-    """All steps, and steps 100 to 1000 by themselves."""
+    """All steps, and steps 100 to 1000 alone."""
     rows = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["gradient"])
     if rows.empty:
         return panels.nothing("no finished run with its gradients logged")

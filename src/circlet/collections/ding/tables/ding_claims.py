@@ -170,7 +170,7 @@ def second_by_ratio(survival: pd.DataFrame) -> Estimate:
 
 
 def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
-    """Loss of the best choice of so many circles at the last step, by run."""
+    """Loss of the best choice of a number of circles at the last step, by run."""
     last = ablations[ablations["step"] == ablations["step"].max()]
     return last[last["n_kept"] == n_kept].groupby("run_id")["loss"].min()
 

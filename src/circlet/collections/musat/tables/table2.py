@@ -21,7 +21,7 @@ COLUMNS = [
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per f_a and sample of seeds; what is no circle is called a grid."""
+    """A row per f_a and sample of seeds; what is not a circle is called a grid."""
     rows = parquet.read_table(study, "structure_summary", "table2")
     rows = rows.rename(columns=lambda name: name.replace("non_circles", "grids"))
     return rows[names(COLUMNS)]

@@ -120,7 +120,7 @@ def data(
 def _shuffle(data: Data, epoch: int) -> None:
     """Bring the train set in the order of an epoch.
 
-    It depends on the run's seed and the number of the epoch alone, so that a run that goes on from
+    It depends on the run's seed and the number of the epoch alone, so that a run that resumes from
     a checkpoint has nothing to restore.
     """
     n, d, rate = (data.parameters[name] for name in ("n_train", "d", "dropout"))

@@ -1,7 +1,7 @@
 """Odonnat et al., figure 1: a clustering head made by hand. Tokens lie left and right, positions of
 the prefix above; the query looks up, so that only the prefix counts, and the sequence embedding is
-its sum. Five neurons turn the class about between neighbouring clusters. All 4096 sequences are
-right.
+its sum. Five neurons alternate the predicted class from one cluster to the next. All 4096 sequences
+are right.
 """
 
 from matplotlib.axes import Axes

@@ -70,7 +70,7 @@ def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
 
 
 def fits(runs: pd.DataFrame, within: int) -> Estimate:
-    """Runs of 100 that pass 0.98 in so many epochs."""
+    """Runs of 100 that pass 0.98 within a number of epochs."""
     return per(100, epochs(runs, "fit_step") <= within)
 
 
