@@ -52,7 +52,7 @@ def final(study: Study, kind: str) -> pd.DataFrame:
             finished(block, kind, [block.point.steps])
             for block in study.blocks
             if kind in block.point.logs
-        ],
+        ]
     )
 
 

@@ -123,12 +123,7 @@ def _pipeline(rows: list[dict[str, Any]]) -> list[str]:
 
 def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
     table = [
-        (
-            row["system"],
-            row["runs"],
-            f"{row['run_steps'] / 1e6:.1f}",
-            duration(3600 * row["hours"]),
-        )
+        (row["system"], row["runs"], f"{row['run_steps'] / 1e6:.1f}", duration(3600 * row["hours"]))
         for row in rows
     ]
     where = "in blocks as large as those above" if gpu else "on all cores"

@@ -76,10 +76,7 @@ def _time(hours: float) -> str:
 
 
 def _section(
-    collection: Collection,
-    runs: pd.DataFrame,
-    figures: dict[str, Target],
-    claims: pd.DataFrame,
+    collection: Collection, runs: pd.DataFrame, figures: dict[str, Target], claims: pd.DataFrame
 ) -> dict[str, Any]:
     """All that the page says of a collection: verdicts, figures with their claims, other claims."""
     about = collection.about

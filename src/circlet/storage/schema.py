@@ -88,52 +88,29 @@ OUTCOME = [
 # Columns that logs of an early version lack; there they are null.
 ADDED_LATER = {"order_seed"}
 
-LOGS: dict[str, pa.Schema] = {
-    "runs": pa.schema([SEED, *OUTCOME]),
-    "curves": pa.schema(
-        [SEED, STEP, *(f for f in OUTCOME if f.name.startswith(("train_", "test_")))]
-    ),
-    "signals": pa.schema(
-        [
-            SEED,
-            STEP,
-            FREQUENCY,
-            column("signal", pa.float32(), "norm of the Fourier coefficient F_k"),
-        ]
-    ),
-    "embeddings": pa.schema(
-        [
-            SEED,
-            STEP,
-            *EMBEDDING,
-        ]
-    ),
-    "gradients": pa.schema(
-        [
-            SEED,
-            STEP,
-            FREQUENCY,
-            column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
-        ]
-    ),
-    "gradient_norms": pa.schema(
-        [
-            SEED,
-            STEP,
-            column("name", pa.string(), "name of the weight or bias"),
-            column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
-        ]
-    ),
-    "parameters": pa.schema(
-        [
-            SEED,
-            STEP,
-            column("name", pa.string(), "name of the weight or bias"),
-            column("shape", pa.list_(pa.int32()), "its shape"),
-            column("values", pa.list_(pa.float32()), "its values, row by row"),
-        ]
-    ),
+METRICS = [field for field in OUTCOME if field.name.startswith(("train_", "test_"))]
+PART = column("name", pa.string(), "name of the weight or bias")
+GRADIENT_NORM = [
+    PART,
+    column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
+]
+ARRAY = [
+    column("shape", pa.list_(pa.int32()), "its shape"),
+    column("values", pa.list_(pa.float32()), "its values, row by row"),
+]
+_BY_STEP = {
+    "curves": METRICS,
+    "signals": [FREQUENCY, column("signal", pa.float32(), "norm of the Fourier coefficient F_k")],
+    "embeddings": EMBEDDING,
+    "gradients": [
+        FREQUENCY,
+        column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
+    ],
+    "gradient_norms": GRADIENT_NORM,
+    "parameters": [PART, *ARRAY],
 }
+LOGS: dict[str, pa.Schema] = {"runs": pa.schema([SEED, *OUTCOME])}
+LOGS |= {kind: pa.schema([SEED, STEP, *own]) for kind, own in _BY_STEP.items()}
 
 
 def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:

@@ -75,7 +75,7 @@ INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
                 "all parameters start; the optimiser starts anew."
             ),
             "type": "string",
-        },
+        }
     },
 }
 

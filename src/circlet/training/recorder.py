@@ -149,7 +149,4 @@ class Recorder:
         shapes, times = [array.shape[1:] for array in kept[steps[0]].values()], runs * len(steps)
         dimensions = np.tile(np.concatenate(shapes), times), np.tile([*map(len, shapes)], times)
         sizes = np.tile([shape.numel() for shape in shapes], times)
-        return columns | {
-            "shape": schema.Lists(*dimensions),
-            "values": schema.Lists(values, sizes),
-        }
+        return columns | {"shape": schema.Lists(*dimensions), "values": schema.Lists(values, sizes)}

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, STEP, column
+from circlet.storage.schema import ARRAY, RUN, STEP, column
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.sweeps import explorer_budget
@@ -22,8 +22,7 @@ COLUMNS = [
     RUN,
     STEP,
     column("name", pa.string(), "embedding, signals, curves, or name of a weight or bias"),
-    column("shape", pa.list_(pa.int32()), "its shape"),
-    column("values", pa.list_(pa.float32()), "its values, row by row"),
+    *ARRAY,
 ]
 
 # Columns of a log that are its values, and the one by which they are ordered within a run.

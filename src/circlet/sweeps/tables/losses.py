@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEEDS, STEP, column
+from circlet.storage.schema import METRICS, RUN, SEEDS, STEP
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = (
@@ -22,15 +21,7 @@ OPTIONAL_ROLES = (
 )
 LOGS = ("runs", "curves")
 TABLES = ()
-COLUMNS = [
-    RUN,
-    *SEEDS,
-    STEP,
-    column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
-    column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
-    column("train_accuracy", pa.float32(), "share of the train set that is right", "0..1"),
-    column("test_accuracy", pa.float32(), "share of the test set that is right", "0..1"),
-]
+COLUMNS = [RUN, *SEEDS, STEP, *METRICS]
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:

@@ -38,13 +38,7 @@ OPTIONAL_ROLES = (
     "moduli",
 )
 TABLES = ("survival", "circle_counts")
-OPTIONAL_TABLES = (
-    "circle_ablations",
-    "losses",
-    "ode_fits",
-    "survival_rates",
-    "trajectories",
-)
+OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "survival_rates", "trajectories")
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "positive if the claim holds; its unit is in the claim's function"),

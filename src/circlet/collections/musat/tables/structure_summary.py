@@ -19,12 +19,7 @@ from circlet.study.points import Point
 
 SYSTEMS = ("constant_attention", "particles")
 TABLES = ("structures",)
-COLUMNS = [
-    POINT,
-    column("dtype", pa.string(), "float32 or float64"),
-    SAMPLE,
-    *STRUCTURE,
-]
+COLUMNS = [POINT, column("dtype", pa.string(), "float32 or float64"), SAMPLE, *STRUCTURE]
 
 _PUBLISHED_SEEDS = 100
 

@@ -10,11 +10,7 @@ from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("structure_summary",)
-COLUMNS = [
-    column("weight_decay", pa.float64(), "decoupled weight decay"),
-    SAMPLE,
-    *STRUCTURE,
-]
+COLUMNS = [column("weight_decay", pa.float64(), "decoupled weight decay"), SAMPLE, *STRUCTURE]
 
 
 def table(study: Study) -> pd.DataFrame:

@@ -5,11 +5,7 @@ from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, boolean, intege
 
 SYSTEM = SystemSpec(
     version=1,
-    logs={
-        "curves": Log({"every_epochs": 1}),
-        "parameters": Log({}),
-        "gradient_norms": Log(None),
-    },
+    logs={"curves": Log({"every_epochs": 1}), "parameters": Log({}), "gradient_norms": Log(None)},
     requires=(
         Rule("k <= length", lambda length, k, **_: k <= length),
         Rule("vocabulary >= p", lambda p, vocabulary, **_: vocabulary >= p),

@@ -6,22 +6,15 @@ It is the gradient of the loss on the whole train set, not of a batch.
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEEDS, STEP, column
+from circlet.storage.schema import GRADIENT_NORM, RUN, SEEDS, STEP
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
 LOGS = ("runs", "gradient_norms")
 TABLES = ()
-COLUMNS = [
-    RUN,
-    *SEEDS,
-    STEP,
-    column("name", pa.string(), "name of the weight or bias"),
-    column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
-]
+COLUMNS = [RUN, *SEEDS, STEP, *GRADIENT_NORM]
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:

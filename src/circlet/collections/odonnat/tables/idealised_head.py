@@ -3,16 +3,12 @@
 import pyarrow as pa
 
 from circlet.collections.odonnat import layer_projections
-from circlet.storage.schema import column
+from circlet.storage.schema import ARRAY, column
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ()
-COLUMNS = [
-    column("name", pa.string(), "name of the array, as in layer_projections.py"),
-    column("shape", pa.list_(pa.int32()), "its shape"),
-    column("values", pa.list_(pa.float32()), "its values, row by row"),
-]
+COLUMNS = [column("name", pa.string(), "name of the array, as in layer_projections.py"), *ARRAY]
 
 
 def table(study: Study) -> list[dict]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, STEP, column
+from circlet.storage.schema import ARRAY, RUN, SEEDS, STEP, column
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
@@ -30,8 +30,7 @@ COLUMNS = [
     column("role", pa.string(), "what it stands for"),
     column("moment", pa.string(), "which of its steps it is"),
     column("name", pa.string(), "name of the array, as in layer_projections.py"),
-    column("shape", pa.list_(pa.int32()), "its shape"),
-    column("values", pa.list_(pa.float32()), "its values, row by row"),
+    *ARRAY,
 ]
 
 
