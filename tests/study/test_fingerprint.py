@@ -37,7 +37,7 @@ ROOMS = {
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),
     "sweeps": (*FILES, "analysis"),
-    "pages": (*FILES, "systems.spec", "analysis.claims", "terminal"),
+    "pages": (*FILES, "systems.spec", "analysis.claims", "analysis.log_frames", "terminal"),
     "terminal": (*FILES, "analysis.claims"),
     "build": BASE,
     "bench": (*FILES, "systems", "training", "build", "terminal", "collections.*.plain"),

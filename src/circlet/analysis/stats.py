@@ -55,11 +55,6 @@ def counted(holds: ArrayLike) -> tuple[int, int]:
     return int(np.sum(holds)), len(np.asarray(holds))
 
 
-def student(n: int) -> float:
-    """97.5 % point of Student's t for the mean of n values."""
-    return float(stdtrit(n - 1, 0.975))
-
-
 def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n).
 
@@ -109,22 +104,17 @@ def deviation(values: ArrayLike) -> Estimate:
 
 def count(k: int, n: int) -> Estimate:
     """Number of successes among n trials, with Wilson's score interval scaled to a count."""
-    if n == 0:
-        return Estimate()
-    low, high = _wilson(k, n)
-    return Estimate(float(k), low * n, high * n, n)
+    return share(k, n).times(n)._replace(value=float(k)) if n else Estimate()
 
 
 def share(k: int, n: int) -> Estimate:
     """Share of successes among n trials, with Wilson's score interval."""
-    return Estimate(k / n, *_wilson(k, n), n) if n else Estimate()
-
-
-def _wilson(k: int, n: int) -> tuple[float, float]:
+    if n == 0:
+        return Estimate()
     from scipy.stats import binomtest
 
     low, high = binomtest(k, n).proportion_ci(method="wilson")
-    return float(low), float(high)
+    return Estimate(k / n, float(low), float(high), n)
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
@@ -138,7 +128,8 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
         return Estimate(n=n)
     center = float(part.sum() / whole.sum())
     left = part - center * whole
-    half = student(n) * math.sqrt(n / (n - 1) * float((left**2).sum())) / float(whole.sum())
+    error = math.sqrt(n / (n - 1) * float((left**2).sum())) / float(whole.sum())
+    half = float(stdtrit(n - 1, 0.975)) * error
     return Estimate(center, center - half, center + half, n)
 
 
@@ -203,25 +194,16 @@ def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estima
         For each condition the values of the first and of the second kind, 1-D arrays.
     """
     strata = [(x, y) for x, y in strata if len(x) and len(y)]
-    n = sum(len(x) + len(y) for x, y in strata)
-    freedom = [sum(len(pair[kind]) - 1 for pair in strata) for kind in (0, 1)]
-    if not strata or min(freedom) < 1:
+    sizes = np.array([[len(x), len(y)] for x, y in strata]).reshape(-1, 2)
+    n, freedom = int(sizes.sum()), (sizes - 1).sum(0)
+    if min(freedom) < 1:
         return Estimate(n=n)
-    variance = [
-        sum(((pair[kind] - pair[kind].mean()) ** 2).sum() for pair in strata) / freedom[kind]
-        for kind in (0, 1)
-    ]
-    weights = np.array([len(x) * len(y) / (len(x) + len(y)) for x, y in strata])
+    gaps = np.array([x.mean() - y.mean() for x, y in strata])
+    squares = np.array([[len(v) * np.var(v) for v in pair] for pair in strata])
+    weights = sizes.prod(1) / sizes.sum(1)
     weights = weights / weights.sum()
-    center = float(
-        sum(w * (x.mean() - y.mean()) for w, (x, y) in zip(weights, strata, strict=True))
-    )
-    error = math.sqrt(
-        sum(
-            w**2 * (variance[0] / len(x) + variance[1] / len(y))
-            for w, (x, y) in zip(weights, strata, strict=True)
-        )
-    )
+    center = float(weights @ gaps)
+    error = math.sqrt(weights**2 @ (squares.sum(0) / freedom / sizes).sum(1))
     if error == 0:
         return Estimate(center, n=n)
     half = float(stdtrit(min(freedom), 0.975)) * error

@@ -1,6 +1,7 @@
 """Panels that several figures share: an embedding, a classifier, lines of circles and fits."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from circlet.plotting import style
+
+CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def best_step(vectors: np.ndarray) -> int:
@@ -40,15 +43,7 @@ def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
     for number, (vector, colour) in enumerate(
         zip(vectors, style.classes(p, lightness=0.36), strict=True)
     ):
-        axes.text(
-            *vector,
-            str(number),
-            color=colour,
-            fontsize=fontsize,
-            ha="center",
-            va="center",
-            zorder=2,
-        )
+        axes.text(*vector, str(number), color=colour, fontsize=fontsize, zorder=2, **CENTRED)
     _square(axes, 1.15 * np.abs(vectors).max())
 
 
@@ -69,27 +64,14 @@ def classifier(axes: Axes, grid: pd.DataFrame, sums: pd.DataFrame, size: float =
     p = int(sums["target"].max()) + 1
     side = round(len(grid) ** 0.5)
     reach = float(grid["x"].max())
-    axes.imshow(
-        grid.sort_values(["y", "x"])["predicted"].to_numpy().reshape(side, side),
-        extent=(-reach, reach, -reach, reach),
-        origin="lower",
-        cmap=ListedColormap(style.classes(p, lightness=0.78)),
-        vmin=-0.5,
-        vmax=p - 0.5,
-        interpolation="nearest",
-    )
+    regions = grid.sort_values(["y", "x"])["predicted"].to_numpy().reshape(side, side)
+    pale, strong = (ListedColormap(style.classes(p, lightness)) for lightness in (0.78, 0.4))
+    ends = {"vmin": -0.5, "vmax": p - 0.5}
+    square = (-reach, reach, -reach, reach)
+    axes.imshow(regions, pale, extent=square, origin="lower", interpolation="nearest", **ends)
     train = sums[sums["train"]]
-    axes.scatter(
-        train["x"],
-        train["y"],
-        c=train["target"],
-        cmap=ListedColormap(style.classes(p, lightness=0.4)),
-        vmin=-0.5,
-        vmax=p - 0.5,
-        s=size,
-        edgecolors="white",
-        linewidths=0.3,
-    )
+    edge = {"edgecolors": "white", "linewidths": 0.3}
+    axes.scatter(train["x"], train["y"], size, train["target"], cmap=strong, **edge, **ends)
     _square(axes, reach)
 
 
@@ -100,17 +82,8 @@ def _square(axes: Axes, reach: float) -> None:
 
 def missing(axes: Axes, text: str) -> None:
     """An empty panel that says what the study does not have."""
-    axes.text(
-        0.5,
-        0.5,
-        text,
-        ha="center",
-        va="center",
-        color=style.GREY,
-        fontsize=8,
-        transform=axes.transAxes,
-        wrap=True,
-    )
+    place = {"transform": axes.transAxes, **CENTRED}
+    axes.text(0.5, 0.5, text, color=style.GREY, fontsize=8, wrap=True, **place)
     axes.set(xticks=[], yticks=[])
     axes.spines[["bottom", "left"]].set_visible(False)
 
@@ -122,12 +95,10 @@ def nothing(text: str) -> Figure:
     return figure
 
 
-def row(
-    n: int, width: float, height: float, margin: float = 0, **shared: bool
-) -> tuple[Figure, list[Axes]]:
-    """A figure of n panels side by side; the size of a panel is in inches."""
-    figure = Figure(figsize=(n * width + margin, height))
-    return figure, list(figure.subplots(1, n, squeeze=False, **shared)[0])
+def row(n: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure, of a size in inches, of n panels side by side."""
+    figure = Figure(figsize=(width, height))
+    return figure, list(figure.subplots(1, n, squeeze=False, **options)[0])
 
 
 def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:

@@ -12,7 +12,7 @@ TITLES = {"grid": "grid", "circle": "circle", "imperfect_grid": "imperfect grid"
 
 def embeddings(study: Study, role: str, structures: tuple[str, ...]) -> Figure:
     """The exemplars of some structures side by side."""
-    figure, grid = panels.row(len(structures), 3.1, 3.5)
+    figure, grid = panels.row(len(structures), 3.1 * len(structures), 3.5)
     for axes, structure in zip(grid, structures, strict=True):
         _embedding(axes, study, role, structure)
     return figure
@@ -20,7 +20,7 @@ def embeddings(study: Study, role: str, structures: tuple[str, ...]) -> Figure:
 
 def with_classifier(study: Study, structure: str) -> Figure:
     """An exemplar's embedding (left) and its classifier with the train pair sums (right)."""
-    figure, (left, right) = panels.row(2, 3.6, 3.9)
+    figure, (left, right) = panels.row(2, 7.2, 3.9)
     run_id = _embedding(left, study, "table1", structure)
     if run_id is None:
         right.axis("off")

@@ -33,6 +33,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from circlet import pages
+from circlet.analysis import log_frames
 from circlet.lazy_import import load
 from circlet.storage import files, parquet
 from circlet.study.plan import Study
@@ -247,16 +248,9 @@ def _points(
     study: Study, runs: pd.DataFrame, states: pd.DataFrame
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """All points with their runs, and what is shown of each, packed."""
-    by_point = [
-        dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0], sort=False)))
-        for frame in (runs, states)
-    ]
+    both = zip(*(log_frames.by_point(frame, study) for frame in (runs, states)), strict=True)
     points, chunks = [], []
-    for point in study.points:
-        rows, arrays = (
-            found.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
-            for found, frame in zip(by_point, (runs, states), strict=True)
-        )
+    for (point, _, rows), (_, _, arrays) in both:
         points.append(_point(point, rows))
         chunks.append(_packed(_chunk(arrays)))
     return points, chunks

@@ -36,7 +36,7 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no run from an ablated embedding")
     # One base run; with it its ablated starts, which have its seed.
     seed = min(losses[role]["seed"].min() for role in shown)
-    figure, grid = panels.row(len(shown), 4.3, 3.3, sharey=True)
+    figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3, sharey=True)
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
         base = losses["trajectory"].query("seed == @seed")
         _line(axes, base, counts, style.BLUE, "all frequencies")

@@ -15,7 +15,7 @@ TABLES = ("circle_summary",)
 def against(study: Study, swept: dict[str, tuple[str, str]], width: float) -> Figure:
     """Means over runs with their 95 % intervals, by role: against a parameter, with its label."""
     shown = [role for role in swept if role in study.reproduce]
-    figure, grid = panels.row(len(shown), width, 3.1)
+    figure, grid = panels.row(len(shown), width * len(shown), 3.1)
     for axes, role in zip(grid, shown, strict=True):
         parameter, label = swept[role]
         summary = parquet.read_table(study, "circle_summary", role)

@@ -19,8 +19,7 @@ def draw(study: Study) -> Figure:
     survival = parquet.read_table(study, "survival", "dimensions")
     if survival.empty:
         return panels.nothing("no finished run to draw")
-    figure = Figure(figsize=(7.6, 3.1))
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels.row(2, 7.6, 3.1)
     for column, colour, label in (
         ("max_circularity", style.ORANGE, "largest of all frequencies"),
         ("mean_circularity", style.BLUE, "mean"),

@@ -18,8 +18,7 @@ def draw(study: Study) -> Figure:
     if rows.empty:
         return panels.nothing("no finished run with its gradients logged")
     rows = rows[rows["run_id"] == rows["run_id"].iloc[0]]
-    figure = Figure(figsize=(8, 3.1))
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels.row(2, 8, 3.1)
     panels.by_survival(left, rows, "gradient")
     left.set(xlabel="step", ylabel="gradient norm at k", xscale="symlog")
     zoomed = rows[(rows["step"] >= 100) & (rows["step"] <= 1000)]

@@ -20,7 +20,7 @@ def draw(study: Study) -> Figure:
     if means.empty:
         return panels.nothing("no run with a frozen embedding reached step 500")
     steps = sorted(means["step"].unique())
-    figure, grid = panels.row(len(steps), 2.5, 2.9, margin=0.8)
+    figure, grid = panels.row(len(steps), 2.5 * len(steps) + 0.8, 2.9)
     for axes, step in zip(grid, steps, strict=True):
         here, dots = means[means["step"] == step], runs[runs["step"] == step]
         axes.scatter(dots["d"], dots["test_loss"], s=7, color=style.BLUE, alpha=0.35, lw=0)

@@ -20,7 +20,7 @@ def draw(study: Study) -> Figure:
     runs = list(coefficients["run_id"].unique())[:4]
     if not runs:
         return panels.nothing("no run with enough steps to fit")
-    figure, grid = panels.row(len(runs), 3.4, 3.1)
+    figure, grid = panels.row(len(runs), 3.4 * len(runs), 3.1)
     for axes, run_id in zip(grid, runs, strict=True):
         panels.coefficient_map(figure, axes, coefficients[coefficients["run_id"] == run_id])
         fit = fits.set_index("run_id").loc[run_id]

@@ -19,8 +19,7 @@ def draw(study: Study) -> Figure:
     path = parquet.read_table(study, "ode_path", "trajectory")
     if fits.empty:
         return panels.nothing("no run with enough steps to fit")
-    figure = Figure(figsize=(9.4, 3.3))
-    left, middle, right = figure.subplots(1, 3)
+    figure, (left, middle, right) = panels.row(3, 9.4, 3.3)
     worst = 1e3  # of the mean signal: beyond, a rollout is lost and where it ends means nothing
     hues = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
     for method, colour in hues.items():

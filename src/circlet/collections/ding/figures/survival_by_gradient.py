@@ -25,8 +25,7 @@ def draw(study: Study) -> Figure:
     rule = rates["rule"].iloc[0]
     alive = survival["survived_absolute" if rule == "B" else "survived"].to_numpy(bool)
     gradient = survival["initial_gradient"].to_numpy()
-    figure = Figure(figsize=(9.6, 3.2))
-    left, middle, right = figure.subplots(1, 3)
+    figure, (left, middle, right) = panels.row(3, 9.6, 3.2)
     edges = np.linspace(gradient.min(), gradient.max(), 31)
     left.hist([gradient[~alive], gradient[alive]], edges, stacked=True,
               color=[style.BLUE, style.ORANGE], label=["dead", "survived"])  # fmt: skip

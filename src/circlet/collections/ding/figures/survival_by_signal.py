@@ -75,7 +75,7 @@ def draw(study: Study) -> Figure:
         "construction": ("constructed_rates", constructed),
     }
     shown = [role for role in parts if role in study.reproduce]
-    figure, grid = panels.row(len(shown), 3.1, 3.2)
+    figure, grid = panels.row(len(shown), 3.1 * len(shown), 3.2)
     for axes, role in zip(grid, shown, strict=True):
         table, part = parts[role]
         rates = parquet.read_table(study, table)

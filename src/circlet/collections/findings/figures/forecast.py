@@ -27,7 +27,7 @@ def draw(study: Study) -> Figure:
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than three embeddings of which some circles survive")
-    figure, grid = panels.row(len(shown), 4.3, 3.3)
+    figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3)
     for axes, role in zip(grid, shown, strict=True):
         here = curves[role]
         decays = sorted(here["weight_decay"].unique())

@@ -34,8 +34,7 @@ def draw(study: Study) -> Figure:
     losses = parquet.read_table(study, "losses", "precision")
     if runs.empty:
         return panels.nothing("no finished run to draw")
-    figure = Figure(figsize=(9, 3.5))
-    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
+    figure, (left, right) = panels.row(2, 9, 3.5, width_ratios=[1.25, 1])
     named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
     shown = [name for name in _COLOURS if (runs["arithmetic"] == name).any()]
     for name in shown:

@@ -20,7 +20,8 @@ def draw(study: Study) -> Figure:
     structures = parquet.read_table(study, "structures", "table1")
     rows = parquet.read_table(study, "table1").query("sample == 'all'")
     rows = rows[rows["weight_decay"].isin(panels.some(rows["weight_decay"]))]
-    figure, grid = panels.row(len(rows), 2.5, 3.1, margin=0.4, sharex=True, sharey=True)
+    width = 2.5 * len(rows) + 0.4
+    figure, grid = panels.row(len(rows), width, 3.1, sharex=True, sharey=True)
     for axes, row in zip(grid, rows.itertuples(), strict=True):
         runs = structures[structures["weight_decay"] == row.weight_decay]
         if runs.empty:

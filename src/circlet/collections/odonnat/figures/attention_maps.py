@@ -22,8 +22,7 @@ def draw(study: Study) -> Figure:
     heads = parquet.read_table(study, "heads", "heads")
     if snapshots.empty:
         return panels.nothing("no run that solved its task after its head had formed")
-    figure = Figure(figsize=(9.2, 3))
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.3])
+    figure, (left, middle, right) = panels.row(3, 9.2, 3, width_ratios=[1, 1, 1.3])
     for axes, moment in ((left, "initial"), (middle, "last")):
         rows = snapshots[snapshots["moment"] == moment]
         view = network_panels.arrays(rows)

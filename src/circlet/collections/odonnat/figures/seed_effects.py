@@ -20,8 +20,7 @@ def draw(study: Study) -> Figure:
     effects = parquet.read_table(study, "seed_effects", "seed_effects")
     if runs.empty:
         return panels.nothing("no finished run to draw")
-    figure = Figure(figsize=(9.2, 3))
-    left, right = figure.subplots(1, 2, width_ratios=[2, 1])
+    figure, (left, right) = panels.row(2, 9.2, 3, width_ratios=[2, 1])
     table = runs.pivot_table(
         index=["data_seed", "order_seed"], columns="embedding_seed", values="test_accuracy"
     )

@@ -59,8 +59,7 @@ def draw(study: Study) -> Figure:
     """Left a transfer; middle the curriculum; right the line between its ends."""
     heads, transfers = parquet.read_table(study, "heads"), parquet.read_table(study, "transfers")
     has = study.reproduce
-    figure = Figure(figsize=(10.5, 3))
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.2, 1, 1])
+    figure, (left, middle, right) = panels.row(3, 10.5, 3, width_ratios=[1.2, 1, 1])
     groups = {}
     if "scratch" in has:
         own = heads[heads["experiment"] == has["scratch"]]
