@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,8 +66,8 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         sub.add_argument("--log", type=Path, help="also write messages to this file")
         return sub
 
-    def target(name: str, text: str, function) -> argparse.ArgumentParser:
-        sub = command(name, text, function)
+    def target(name: str, text: str) -> argparse.ArgumentParser:
+        sub = command(name, text, make_target)
         sub.add_argument("--key", help="refuse to make anything but what was planned with this key")
         sub.add_argument(
             "--tables",
@@ -77,12 +76,14 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         )
         return sub
 
-    command("plan", "list experiments, points, runs, blocks and expected cost", show_plan)
+    text = "list experiments, points, runs, blocks and expected cost"
+    command("plan", text, lambda arguments: print(terminal.plan(_study(arguments))))
     sub = command("status", "count planned, done and failed runs of each experiment", show_status)
     sub.add_argument(
         "--verify", action="store_true", help="read every byte of every log and table, too"
     )
-    command("scorecard", "print the scorecard against the published claims", show_scorecard)
+    text = "print the scorecard against the published claims"
+    command("scorecard", text, lambda arguments: print(terminal.scorecard(_study(arguments))))
     command("partial", "make tables, figures and report of what is done so far", make_partial)
     sub = command(
         "run", "run every block of the study here, done or not; write the logs", run_blocks
@@ -93,10 +94,10 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         default="auto",
         help="auto: a GPU if there is one",
     )
-    target("table", "make one table", make_table).add_argument("name")
-    target("figure", "draw one figure, as SVG and PNG", make_figure).add_argument("name")
-    target("report", "write the report page", make_report)
-    target("explorer", "write the explorer page", make_explorer)
+    target("table", "make one table").add_argument("name")
+    target("figure", "draw one figure, as SVG and PNG").add_argument("name")
+    target("report", "write the report page")
+    target("explorer", "write the explorer page")
     sub = command(
         "bench",
         "measure training and pipeline on this machine, in under two minutes: every system at its "
@@ -204,22 +205,12 @@ def _study(arguments: argparse.Namespace) -> Study:
     return Study.of(config)
 
 
-def show_plan(arguments: argparse.Namespace) -> None:
-    """Print what the study will do."""
-    print(terminal.plan(_study(arguments)))
-
-
 def show_status(arguments: argparse.Namespace) -> None:
     """Print how far the study is; exit status 1 if verifying it finds damage."""
     said = terminal.status(_study(arguments), arguments.verify)
     print(said)
     if arguments.verify and "\ndamaged: " in said:
         sys.exit(1)
-
-
-def show_scorecard(arguments: argparse.Namespace) -> None:
-    """Print the scorecard and where the report is."""
-    print(terminal.scorecard(_study(arguments)))
 
 
 def run_blocks(arguments: argparse.Namespace) -> None:
@@ -264,48 +255,32 @@ class _Progress:
             log.info("%s: %.0f %% done, about %.0f s left", self.name, share, left)
 
 
-def _named(kind: str, name: str, study: Study) -> targets.Target:
+def _target(study: Study, command: str, name: str) -> targets.Target:
+    """What a command makes: a page, or the table or figure of a name."""
+    if command in ("report", "explorer"):
+        return getattr(targets, command)(study)
+    kind = f"{command}s"
     known = {target.name: target for target in getattr(targets, kind)(study)}
     if name not in known:
         raise ConfigError(f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})")
     return known[name]
 
 
-def _make(arguments: argparse.Namespace, find: Callable[[Study], targets.Target]) -> None:
-    """Make a target, if it still is the one that was planned."""
+def make_target(arguments: argparse.Namespace) -> None:
+    """Make a table, a figure or a page, if it still is the one that was planned."""
     study = _study(arguments)
     if arguments.tables is not None:
         pairs = [pair.split("=") for pair in arguments.tables.split()]
         if any(len(pair) != 2 for pair in pairs):
             raise ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
         study = replace(study, keys=dict(pairs))
-    target = find(study)
+    target = _target(study, arguments.command, getattr(arguments, "name", ""))
     if arguments.key not in (None, target.key):
         raise LogError(
             f"{target.name}: its config or the code of circlet was edited after Snakemake had "
             "planned it; run snakemake again"
         )
     build.make(target)
-
-
-def make_table(arguments: argparse.Namespace) -> None:
-    """Make one table from logs and other tables."""
-    _make(arguments, lambda study: _named("tables", arguments.name, study))
-
-
-def make_figure(arguments: argparse.Namespace) -> None:
-    """Draw one figure from tables."""
-    _make(arguments, lambda study: _named("figures", arguments.name, study))
-
-
-def make_report(arguments: argparse.Namespace) -> None:
-    """Write the report page from tables and figures."""
-    _make(arguments, targets.report)
-
-
-def make_explorer(arguments: argparse.Namespace) -> None:
-    """Write the explorer page."""
-    _make(arguments, targets.explorer)
 
 
 def bench(arguments: argparse.Namespace) -> None:
@@ -348,7 +323,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
                 # Nothing can be said without the table of runs, and nothing done on a full disk.
                 if target.name in ("runs", "report", "explorer") or isinstance(error, WriteError):
                     raise
-                study = study.without(target.name)
+                study = replace(study, left_out=(*study.left_out, target.name))
                 log.info("%s is left out: %s", target.name, error)
             else:
                 made += target.outputs
