@@ -71,9 +71,8 @@ def footer(path: Path) -> dict[str, Any]:
 def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
     """The JSON footer of a file, and the names of its columns."""
     found = pq.read_metadata(file)
-    return json.loads(
-        (found.metadata or {})[_FOOTER.encode()]
-    ), found.schema.to_arrow_schema().names
+    made = json.loads((found.metadata or {})[_FOOTER.encode()])
+    return made, found.schema.to_arrow_schema().names
 
 
 @contextlib.contextmanager

@@ -88,6 +88,11 @@ SPECTRAL = ("scale", "construct", "keep")
 FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code
 
 
+def acts(interventions: list[dict[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Name and arguments of each of the interventions that a config lists."""
+    return [act for intervention in interventions for act in intervention.items()]
+
+
 def columns(name: str) -> dict[str, dict[str, Any]]:
     """Schemas of the key columns that an intervention gives a table: ``scale_factor``, ..."""
     if not INTERVENTIONS[name]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, limits, registry, roles, validation
-from circlet.study.interventions import columns, is_list_of_values
+from circlet.study.interventions import acts, columns, is_list_of_values
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.study.schedules import Schedules
@@ -33,9 +33,7 @@ class Study:
     """Blocks that it does without, by point: of a partial study, those that are not done yet."""
     whole: "Study | None" = None  # what a partial study is a part of
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
-    keys: Mapping[str, str] = field(
-        default_factory=dict
-    )  # of tables: what whoever reads them checks
+    keys: Mapping[str, str] = field(default_factory=dict)  # of tables: what their readers check
 
     @classmethod
     def of(cls, config: dict[str, Any]) -> "Study":
@@ -165,10 +163,6 @@ class Study:
             whole=self,
         )
 
-    def without(self, target: str) -> "Study":
-        """The same study, in which a table or figure could not be made."""
-        return replace(self, left_out=(*self.left_out, target))
-
     def of_systems(self, systems: Iterable[str]) -> list[str]:
         """Names of the experiments with one of these systems."""
         return [k for k, v in self.config["experiments"].items() if v["system"] in set(systems)]
@@ -193,9 +187,8 @@ class Study:
         for system in self.systems:
             merged |= self.known[system].schemas
         for settings in self.config["experiments"].values():
-            for intervention in settings["interventions"]:
-                for name in intervention:
-                    merged |= columns(name)
+            for name, _ in acts(settings["interventions"]):
+                merged |= columns(name)
         return merged
 
     def _add_points(self, known: dict[str, list[Point]], experiment: str, above: list[str]) -> None:
@@ -245,7 +238,7 @@ def _combinations(
     schemas = system.schemas
     defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
-    acts = [_alternatives(intervention) for intervention in settings["interventions"]]
+    choices = [_alternatives(intervention) for intervention in settings["interventions"]]
     schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
@@ -260,7 +253,7 @@ def _combinations(
                 per_epoch = system.steps_per_epoch
                 if (epochs := own.pop("epochs", None)) and per_epoch:
                     own["steps"] = epochs * int(per_epoch(**parameters))
-                for combination in itertools.product(*acts):
+                for combination in itertools.product(*choices):
                     acting = list(combination)
                     yield Point(experiment, system, parameters, acting, own, results, schedules)
 

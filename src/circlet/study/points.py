@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from circlet.study.interventions import INTERVENTIONS, READS
+from circlet.study.interventions import INTERVENTIONS, READS, acts
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.schedules import Schedule, Schedules
 from circlet.study.seeds import PURPOSES, Seeds
@@ -160,25 +160,23 @@ class Point:
         if self.settings["dtype"] != "float32":
             parts.append(f"dtype={self.settings['dtype']}")
         parts += [f"{purpose}={seed}" for purpose, seed in self.fixed_seeds.items()]
-        for intervention in self.interventions:
-            for name, arguments in intervention.items():
-                schemas = INTERVENTIONS[name]
-                given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
-                parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
+        for name, arguments in acts(self.interventions):
+            schemas = INTERVENTIONS[name]
+            given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
+            parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
         return "_".join(parts)
 
     @property
     def keys(self) -> dict[str, Any]:
         """Its parameters and the arguments of its interventions, by the columns of tables."""
         found = dict(self.parameters)
-        for intervention in self.interventions:
-            for name, arguments in intervention.items():
-                found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
+        for name, arguments in acts(self.interventions):
+            found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
         return found
 
     def intervenes(self, name: str) -> bool:
         """Whether an intervention is among its own."""
-        return any(name in intervention for intervention in self.interventions)
+        return name in dict(acts(self.interventions))
 
     @cached_property
     def depth(self) -> int:
@@ -219,7 +217,7 @@ class Point:
     @property
     def reads(self) -> list[str]:
         """Kinds of logs of its parent that its interventions look at."""
-        return [READS[name] for act in self.interventions for name in act if name in READS]
+        return [READS[name] for name, _ in acts(self.interventions) if name in READS]
 
     @cached_property
     def blocks(self) -> list[Block]:

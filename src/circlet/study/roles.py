@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file
+from circlet.study import config_file, interventions
 from circlet.study.validation import varied
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
     if others := varied(settings) - allowed:
         only = " and ".join(sorted(allowed)) or "nothing"
         yield f"that varies only {only}", f"varies {', '.join(sorted(others))}"
-    acts = {act for intervention in settings["interventions"] for act in intervention}
+    acts = {act for act, _ in interventions.acts(settings["interventions"])}
     if acts != set(needs.get("interventions", ())):
         wanted = " and ".join(needs.get("interventions", ())) or "no intervention"
         yield f"with {wanted}", f"has {' and '.join(sorted(acts)) or 'none'}"

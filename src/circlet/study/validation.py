@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, limits
-from circlet.study.interventions import INTERVENTIONS, SPECTRAL, is_list_of_values
+from circlet.study.interventions import INTERVENTIONS, SPECTRAL, acts, is_list_of_values
 from circlet.study.registry import Systems
 from circlet.study.schedules import INT32_MAX
 from circlet.study.seeds import PURPOSES
@@ -50,16 +50,14 @@ def canonicalise(settings: dict[str, Any], systems: Systems) -> None:
 
 def parents(settings: dict[str, Any]) -> list[str]:
     """Names of the experiments whose outcomes an experiment's interventions look at."""
-    acts = [act for intervention in settings["interventions"] for act in intervention.values()]
-    return [act["of"] for act in acts if "of" in act]
+    return [act["of"] for _, act in acts(settings["interventions"]) if "of" in act]
 
 
 def varied(settings: dict[str, Any]) -> set[str]:
     """What an experiment varies: parameters, dtype, arguments of interventions, seeds."""
     found = set(settings["sweep"]).union(*settings.get("cases", []))
-    for intervention in settings["interventions"]:
-        for name, arguments in intervention.items():
-            found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
+    for name, arguments in acts(settings["interventions"]):
+        found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
     return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
 
 
@@ -91,13 +89,12 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
     _check_seeds(where, settings, system)
     _check_log(where, settings, system)
-    for intervention in settings["interventions"]:
-        for act, arguments in intervention.items():
-            if act not in INTERVENTIONS:
-                known = ", ".join(INTERVENTIONS)
-                raise ConfigError(f"{where}.interventions: no {act!r} (there are: {known})")
-            _check_intervention(f"{where}.interventions.{act}", act, arguments)
-    named = [act for intervention in settings["interventions"] for act in intervention]
+    for act, arguments in acts(settings["interventions"]):
+        if act not in INTERVENTIONS:
+            known = ", ".join(INTERVENTIONS)
+            raise ConfigError(f"{where}.interventions: no {act!r} (there are: {known})")
+        _check_intervention(f"{where}.interventions.{act}", act, arguments)
+    named = [act for act, _ in acts(settings["interventions"])]
     if twice := {act for act in named if named.count(act) > 1}:
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and "freeze" in named:
@@ -206,19 +203,12 @@ def check_point(where: str, point: "Point") -> None:
 
 def _check_frequencies(where: str, point: "Point") -> None:
     """Whether its modulus has the frequencies that its interventions name."""
-    last = (point.parameters["p"] - 1) // 2
-    for intervention in point.interventions:
-        for name, arguments in intervention.items():
-            named = [arguments.get("frequency"), *arguments.get("frequencies", [])]
-            for k in named:
-                if k is not None and k > last:
-                    raise ConfigError(
-                        f"{where}.interventions.{name}: there is no frequency {k}; p = "
-                        f"{point.parameters['p']} has 1 to {last}"
-                    )
-            wanted = arguments.get("random", arguments.get("strongest", 0))
-            if max(wanted, 2 if name == "construct" else 0) > last:
-                raise ConfigError(
-                    f"{where}.interventions.{name}: p = {point.parameters['p']} has only {last} "
-                    "frequencies"
-                )
+    p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2
+    for name, arguments in acts(point.interventions):
+        own = f"{where}.interventions.{name}"
+        for k in (arguments.get("frequency", 0), *arguments.get("frequencies", [])):
+            if k > last:
+                raise ConfigError(f"{own}: there is no frequency {k}; p = {p} has 1 to {last}")
+        wanted = arguments.get("random", arguments.get("strongest", 0))
+        if max(wanted, 2 if name == "construct" else 0) > last:
+            raise ConfigError(f"{own}: p = {p} has only {last} frequencies")

@@ -8,11 +8,6 @@ def dimension(default: int) -> Parameter:
     return integer("Embedding dimension.", default, label="d", minimum=1)
 
 
-def learning_rate(default: float) -> Parameter:
-    """The learning rate of the optimiser."""
-    return number("Learning rate of AdamW.", default, exclusiveMinimum=0)
-
-
 def weight_decay(default: float) -> Parameter:
     """The weight decay of the optimiser."""
     text = "Decoupled weight decay of AdamW, on every parameter."
@@ -25,6 +20,7 @@ TRAIN_FRACTION = number(
     exclusiveMinimum=0,
     exclusiveMaximum=1,
 )
+LEARNING_RATE = number("Learning rate of AdamW.", 0.01, exclusiveMinimum=0)
 EMBEDDING_STD = number(
     "Standard deviation of the normal initial embedding.", 1.0, exclusiveMinimum=0
 )

@@ -144,9 +144,8 @@ def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
     arrays = load(point.system.equations).initial(point.parameters, streams)
     arrays = {"embedding": arrays.pop("embedding"), **arrays}
     draws = streams.stream("intervention")
-    for intervention in point.interventions:
-        for name, arguments in intervention.items():
-            arrays = interventions.apply(name, arguments, arrays, draws, parent)
+    for name, arguments in interventions.acts(point.interventions):
+        arrays = interventions.apply(name, arguments, arrays, draws, parent)
     return arrays
 
 

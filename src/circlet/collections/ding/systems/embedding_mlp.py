@@ -1,20 +1,13 @@
 """Embedding and two-layer network on ordered pairs (Ding et al., section 2 and appendix E)."""
 
-from circlet.systems.parameters import (
-    EMBEDDING_STD,
-    TRAIN_FRACTION,
-    dimension,
-    learning_rate,
-    signals,
-    weight_decay,
-)
+from circlet.systems import parameters
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=1,
     logs={
         "curves": Log({"every": 50}),
-        "signals": signals(per_decade=20),
+        "signals": parameters.signals(per_decade=20),
         "embeddings": Log({}),
         "gradients": Log(None),
         "parameters": Log(None),
@@ -31,8 +24,7 @@ SYSTEM = SystemSpec(
         6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)
     ),
     flops_per_second=110e9,
-    # What a run keeps, and what it holds at the height of a step: activations of all pairs. Both in
-    # values.
+    # What a run keeps, and holds at the height of a step: activations of all pairs. Both in values.
     weights=lambda p, d, hidden, **_: (
         p * d + hidden * (2 * d + 1) + hidden * (hidden + 1) + p * (hidden + 1)
     ),
@@ -41,30 +33,24 @@ SYSTEM = SystemSpec(
     cpu_batch=lambda **_: 1,
     parameters={
         "p": integer("Modulus, prime or not.", 59, label="p", minimum=3, maximum=512),
-        "d": dimension(128),
+        "d": parameters.dimension(128),
         "hidden": integer("Width of both hidden layers.", 100, minimum=1),
         "activation": choice(
             "Activation of the hidden layers; the paper's code has silu.", "silu", "relu"
         ),
-        "train_fraction": TRAIN_FRACTION,
-        "learning_rate": learning_rate(0.01),
-        "weight_decay": weight_decay(0.5),
+        "train_fraction": parameters.TRAIN_FRACTION,
+        "learning_rate": parameters.LEARNING_RATE,
+        "weight_decay": parameters.weight_decay(0.5),
         "initialisation": choice(
-            (
-                "Linear layers at step 0. torch: PyTorch's default, uniform "
-                "+-1/sqrt(fan_in) for weights and biases, as the paper's code; normal: N(0, "
-                "1), as its text."
-            ),
+            "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
+            "weights and biases, as the paper's code; normal: N(0, 1), as its text.",
             "torch",
             "normal",
         ),
-        "embedding_std": EMBEDDING_STD,
+        "embedding_std": parameters.EMBEDDING_STD,
         "residual": choice(
-            (
-                "Gradient of the cross-entropy by the score of the right class. exact: "
-                "minus the sum of the other probabilities; cancelling: softmax - 1, as is "
-                "usual."
-            ),
+            "Gradient of the cross-entropy by the score of the right class. exact: minus the "
+            "sum of the other probabilities; cancelling: softmax - 1, as is usual.",
             "exact",
             "cancelling",
         ),

@@ -1,19 +1,13 @@
 """Simplified one-layer transformer with constant attention (Mușat, section 3)."""
 
-from circlet.systems.parameters import (
-    EMBEDDING_STD,
-    TRAIN_FRACTION,
-    learning_rate,
-    signals,
-    weight_decay,
-)
+from circlet.systems import parameters
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=2,
     logs={
         "curves": Log({"every": 50}),
-        "signals": signals(every=100),
+        "signals": parameters.signals(every=100),
         "embeddings": Log({}),
         "parameters": Log({}),
     },
@@ -30,8 +24,7 @@ SYSTEM = SystemSpec(
     ),
     flops_per_second=35e9,
     # What a run keeps, and what it holds at the height of a step: activations of all pairs, and
-    # their
-    # incidence. Both in values.
+    # their incidence. Both in values.
     weights=lambda p, d, hidden, **_: p * d + hidden * (d + 1) + p * (hidden + 1),
     activations=lambda p, d, hidden, **_: p * (p + 1) / 2 * (6 * p + 4 * hidden + 2 * d),
     # As many as the second-level cache holds of a step.
@@ -40,22 +33,19 @@ SYSTEM = SystemSpec(
         "p": integer("Modulus; N in the paper.", 17, label="p", minimum=3, maximum=256),
         "d": integer("Embedding dimension; D in the paper.", 2, label="d", minimum=1),
         "hidden": integer("Width of the hidden layer; H in the paper.", 32, minimum=1),
-        "train_fraction": TRAIN_FRACTION,
-        "learning_rate": learning_rate(0.01),
-        "weight_decay": weight_decay(0.0),
+        "train_fraction": parameters.TRAIN_FRACTION,
+        "learning_rate": parameters.LEARNING_RATE,
+        "weight_decay": parameters.weight_decay(0.0),
         "initialisation": choice(
-            (
-                "Linear layers at step 0. torch: PyTorch's default, uniform "
-                "+-1/sqrt(fan_in) for weights and biases; torch_zero_bias: the same "
-                "weights, biases 0; glorot: Glorot uniform, biases 0; lecun: normal with "
-                "variance 1/fan_in, biases 0."
-            ),
+            "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
+            "weights and biases; torch_zero_bias: the same weights, biases 0; glorot: Glorot "
+            "uniform, biases 0; lecun: normal with variance 1/fan_in, biases 0.",
             "torch",
             "torch_zero_bias",
             "glorot",
             "lecun",
         ),
-        "embedding_std": EMBEDDING_STD,
+        "embedding_std": parameters.EMBEDDING_STD,
     },
     outcomes=(
         Outcome("circle", "ends as a circle", "share", "structures", "is_circle"),

@@ -14,8 +14,7 @@ SYSTEM = SystemSpec(
     # pairs. Both in values.
     weights=lambda p, d, **_: p * d,
     # Measured: of what a step frees, pieces stay with the process. At p = 64 it took 660 to 1131
-    # MB,
-    # from one call to the next.
+    # MB, from one call to the next.
     activations=lambda p, d, **_: (d + 36) * (p * (p + 1) / 2) ** 2,
     # As many as the second-level cache holds of the couples of pairs.
     cpu_batch=lambda p, **_: max(1, 2**18 // (p * (p + 1) // 2) ** 2),
@@ -44,10 +43,8 @@ SYSTEM = SystemSpec(
             exclusiveMinimum=0,
         ),
         "scaling": choice(
-            (
-                "What the standard deviation is taken over: each coordinate by itself, or "
-                "all coordinates together."
-            ),
+            "What the standard deviation is taken over: each coordinate by itself, or "
+            "all coordinates together.",
             "per_coordinate",
             "global",
         ),

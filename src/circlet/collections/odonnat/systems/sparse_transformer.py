@@ -12,9 +12,8 @@ SYSTEM = SystemSpec(
         Rule("batch_size <= n_train", lambda n_train, batch_size, **_: batch_size <= n_train),
     ),
     steps_per_epoch=lambda n_train, batch_size, **_: -(-n_train // batch_size),
-    # Scores, values and the layers of every sequence of a batch, forward, and twice that
-    # backward; of
-    # softmax and gelu a value costs as much as 20 and 40 operations of a product.
+    # Scores, values and the layers of every sequence of a batch, forward, and twice that backward;
+    # of softmax and gelu a value costs as much as 20 and 40 operations of a product.
     flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
         6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)
     ),
@@ -45,10 +44,8 @@ SYSTEM = SystemSpec(
             "How many of them count, the first; the others are distractors.", 5, minimum=1
         ),
         "vocabulary": integer(
-            (
-                "Number of tokens that the network knows, at least p. With more than p, "
-                "tokens are left for a run with a larger modulus that starts from this one."
-            ),
+            "Number of tokens that the network knows, at least p. With more than p, "
+            "tokens are left for a run with a larger modulus that starts from this one.",
             3,
             minimum=2,
         ),
