@@ -186,12 +186,8 @@ def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estima
 
     Strata weigh n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata, as a
     stratum may have too few runs for its own; the interval is Student's, with the degrees of
-    freedom of the rarer kind.
-
-    Parameters
-    ----------
-    strata
-        For each condition the values of the first and of the second kind, 1-D arrays.
+    freedom of the rarer kind. ``strata`` are, for each condition, the values of the first and of
+    the second kind, 1-D arrays.
     """
     strata = [(x, y) for x, y in strata if len(x) and len(y)]
     sizes = np.array([[len(x), len(y)] for x, y in strata]).reshape(-1, 2)

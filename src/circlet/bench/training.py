@@ -255,12 +255,9 @@ def _peak_mb() -> float:
 def combined(workers: list[tuple[list[Time], float]]) -> dict[str, Any]:
     """What processes side by side do together.
 
-    Returns
-    -------
-    dict
-        ``ms``: the clock's milliseconds per run and step of them all, so half of one's if two are
-        alike; ``had``: which share of the cores' time they got, less than 1 on a machine that
-        others use, too; ``peak_mb`` of the largest.
+    ``ms``: the clock's milliseconds per run and step of them all, so half of one's if two are
+    alike; ``had``: which share of the cores' time they got, less than 1 on a machine that others
+    use, too; ``peak_mb`` of the largest.
     """
     windows = list(zip(*(windows for windows, _ in workers), strict=True))
     return {

@@ -48,18 +48,10 @@ def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
 
 
 def classifier(axes: Axes, grid: pd.DataFrame, sums: pd.DataFrame, size: float = 9) -> None:
-    """Regions of the classifier and the train pair sums, both coloured by class.
+    """Regions of the classifier and the train pair sums of one run, both coloured by class.
 
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    grid
-        Rows of ``classifier_maps`` of one run.
-    sums
-        Rows of ``pair_sums`` of one run.
-    size
-        Area of a marker, in square points.
+    ``grid`` are its rows of ``classifier_maps``, ``sums`` those of ``pair_sums``; ``size`` is the
+    area of a marker, in square points.
     """
     p = int(sums["target"].max()) + 1
     side = round(len(grid) ** 0.5)
@@ -127,20 +119,10 @@ def some(values: Iterable[float]) -> list[float]:
 
 
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
-    """A figure of square panels in titled sections.
+    """A figure of square panels in sections, and for each section its run_ids with their axes.
 
-    Parameters
-    ----------
-    columns
-        Panels in a row.
-    width
-        Side of a panel, in inches.
-    sections
-        Title and run_ids of each section.
-
-    Returns
-    -------
-    Figure and, for each section, its run_ids with their axes.
+    So many panels are in a row (``columns``); ``width`` is the side of one, in inches. ``sections``
+    are titles with run_ids.
     """
     sections = [(title, runs) for title, runs in sections if runs]
     if not sections:

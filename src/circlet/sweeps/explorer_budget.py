@@ -49,14 +49,8 @@ def frames(point: Point, kind: str) -> list[int]:
 def affordable(points: list[Point], costs: list[int], counts: list[int], budget: int) -> list[int]:
     """How many runs of each point there is room for.
 
-    Parameters
-    ----------
-    points
-        All points.
-    costs, counts
-        What a run of each costs, and how many there are.
-    budget
-        What all may cost together.
+    ``costs`` and ``counts`` say what a run of each costs, and how many there are; ``budget``, what
+    all may cost together.
     """
     runs = [0] * len(points)
     spent = dict.fromkeys((point.system.name for point in points), 0)
@@ -89,16 +83,8 @@ def _next(
 def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     """How much is shown of each run: ``training``, ``end``, ``outcome`` or ``nothing``.
 
-    Parameters
-    ----------
-    runs
-        Columns ``point`` (place in ``points``), ``seed`` and ``outcome``.
-    points
-        All points.
-
-    Returns
-    -------
-    Array of texts, in the order of the rows.
+    Texts in the order of the rows of ``runs``, whose columns are ``point`` (place in ``points``),
+    ``seed`` and ``outcome``.
     """
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])

@@ -51,12 +51,8 @@ def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
-    Right is an example whose class has the largest logit, of equal ones the first.
-
-    Parameters
-    ----------
-    logits, target, dim
-        As of ``logit_gradient``; the first dimension is the run.
+    Right is an example whose class has the largest logit, of equal ones the first. Arguments are
+    as of ``logit_gradient``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
     # As argmax would say, several times faster.

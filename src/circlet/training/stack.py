@@ -12,21 +12,10 @@ from torch import Tensor
 class Stack:
     """Arrays of all runs: one tensor per learning rate, and views of them by name.
 
-    Few tensors let the optimiser take a step for all arrays of all runs in few passes.
-
-    Parameters
-    ----------
-    runs
-        The arrays of each run by name.
-    multipliers
-        Multiples of the system's learning rate by name, where they are not 1.
-
-    Attributes
-    ----------
-    tensors
-        By multiple of the learning rate, shape (runs, values).
-    arrays
-        Views by name, shape (runs, *shape).
+    Few tensors let the optimiser take a step for all arrays of all runs in few passes. ``tensors``
+    are by multiple of the learning rate, (runs, values); ``arrays`` are views by name, (runs,
+    *shape). They are made from the arrays of each run by name, and from the multiples of the
+    system's learning rate by name, where they are not 1 (``multipliers``).
     """
 
     def __init__(

@@ -28,17 +28,9 @@ ITERATIONS = 100_000
 
 
 def dense(signals: pd.DataFrame) -> np.ndarray:
-    """Signals of one run at steps 0, 1, 2, ... as far as each is logged, at most to 1000.
+    """Signals in the log of one run at steps 0, 1, 2, ..., (steps + 1, frequencies).
 
-    Parameters
-    ----------
-    signals
-        Rows of the log ``signals`` of one run.
-
-    Returns
-    -------
-    np.ndarray
-        Shape (steps + 1, frequencies).
+    As far as each step is logged, at most to 1000.
     """
     wide = signals.pivot(index="step", columns="frequency", values="signal").sort_index()
     steps = wide.index.to_numpy()

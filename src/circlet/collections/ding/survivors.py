@@ -8,20 +8,11 @@ GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 
 
 
 def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which frequencies survive, by rules A and B.
+    """Which frequencies of an embedding (p, d) at the end survive, by rules A and B.
 
     A: the signal is more than twice the mean over all p frequencies, 0 and p - k among them (the
     paper's counts of circles). B: it is more than 10 (section 3.2.2), which needs the full length
-    of 30 000 steps: until then the dead have not decayed so far.
-
-    Parameters
-    ----------
-    final
-        The embedding at the end, shape (p, d).
-
-    Returns
-    -------
-    Two arrays of shape ((p-1)//2,), bool.
+    of 30 000 steps: until then the dead have not decayed so far. Both are ((p-1)//2,), bool.
     """
     signals = np.linalg.norm(spectrum.coefficients(final), axis=-1)
     chosen = signals[spectrum.frequencies(len(final))]
@@ -61,12 +52,8 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
 def relative_gradients(signals: np.ndarray) -> np.ndarray:
     """(signal(s) - signal(s - 1)) / signal(0) at steps s = 1, 2, ... (section 3.2.2).
 
-    NaN for a frequency that an intervention has removed.
-
-    Parameters
-    ----------
-    signals
-        Shape (steps, frequencies), of steps 0, 1, 2, ...
+    ``signals`` are (steps, frequencies), of steps 0, 1, 2, ... NaN for a frequency that an
+    intervention has removed.
     """
     start = np.where(signals[0] > 1e-3 * signals[0].max(), signals[0], np.nan)
     return np.diff(signals, axis=0) / start

@@ -113,14 +113,8 @@ def view(
 ) -> tuple[View, Frame]:
     """What the panels draw of one network, and where.
 
-    Parameters
-    ----------
-    weights
-        Arrays of one run at one step, by name.
-    parameters
-        Those of its point.
-    frame
-        Where to draw it, if not where it fits best; or only the ``planes``.
+    ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
+    ``frame`` says where to draw it, if not where it fits best; or only the ``planes``.
     """
     p, k, length = (parameters[name] for name in ("p", "k", "length"))
     own = {

@@ -26,16 +26,8 @@ def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.
     """Largest eigenvalue of the Hessian of the mean cross-entropy of every run, (runs,).
 
     By Lanczos' method with full reorthogonalisation, from a fixed random vector; the Hessian
-    itself is never made.
-
-    Parameters
-    ----------
-    weights
-        Arrays by name, (runs, ...).
-    chosen
-        Sequences that the loss is the mean over, of as many runs.
-    p
-        Modulus.
+    itself is never made. ``weights`` are arrays by name, (runs, ...); ``chosen``, the sequences
+    that the loss is the mean over, of as many runs.
     """
     size = max(1, TOGETHER // (chosen.target.shape[2] * weights["hidden.weight"].shape[1]))
     parts = [slice(i, i + size) for i in range(0, len(chosen.target), size)]

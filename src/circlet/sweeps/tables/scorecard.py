@@ -125,12 +125,8 @@ _UNKNOWN = (math.nan, math.nan, math.nan)
 def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, float]:
     """Measured - published and the ends of its 95 % interval; NaN where it cannot be told.
 
-    Parameters
-    ----------
-    claim
-        A row of `claims.read`.
-    measured
-        Our estimate; of a count, the count itself among its ``n`` runs.
+    ``claim`` is a row of `claims.read`, ``measured`` our estimate; of a count, the count itself
+    among its ``n`` runs.
     """
     value, low, high, n = measured
     published, their_n = claim["published"], claim["published_n"]

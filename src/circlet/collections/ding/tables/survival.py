@@ -29,16 +29,9 @@ COLUMNS = [
 
 
 def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str, np.ndarray]:
-    """The columns of one run.
+    """The columns of one run, from rows of its log ``embeddings`` at its first and last step.
 
-    Parameters
-    ----------
-    embeddings
-        Rows of the log ``embeddings`` of the run at the first and the last step.
-    early
-        Signals at steps 0..4, (steps, frequencies); fewer if the run is shorter.
-    last
-        Its last step.
+    ``early`` are its signals at steps 0..4, (steps, frequencies); fewer if the run is shorter.
     """
     at = embeddings["step"]
     start, end = (log_frames.vectors(embeddings[at == s]).astype(float) for s in (0, last))

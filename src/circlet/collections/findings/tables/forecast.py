@@ -48,14 +48,9 @@ def nearest(steps: list[int], wanted: int) -> int:
 
 
 def features(wide: pd.DataFrame, step: int) -> np.ndarray:
-    """What is known at a step, (rows, 3).
+    """What is known at a logged step, (rows, 3).
 
-    Parameters
-    ----------
-    wide
-        Signals: a row per run and frequency with these as index, a column per logged step.
-    step
-        A logged step.
+    ``wide`` are signals: a row per run and frequency with these as index, a column per logged step.
     """
     now = np.log(wide[step].clip(lower=1e-30))
     start, half = (

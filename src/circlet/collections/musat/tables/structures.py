@@ -33,17 +33,8 @@ def norm_ratio(embedding: np.ndarray) -> float:
 def count_imperfections(embedding: np.ndarray) -> int:
     """Pairs whose nearest other pair sum belongs to another class (algorithm 2).
 
-    Of equally near pair sums the first in lexicographic order counts.
-
-    Parameters
-    ----------
-    embedding
-        Shape (p, d).
-
-    Returns
-    -------
-    int
-        0 for a perfect grid, at most p (p + 1) / 2.
+    Of an embedding (p, d): 0 for a perfect grid, at most p (p + 1) / 2. Of equally near pair sums
+    the first in lexicographic order counts.
     """
     p = len(embedding)
     pairs = np.array(list(itertools.combinations_with_replacement(range(p), 2)))

@@ -164,11 +164,8 @@ def _norm_back(gradient: Tensor, x: Tensor, divisor: Tensor, dim: int) -> Tensor
 def tables(weights: dict[str, Tensor], p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What the attention sees of every token and position, one below the other.
 
-    Returns
-    -------
-    e, z, score, value
-        Summed embeddings and their norm, (runs, p * length, d); scores <q, z> / sqrt(d), (runs,
-        p * length, 1); values W_V z, (runs, p * length, d).
+    Summed embeddings e and their norm z, (runs, p * length, d); scores <q, z> / sqrt(d), (runs,
+    p * length, 1); values W_V z, (runs, p * length, d).
     """
     embedding, position = weights["embedding"][:, :p], weights["position"]
     e = (embedding[:, :, None] + position[:, None]).flatten(1, 2)

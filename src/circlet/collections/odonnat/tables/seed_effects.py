@@ -48,10 +48,7 @@ def _noncentrality(statistic: float, within: int, left: int, quantile: float) ->
 def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
     """Partial share of variance of each factor; unknown unless the design is complete.
 
-    Parameters
-    ----------
-    runs
-        A row per run, with the columns of ``_FACTORS`` and ``test_accuracy``.
+    ``runs`` has a row per run, with the columns of ``_FACTORS`` and ``test_accuracy``.
     """
     n = len(runs)
     levels = {name: runs[column].nunique() for name, column in _FACTORS.items()}
