@@ -24,6 +24,7 @@ from circlet.training import job
 from circlet.training.run import run_group
 
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
+NEEDED = ("jinja2", "matplotlib", "pandas", "plotly", "scipy", "seaborn", "sklearn", "statsmodels")
 PROFILE = "profiles/local"
 KINDS = {"tables": "tables", "figures": "figures", "pages": "report and explorer"}
 SYSTEM = min(plain.systems())  # any of them
@@ -59,17 +60,7 @@ def _in_project() -> bool:
 
 def check_packages() -> None:
     """Raise CircletError if a package is missing that the pipeline needs and training does not."""
-    needed = [
-        "jinja2",
-        "matplotlib",
-        "pandas",
-        "plotly",
-        "scipy",
-        "seaborn",
-        "sklearn",
-        "statsmodels",
-    ]
-    needed += ["snakemake"] if _in_project() else []
+    needed = (*NEEDED, "snakemake") if _in_project() else NEEDED
     if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise CircletError(
             f"bench: the pipeline needs {' and '.join(missing)}, not installed here; install "

@@ -33,32 +33,16 @@ class Case:
     dtype: str = "float32"
 
 
+@dataclass
 class Training:
-    """A network, its optimiser and its data; ``step`` by step.
+    """A network, its optimiser and its data; ``step`` by step."""
 
-    Parameters
-    ----------
-    network
-        Called with inputs, gives logits (examples, classes).
-    optimizer
-        Of its parameters.
-    inputs, target
-        The whole train set.
-    batch
-        If it trains on batches: inputs and target of a step, from 1.
-    """
-
-    def __init__(
-        self,
-        network: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        inputs: tuple[Tensor, ...],
-        target: Tensor,
-        batch: Callable[[int], tuple[tuple[Tensor, ...], Tensor]] | None = None,
-    ):
-        self.network, self.optimizer = network, optimizer
-        self.inputs, self.target = inputs, target
-        self.batch = batch or (lambda number: (inputs, target))
+    network: nn.Module  # called with inputs, gives logits (examples, classes)
+    optimizer: torch.optim.Optimizer  # of its parameters
+    inputs: tuple[Tensor, ...]  # of the whole train set
+    target: Tensor
+    batch: Callable[[int], tuple[tuple[Tensor, ...], Tensor]] | None = None
+    """If it trains on batches: inputs and target of a step, from 1."""
 
     def loss(self) -> float:
         """Mean cross-entropy (nat) on the whole train set."""
@@ -67,7 +51,7 @@ class Training:
 
     def step(self, number: int) -> None:
         """Train for one step, of a number from 1."""
-        inputs, target = self.batch(number)
+        inputs, target = self.batch(number) if self.batch else (self.inputs, self.target)
         self.optimizer.zero_grad()
         nn.functional.cross_entropy(self.network(*inputs), target).backward()
         self.optimizer.step()

@@ -123,10 +123,9 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
     """
     point = block(system, 1).point
     values = cost.weights(point) * (6 if "learning_rate" in point.parameters else 2)
+    rate = max(machine["flops"], machine["torch_flops"])
     return {
-        "products": 1000
-        * cost.product_flops(point)
-        / max(machine["flops"], machine["torch_flops"]),
+        "products": 1000 * cost.product_flops(point) / rate,
         "memory": 1000 * values * cost.value_bytes(point) / machine["copied"],
     }
 
