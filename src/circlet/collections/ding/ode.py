@@ -153,23 +153,22 @@ def error(found: np.ndarray, x: np.ndarray) -> float:
     return float(value) if np.isfinite(value) else np.inf
 
 
-def runs(study: Study) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    """Every finished run, and the signals (steps + 1, frequencies) of all runs of its point."""
+def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
+    """Every finished run, its signals (steps + 1, frequencies), and those of the point's others."""
     for point in study.points:
         signals: dict[str, np.ndarray] = {}
         for block in point.blocks:
             log = log_frames.finished(block, "signals", range(STEPS + 1))
             signals |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
-        yield from ((run_id, signals) for run_id in signals)
+        for run_id, x in signals.items():
+            yield run_id, x, [other for name, other in signals.items() if name != run_id]
 
 
-def measures(law: Fit, run_id: str, signals: dict[str, np.ndarray]) -> dict[str, float]:
-    """What both tables of fits say of a law fitted to one of the runs of a point."""
-    x = signals[run_id]
-    heldout = [r2(law, other) for name, other in signals.items() if name != run_id]
+def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
+    """What both tables of fits say of a law fitted to the signals x of a run of a point."""
     return {
         "r2": r2(law, x),
-        "r2_heldout": float(np.median(heldout)) if heldout else np.nan,
+        "r2_heldout": float(np.median([r2(law, other) for other in others])) if others else np.nan,
         "rollout_error": error(rollout(law, x[0], len(x) - 1), x),
         "mean_signal": float(x.mean()),
         "nonzero": law.nonzero,

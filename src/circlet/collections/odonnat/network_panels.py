@@ -122,22 +122,15 @@ def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
     axes.scatter(*xy.T, c=_colours(view)[view["label"].astype(int)], **shown)
 
 
-def _sums(axes: Axes, view: View, xy: np.ndarray) -> None:
-    """The weighted sum of its tokens beside each cluster, if there are any."""
-    if not view["legal"][0]:
-        return
-    for s in np.unique(view["cluster"]):
+def embeddings(axes: Axes, moment: Moment) -> None:
+    """Sequence embeddings xi of the probes, with the sums that their clusters stand for, if any."""
+    xy, view = _plane(axes, moment.view, "xi", origin=False), moment.view
+    _probes(axes, moment, xy)
+    for s in np.unique(view["cluster"]) if view["legal"][0] else ():
         middle = xy[view["cluster"] == s].mean(0)
         axes.annotate(
             f"{int(s)}", middle, (4, 4), textcoords="offset points", fontsize=7, color="0.15"
         )
-
-
-def embeddings(axes: Axes, moment: Moment) -> None:
-    """Sequence embeddings xi of the probes, with the sums that their clusters stand for."""
-    xy = _plane(axes, moment.view, "xi", origin=False)
-    _probes(axes, moment, xy)
-    _sums(axes, moment.view, xy)
 
 
 def _map(axes: Axes, moment: Moment, name: str) -> None:

@@ -53,13 +53,9 @@ def draw(study: Study) -> Figure:
     scores = scores[scores["features"] == "both"]
     if len(scores):
         score = scores.iloc[0]
-        auc = score["auc"]
-        held_out = "one embedding, none to hold out"
-        if auc == auc:
-            held_out = f"AUC on held-out embeddings {auc:.2f}"
-        right.set_title(
-            f"linear SVM {score['accuracy']:.1f} %, always 'dead' {score['majority']:.1f} %\n"
-            f"{held_out}",
-            fontsize=8,
-        )
+        shares = f"linear SVM {score['accuracy']:.1f} %, always 'dead' {score['majority']:.1f} %"
+        held_out = f"AUC on held-out embeddings {score['auc']:.2f}"
+        if np.isnan(score["auc"]):
+            held_out = "one embedding, none to hold out"
+        right.set_title(f"{shares}\n{held_out}", fontsize=8)
     return figure

@@ -25,20 +25,14 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_MEANS = {
-    "circles": "n_circles",
-    "circles_absolute": "n_circles_absolute",
-    "mean_circularity": "mean_circularity",
-    "max_circularity": "max_circularity",
-    "test_accuracy": "test_accuracy",
-}
-
 
 def table(study: Study) -> Iterator[dict]:
     """A row per point; means with Student's t interval."""
     counts = parquet.read_table(study, "circle_counts")
+    counts.columns = counts.columns.str.replace("n_circles", "circles")
+    means = ("circles", "circles_absolute", "mean_circularity", "max_circularity", "test_accuracy")
     for point, row, runs in log_frames.by_point(counts, study):
-        for name, source in _MEANS.items():
-            row |= stats.mean(runs[source]).columns(name)
+        for name in means:
+            row |= stats.mean(runs[name]).columns(name)
         row["n_frequencies"] = (point.parameters["p"] - 1) // 2
         yield row | {"n_runs": len(runs), "n_planned": point.count}

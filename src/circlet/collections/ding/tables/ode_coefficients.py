@@ -25,8 +25,7 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, linear method and pair of frequencies; source 0 is the constant."""
-    for run_id, signals in ode.runs(study):
-        x = signals[run_id]
+    for run_id, x, _ in ode.runs(study):
         for method in ("least_squares", "lasso") if ode.enough(x) else ():
             law = ode.fit(x, method)
             every = np.column_stack([law.intercept, law.coefficients])

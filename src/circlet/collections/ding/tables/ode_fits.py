@@ -36,8 +36,7 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[dict]:
     """A row per finished run and method."""
-    for run_id, signals in ode.runs(study):
-        x = signals[run_id]
+    for run_id, x, others in ode.runs(study):
         for method in ode.METHODS:
             row = dict.fromkeys(names(COLUMNS)) | {
                 "run_id": run_id,
@@ -48,7 +47,7 @@ def table(study: Study) -> Iterator[dict]:
             }
             if ode.enough(x):
                 law = ode.fit(x, method)
-                row |= ode.measures(law, run_id, signals)
+                row |= ode.measures(law, x, others)
                 row |= {"stability": law.stability, "growth": law.growth}
                 if law.linear:
                     row["analytic_error"] = ode.error(ode.analytic(law, x[0], len(x) - 1), x)

@@ -27,8 +27,7 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[dict]:
     """A row per run and strength."""
-    for run_id, signals in ode.runs(study):
-        x = signals[run_id]
+    for run_id, x, others in ode.runs(study):
         for alpha in np.logspace(-3, 1, 13) if ode.enough(x) else ():
             law = ode.fit(x, "lasso", float(alpha))
-            yield {"run_id": run_id, "alpha": alpha} | ode.measures(law, run_id, signals)
+            yield {"run_id": run_id, "alpha": alpha} | ode.measures(law, x, others)

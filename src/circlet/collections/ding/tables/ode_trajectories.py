@@ -33,8 +33,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run, frequency and every tenth step."""
     survival = parquet.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]
-    for run_id, signals in ode.runs(study):
-        x = signals[run_id]
+    for run_id, x, _ in ode.runs(study):
         if not ode.enough(x):
             continue
         laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}

@@ -13,18 +13,12 @@ from circlet.study.plan import Study
 ROLES = ("precision",)
 TABLES = ("precision", "losses")
 
-_COLOURS = {
-    "float64 exact": style.BLUE,
-    "float32 exact": style.GREEN,
-    "float32 cancelling": style.ORANGE,
-    "float64 cancelling": style.GREY,
-}
 # The exact ones coincide: a broad line below, a dashed one above.
 _STYLES = {
-    "float64 exact": (2.0, "-"),
-    "float32 exact": (0.8, "--"),
-    "float32 cancelling": (0.6, "-"),
-    "float64 cancelling": (0.6, "-"),
+    "float64 exact": {"color": style.BLUE, "lw": 2.0},
+    "float32 exact": {"color": style.GREEN, "lw": 0.8, "ls": "--"},
+    "float32 cancelling": {"color": style.ORANGE, "lw": 0.6},
+    "float64 cancelling": {"color": style.GREY, "lw": 0.6},
 }
 
 
@@ -36,12 +30,11 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no finished run to draw")
     figure, (left, right) = panels.row(2, 9, 3.5, width_ratios=[1.25, 1])
     named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
-    shown = [name for name in _COLOURS if (runs["arithmetic"] == name).any()]
+    shown = [name for name in _STYLES if (runs["arithmetic"] == name).any()]
     for name in shown:
         for i, (_, line) in enumerate(named[named["arithmetic"] == name].groupby("run_id")):
             line = line[line["step"] > 0].sort_values("step")
-            left.plot(line["step"], line["train_loss"].clip(lower=1e-9), color=_COLOURS[name],
-                      lw=_STYLES[name][0], ls=_STYLES[name][1], alpha=0.6,
+            left.plot(line["step"], line["train_loss"].clip(lower=1e-9), **_STYLES[name], alpha=0.6,
                       label=name if i == 0 else None)  # fmt: skip
     left.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
     left.legend(fontsize=7, loc="lower left")
@@ -50,14 +43,14 @@ def draw(study: Study) -> Figure:
     )
     seeds, width = sorted(runs["seed"].unique()), 0.8 / len(shown)
     for i, name in enumerate(shown):
-        here = runs[runs["arithmetic"] == name]
+        here, colour = runs[runs["arithmetic"] == name], _STYLES[name]["color"]
         place = here["seed"].map({seed: at for at, seed in enumerate(seeds)})
         x = place + (i - (len(shown) - 1) / 2) * width
-        right.bar(x, here["n_circles"], width, color=_COLOURS[name], label=name)
+        right.bar(x, here["n_circles"], width, color=colour, label=name)
         for at, (_, run) in zip(x, here.iterrows(), strict=True):
             if run["lost"] == run["lost"] and run["lost"] > 0:
                 right.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
-                           fontsize=7, color=_COLOURS[name])  # fmt: skip
+                           fontsize=7, color=colour)  # fmt: skip
     right.set_xticks(range(len(seeds)), seeds)
     right.set(xlabel="seed", ylabel="circles at the end")
     right.set_title("-n: circles of the float64 run that died", fontsize=8)

@@ -83,12 +83,8 @@ def table(study: Study) -> Iterator[dict]:
             by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
         for decay, points in by_decay.items():
             steps = grid(points)
-            logs = [
-                log_frames.finished(block, "signals", steps)
-                for point in points
-                for block in point.blocks
-            ]
-            log = log_frames.concatenate(logs)
+            blocks = [block for point in points for block in point.blocks]
+            log = log_frames.concatenate([log_frames.finished(b, "signals", steps) for b in blocks])
             if log.empty:
                 continue
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")

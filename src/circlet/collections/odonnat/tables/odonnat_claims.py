@@ -69,27 +69,10 @@ def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
     return runs[column].astype("Float64").astype(float) / runs["steps_per_epoch"]
 
 
-def fits(runs: pd.DataFrame, within: int) -> Estimate:
-    """Runs of 100 that pass 0.98 within a number of epochs."""
-    return per(100, epochs(runs, "fit_step") <= within)
-
-
-def of_kind(runs: pd.DataFrame, kind: str) -> Estimate:
-    """Of 40 successes with a head, those of one kind."""
-    kinds = successes(runs)["kind"].dropna()
-    return per(40, kinds == kind)
-
-
 def gap(runs: pd.DataFrame) -> pd.Series:
     """Epochs from the head to the fit, of the successes."""
     solved = successes(runs)
     return epochs(solved, "fit_step") - epochs(solved, "structure_step")
-
-
-def ordered(runs: pd.DataFrame) -> Estimate:
-    """Share of the successes, in per cent, whose head forms no later than the fit."""
-    found = gap(runs)
-    return per(100, found >= 0)
 
 
 def at(runs: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
@@ -215,12 +198,12 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
     ("accuracy_mean", "heads", lambda t: stats.mean(t["heads"]["test_accuracy"])),
     ("accuracy_deviation", "heads", lambda t: stats.deviation(t["heads"]["test_accuracy"])),
-    *((f"fits_{e}", "heads", lambda t, e=e: fits(t["heads"], e))
+    *((f"fits_{e}", "heads", lambda t, e=e: per(100, epochs(t["heads"], "fit_step") <= e))
       for e in (100, 200, 300, 500, 700)),
     ("fit_epoch", "heads", lambda t: stats.median(epochs(t["heads"], "fit_step"))),
     ("heads_of_successes", "heads",
      lambda t: per(100, successes(t["heads"])["head_present"].dropna())),
-    *((f"kind_{k}", "heads", lambda t, k=k: of_kind(t["heads"], k))
+    *((f"kind_{k}", "heads", lambda t, k=k: per(40, successes(t["heads"])["kind"].dropna() == k))
       for k in ("uniform", "signed", "distractor")),
     ("heads_of_failures", "heads",
      lambda t: per(60, failures(t["heads"])["head_present"].dropna())),
@@ -235,7 +218,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
      lambda t: stats.median(failures(t["heads"])["distractor_attention"])),
     ("attention_initial", "heads",
      lambda t: stats.median(t["heads"]["distractor_attention_initial"])),
-    ("phase_order", "heads", lambda t: ordered(t["heads"])),
+    ("phase_order", "heads", lambda t: per(100, gap(t["heads"]) >= 0)),
     ("phase_gap", "heads", lambda t: stats.median(gap(t["heads"]))),
     ("two_phases", "heads", lambda t: stats.mean(gap(t["heads"]))),
     ("gradients_at_drops", "heads", gradients_at_drops),
