@@ -11,15 +11,7 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from circlet import build, terminal
-from circlet.errors import (
-    CircletError,
-    ConfigError,
-    Interrupted,
-    LogError,
-    WriteError,
-    not_installed,
-)
+from circlet import build, errors, terminal
 from circlet.lazy_import import load
 from circlet.storage import files, progress
 from circlet.study import config_file, registry, targets
@@ -141,10 +133,10 @@ def main(argv: list[str] | None = None) -> None:
         # As ctrl-C: through every `finally`, so that no half-written file is left.
         signal.signal(signal.SIGTERM, _terminate)
         arguments.function(arguments)
-    except CircletError as error:
+    except errors.CircletError as error:
         log.error("error: %s", error)
         sys.exit(1)
-    except Interrupted as stop:
+    except errors.Interrupted as stop:
         log.error("ended by %s: %s", signal.Signals(stop.signal).name, stop.saved)
         if stop.signal == signal.SIGTERM and "SLURM_JOB_ID" in os.environ:
             # SLURM puts a pre-empted job back into the queue if it has to end it. A job that ends
@@ -157,7 +149,7 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(1)  # the reader, as in `| head`, has seen enough
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and (line := not_installed(error)):
+        if isinstance(error, ModuleNotFoundError) and (line := errors.not_installed(error)):
             log.error("%s", line)
             sys.exit(1)
         log.error("%s", traceback.format_exc())
@@ -192,14 +184,14 @@ def _study(arguments: argparse.Namespace) -> Study:
     if text.endswith(".json"):
         try:
             if not Path(text).is_file():
-                raise ConfigError(f"--study: {text}: there is no such file")
+                raise errors.ConfigError(f"--study: {text}: there is no such file")
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise ConfigError(f"--study: {text}: cannot be read: {error}") from None
+            raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
-        raise ConfigError(f"--study: not JSON: {error}") from None
+        raise errors.ConfigError(f"--study: not JSON: {error}") from None
     if arguments.collections and isinstance(config, dict):
         config["collections"] = arguments.collections
     return Study.of(config)
@@ -225,7 +217,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block, stamp in before:
             if caught:
-                raise Interrupted(caught[0], f"before {'/'.join(block.key)}")
+                raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")
             job.run_block(block, device, _Progress(block), caught, stamp)
 
 
@@ -262,7 +254,9 @@ def _target(study: Study, command: str, name: str) -> targets.Target:
     kind = f"{command}s"
     known = {target.name: target for target in getattr(targets, kind)(study)}
     if name not in known:
-        raise ConfigError(f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})")
+        raise errors.ConfigError(
+            f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})"
+        )
     return known[name]
 
 
@@ -272,11 +266,11 @@ def make_target(arguments: argparse.Namespace) -> None:
     if arguments.tables is not None:
         pairs = [pair.split("=") for pair in arguments.tables.split()]
         if any(len(pair) != 2 for pair in pairs):
-            raise ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
+            raise errors.ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
         study = replace(study, keys=dict(pairs))
     target = _target(study, arguments.command, getattr(arguments, "name", ""))
     if arguments.key not in (None, target.key):
-        raise LogError(
+        raise errors.LogError(
             f"{target.name}: its config or the code of circlet was edited after Snakemake had "
             "planned it; run snakemake again"
         )
@@ -310,7 +304,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     states = progress.states(whole)
     done = [block for block, state in states if state == "done"]
     if not done:
-        raise LogError(f"{whole.results}: nothing is done yet")
+        raise errors.LogError(f"{whole.results}: nothing is done yet")
     study = whole.partial(done)
     *parts, report, explorer = targets.ordered(study)
     outputs = [path for target in (*parts, report, explorer) for path in target.outputs]
@@ -319,9 +313,10 @@ def make_partial(arguments: argparse.Namespace) -> None:
             try:
                 # A part knows its own experiments alone, a page all that was left out before it.
                 build.make(target if target in parts else replace(target, study=study))
-            except LogError as error:
+            except errors.LogError as error:
                 # Nothing can be said without the table of runs, and nothing done on a full disk.
-                if target.name in ("runs", "report", "explorer") or isinstance(error, WriteError):
+                full = isinstance(error, errors.WriteError)
+                if full or target.name in ("runs", "report", "explorer"):
                     raise
                 study = replace(study, left_out=(*study.left_out, target.name))
                 log.info("%s is left out: %s", target.name, error)

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -25,18 +24,15 @@ WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figu
 
 def _figure(figure: Target, claims: pd.DataFrame) -> dict[str, Any]:
     """A figure, its caption, and the claims that it is about."""
+    with parquet.reading(figure.outputs[0]):
+        image = figure.outputs[0].read_bytes()
     return {
         "name": figure.name,
         "title": " ".join(WORDS.get(word, word) for word in figure.name.split("_")),
         "caption": targets.caption(figure.name, figure.study),
-        "image": base64.b64encode(_bytes(figure.outputs[0])).decode(),
+        "image": base64.b64encode(image).decode(),
         "claims": claims[claims["figure"] == figure.name].to_dict("records"),
     }
-
-
-def _bytes(path: Path) -> bytes:
-    with parquet.reading(path):
-        return path.read_bytes()
 
 
 def _summary(own: dict[str, Any], table: pd.DataFrame) -> dict[str, dict[str, Any]]:

@@ -32,7 +32,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import yaml
@@ -227,8 +226,8 @@ class Systems(Mapping[str, SystemSpec]):
 
 @functools.cache
 def _spec(name: str, module: str, path: Path) -> SystemSpec:
-    declared = _imported(module, path)
-    system = getattr(declared, "SYSTEM", None)
+    with explained(path):
+        system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
     if lacking := {"p", "d"} - system.parameters.keys():
@@ -241,8 +240,3 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
     return replace(system, name=name, module=module, equations=equations)
-
-
-def _imported(module: str, path: Path) -> ModuleType:
-    with explained(path):
-        return importlib.import_module(module)
