@@ -10,6 +10,7 @@ import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from circlet import build, errors, terminal
 from circlet.lazy_import import load
@@ -28,13 +29,23 @@ def _further(argv: list[str]) -> dict[str, str]:
     """Modules of the commands that collections offer; of a user's, if one of them is asked for."""
     collections = registry.SHIPPED
     if argv and "." in argv[0]:
-        parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+        parser = argparse.ArgumentParser(add_help=False)
         parser.add_argument("--configfile", default=CONFIG)
         parser.add_argument("--collections", nargs="+")
         given, _ = parser.parse_known_args(argv[1:])
-        named = given.collections or config_file.read(given.configfile).get("collections", [])
-        collections = registry.find(named)
-    return {n: m for c in collections for n, m in c.modules("commands").items()}
+        collections = registry.find(given.collections or config_file.collections(given.configfile))
+    found = {n: m for c in collections for n, m in c.modules("commands").items()}
+    return {n: m for n, m in found.items() if "." not in n or n == argv[0]}
+
+
+def _command_of(module: str) -> ModuleType:
+    """The module of a command of a collection; raises ConfigError if it is not one."""
+    path = registry.path_of(module)
+    with registry.explained(path):
+        own = load(module)
+    if lacking := [name for name in ("HELP", "add_arguments", "run") if not hasattr(own, name)]:
+        raise errors.ConfigError(f"{path}: does not define {lacking[0]}")
+    return own
 
 
 def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
@@ -116,7 +127,7 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument("--rtol", type=float, default=0, help="relative tolerance; default: 0, exact")
     sub.add_argument("--ignore", nargs="+", default=[], metavar="NAME", help="columns to leave out")
     for name, module in further.items():
-        own = load(module)
+        own = _command_of(module)
         sub = command(
             name, own.HELP, lambda arguments, own=own: own.run(_study(arguments), arguments)
         )
@@ -153,6 +164,9 @@ def main(argv: list[str] | None = None) -> None:
             log.error("%s", line)
             sys.exit(1)
         log.error("%s", traceback.format_exc())
+        if place := registry.place_in_own(error):
+            log.error("error: %s: %s: %s", place, type(error).__name__, error)
+            sys.exit(1)
         log.error("error: a bug, please report it: %s: %s", type(error).__name__, error)
         sys.exit(2)
 

@@ -20,7 +20,7 @@ WRONG = {
     "no columns": (TABLE, "COLUMNS =", "_COLUMNS =", "does not declare COLUMNS"),
     "columns of a figure": (FIGURE, "TABLES =", "COLUMNS = ()\nTABLES =", "COLUMNS is no"),
     "no caption": (FIGURE, '"""Distance', '_TEXT = """Distance', "has no docstring, which is the"),
-    "no function of a table": (TABLE, "def table(", "def tabel(", "does not define table(study)"),
+    "no function of a table": (TABLE, "def table(", "def tabel(", "does not define table()"),
     "no function of a figure": (FIGURE, "def draw(", "def draw_(", "does not define draw("),
     "a class for a function": (FIGURE, "def draw(study)", "class draw", "does not define draw("),
     "a computed tuple": (TABLE, "TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
@@ -64,7 +64,9 @@ def test_the_plan_says_it(mine, tmp_path, capsys):
         main(["plan", "--configfile", str(tmp_path / "study.yaml")])
     assert ended.value.code == 1
     said = capsys.readouterr()
-    assert said.err == f"error: {mine}/tables/other.py: does not declare TABLES\n"
+    assert said.err == (
+        f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare TABLES\n"
+    )
     assert said.out == ""
 
 

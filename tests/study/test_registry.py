@@ -10,6 +10,7 @@ import yaml
 from conftest import config, config_of
 
 from circlet import build
+from circlet.analysis import claims
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.study import targets
@@ -70,7 +71,10 @@ WRONG = {
     "the name of the last one": (moved("sweeps"), "circlet has a collection 'sweeps'"),
     "two of the same name": (
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
-    "nothing in it": (without("systems", "equations", "tables", "figures"), "not a collection: it"),
+    "nothing in it": (
+        without("systems", "equations", "tables", "figures", "collection.yaml"),
+        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, commands/*.py, "
+        "claims.csv or collection.yaml"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
     "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),
@@ -125,7 +129,7 @@ CONTRADICTIONS = {
             ),
             "tables/copies.py": ("TABLES = ()", 'TABLES = ("mine.distances",)'),
         },
-        "mine.copies, mine.distances: are made from each other",
+        "mine.distances -> mine.copies -> mine.distances: are made from each other",
     ),
     "other roles": (
         {"tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)')},
@@ -134,9 +138,9 @@ CONTRADICTIONS = {
     ),
     "a list of runs": (
         {"run_list.py": ("TABLES", "TABELS")},
-        "mine/run_list.py: does not declare TABLES",
+        "mine/run_list.py: TABELS is not a declaration (there are: TABLES, COLUMNS)",
     ),
-    "claims": ({"claims.csv": ("", "claim,tabel\n")}, "claims.csv: has no column `table`"),
+    "claims": ({"claims.csv": ("", "claim,tabel\n")}, "claims.csv: has no column 'source'"),
     "other claims": ({"claims.csv": ("", b"\xff")}, "claims.csv: cannot be read: 'utf-8' codec"),
 }
 
@@ -262,3 +266,101 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     assert [rate for rate, _ in found] == [0.5, 0.25, 0.5]
     assert found[0] == found[2]
     assert found[0][1] != found[1][1]
+
+
+CLAIM = "claim,source,statement,kind,role,table,column,published,published_low,published_high,"
+CLAIM += "published_n,conditions,accepts,figure\n"
+ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,,,10,,,distances\n"
+FIGURE = '("mine.distances",)'
+LOOKED_UP = {
+    "a table of a figure": (
+        less("figures/distances.py", FIGURE, '("mine.distnces",)'),
+        "figures/distances.py: TABLES: there is no table 'mine.distnces' (did you mean 'mine.dis"),
+    "a system of a table": (
+        less("tables/distances.py", '("mine.drift",)', '("mine.drif",)'),
+        "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'?)"),
+    "a log of a table": (less("tables/distances.py", '"embeddings")', '"embedings")'), "LOGS: the"),
+    "a file of a table": (
+        less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
+        "DATA: there is no file 'x.csv' beside it"),
+    "a role of a figure": (less("figures/distances.py", '"mine.rates"', '"mine.rate"'), "ROLES: t"),
+    "tables in a circle": (
+        less("tables/distances.py", "TABLES = ()", 'TABLES = ("mine.distances",)'),
+        "tables mine.distances -> mine.distances: are made from each other"),
+    "a table of the run list": (
+        less("run_list.py", '("mine.distances",)', '("mine.distance",)'), "run_list.py: TABLES: t"),
+    "a text for tables": (
+        less("run_list.py", '("mine.distances",)', '"mine.distances"'), "must be a tuple of texts"),
+    "a figure of the report": (
+        less("collection.yaml", "[distances]", "[distance]"), "yaml: figures: there is no figure"),
+    "a table of the summary": (
+        less("collection.yaml", "figures:", "summary: {table: x, columns: {}}\nfigures:"), "summary.table: there is"),
+    "a system of a role": (
+        less("collection.yaml", "mine.drift", "drif"), "roles.mine.rates.needs.system: there is n"),
+    "a parameter of a role": (
+        less("collection.yaml", "varies: [rate]", "holds: {rat: 1}"), "holds: there is no paramet"),
+    "a log of a role": (
+        less("collection.yaml", "varies: [rate]", "logs: [curves]"), "logs: there is no log 'curv"),
+    "a start of a role": (
+        less("collection.yaml", "varies: [rate]", "from: rate"), "from: there is no role 'rate'"),
+    "a column of claims": (
+        having("claims.csv", ONE.replace("statement", "statment", 1)), "no column 'statement'"),
+    "a table of claims": (
+        having("claims.csv", ONE.replace("rates,distances", "rates,distance")),
+        "claims.csv: mine.far: table: there is no table 'distance' (did you"),
+    "a role of claims": (having("claims.csv", ONE.replace("rates", "rate")), "far: role: there is"),
+    "a figure of claims": (
+        having("claims.csv", ONE.replace(",distances\n", ",x\n")), "far: figure: there is no figu"),
+    "a kind of claims": (having("claims.csv", ONE.replace("mean", "men")), "far: no kind 'men'"),
+    "a number of claims": (having("claims.csv", ONE.replace(",1,", ",one,")), "published must be"),
+    "a claim twice": (having("claims.csv", ONE + ONE.splitlines()[1]), "claims.csv: far: is there"),
+    "an import of it": (
+        less("tables/distances.py", "mine import distance", "mine.distnce import of"),
+        "imports circlet.collections.mine.distnce, which does not exist"),
+    "equations that are no Python": (having("equations/drift.py", "x = (\n"), "drift.py:1: '(' wa"),
+    "a default": (less("systems/drift.py", "0.5,", "2,"), "SYSTEM: rate: default: 2 is greater th"),
+    "a keyword": (less("systems/drift.py", "maximum", "maxmum"), "rate: there is no keyword 'maxm"),
+    "a version": (less("systems/drift.py", "version=1", "version='1'"), "version must be an integ"),
+    "a schedule": (less("systems/drift.py", '{"every": 1}', '{"evry": 1}'), "unknown key 'evry'"),
+    "a parameter of a formula": (
+        less("systems/drift.py", "weights=lambda p, d", "weights=lambda p, q"),
+        "SYSTEM: weights: there is no parameter 'q'"),
+    "a formula": (
+        less("systems/drift.py", "weights=lambda p, d, **_: p", "weights=lambda p, d, **_: 1 / 0"),
+        "drift.py: weights at the defaults: ZeroDivisionError"),
+    "a number of a formula": (
+        less("systems/drift.py", "weights=lambda p, d, **_: p * d", "weights=lambda **_: 'x'"),
+        "SYSTEM: weights must give a number"),
+    "a word of Python": (moved("import"), "import: its folder must be named with lower-case"),
+    "twice the same": (lambda mine: [mine, mine.parent / "mine"], "mine: is listed twice"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOOKED_UP)
+def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
+    change, expected = LOOKED_UP[case]
+    folders = change(mine)
+    assert expected in said_by(lambda: Study.of(config_of(*folders)))
+
+
+def test_names_of_its_own_need_no_prefix_in_its_files(mine):
+    """As roles, summary, figures and claims of a collection that is shipped tomorrow."""
+    text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
+    (mine / "collection.yaml").write_text(text + "summary: {table: distances, columns: {}}\n")
+    (mine / "claims.csv").write_text(ONE)
+    study = Study.of(config_of(mine))
+    own = study.collections[-1]
+    assert own.summary["table"] == "mine.distances"
+    assert own.roles["mine.rates"]["needs"]["system"] == "mine.drift"
+    claim = claims.read(study).set_index("claim").loc["mine.far"]
+    assert (claim["table"], claim["role"], claim["figure"]) == (
+        "mine.distances", "mine.rates", "mine.distances",
+    )  # fmt: skip
+
+
+def test_a_link_has_its_own_name(mine, tmp_path):
+    (mine.rename(tmp_path / "mine-v2"))
+    (tmp_path / "link").mkdir()
+    link = tmp_path / "link/mine"
+    link.symlink_to(tmp_path / "mine-v2")
+    assert Study.of(config_of(link)).collections[-1].name == "mine"

@@ -1,46 +1,30 @@
-"""Published claims, as the ``claims.csv`` of each collection has them.
-
-A row is a claim: ``claim`` (its name), ``source`` (table, figure or section), ``statement``; the
-``table`` and ``column`` that answer it, in the row whose keys are those of the columns
-``where.KEY``; its ``kind`` and the ``published`` value, with ``published_low``, ``published_high``
-and ``published_n``; the ``role`` whose experiment is asked, the ``conditions`` under which the
-published value holds, and others that it ``accepts``; the ``figure`` that shows it.
-"""
+"""The published claims of a study (`circlet.study.claims_file`), as a frame."""
 
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from circlet.errors import ConfigError
+from circlet.study.claims_file import COLUMNS, WHERE, claims
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
 
-COLUMNS = (
-    "claim", "source", "statement", "kind", "role", "table", "column", "published",
-    "published_low", "published_high", "published_n", "conditions", "accepts", "figure",
-)  # fmt: skip
-KINDS = ("count", "absent", "mean", "correlation", "range", "sign")
 TEXTS = ("source", "statement", "conditions", "accepts", "figure")
-WHERE = "where."
+NAMES = ["claim", "table", "role", "figure"]
 
 
 def read(study: "Study") -> pd.DataFrame:
     """The claims of all collections with a system of the study, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the row that answers a
-    claim, as a dict of typed values. Raises ConfigError if a file lacks a column.
+    claim, as a dict of typed values. Raises ConfigError if a file is not one of claims.
     """
     frames = []
     for collection in study.used_collections:
-        path = collection.folder / "claims.csv"
-        if path.exists():
-            frame = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str))  # some have none at all
-            if lacking := set(COLUMNS) - set(frame.columns):
-                raise ConfigError(f"{path}: has no column {min(lacking)!r}")
-            if unknown := set(frame["kind"]) - set(KINDS):
-                known = ", ".join(KINDS)
-                raise ConfigError(f"{path}: no kind {min(unknown)!r} (there are: {known})")
+        if found := claims(collection):
+            file = collection.folder / "claims.csv"
+            frame = pd.read_csv(file, dtype=dict.fromkeys(TEXTS, str))  # some have none at all
+            frame[NAMES] = pd.DataFrame(found)[NAMES]
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame["keys"] = [
                 {name.removeprefix(WHERE): value for name, value in row.items() if pd.notna(value)}
@@ -49,10 +33,7 @@ def read(study: "Study") -> pd.DataFrame:
             frames.append(frame.drop(columns=keys).assign(collection=collection.name))
     if not frames:
         return pd.DataFrame(columns=[*COLUMNS, "collection", "keys"])
-    every = pd.concat(frames, ignore_index=True).fillna(dict.fromkeys(TEXTS, ""))
-    if twice := every["claim"][every["claim"].duplicated()].tolist():
-        raise ConfigError(f"claims.csv: two collections have a claim {twice[0]!r}")
-    return every
+    return pd.concat(frames, ignore_index=True).fillna(dict.fromkeys(TEXTS, ""))
 
 
 def text_of(keys: dict) -> str:

@@ -78,8 +78,8 @@ def _section(
     about = collection.about
     own = claims[claims["paper"] == collection.name]
     mine = collection.modules("figures")
-    first = [collection.qualified(name) for name in about.get("figures", ())]
-    shown = [figures[n] for n in dict.fromkeys([*first, *mine]) if n in mine and n in figures]
+    named = dict.fromkeys([*collection.figures, *mine])
+    shown = [figures[name] for name in named if name in mine and name in figures]
     beside = own["figure"].isin([figure.name for figure in shown])
     return {
         "name": collection.name,

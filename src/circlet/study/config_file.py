@@ -80,6 +80,17 @@ def read(path: str | Path) -> dict[str, Any]:
     return config
 
 
+def collections(path: str | Path) -> list[str]:
+    """The folders of collections that a config file names, without looking at the rest of it."""
+    try:
+        own = {key: v for key, v in read(path).items() if key == "collections"}
+        return check(own, {"properties": {"collections": schema()["properties"]["collections"]}})[
+            "collections"
+        ]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
 def _check_document(text: str) -> None:
     """Whether a document is within the limits, with each alias as large as what it stands for.
 
@@ -165,6 +176,12 @@ validator = validators.extend(Draft202012Validator, {"uniqueItems": _unique_item
 def schema(name: str = "config") -> dict[str, Any]:
     """The JSON schema of a config, or of another file of ours; not to be changed."""
     return yaml.load((HERE / f"{name}.schema.yaml").read_text(encoding="utf-8"), Loader=_Loader)
+
+
+def logs() -> dict[str, Any]:
+    """JSON schemas of the schedules of all logs that a config can name."""
+    known = schema()["$defs"]
+    return dict.fromkeys(known["experiment"]["properties"]["log"]["properties"], known["schedule"])
 
 
 def limit(name: str) -> int:

@@ -17,6 +17,8 @@ INPUTS = ("TABLES", "OPTIONAL_TABLES", "ROLES", "OPTIONAL_ROLES", "SYSTEMS", "LO
 KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
     "tables": ((*INPUTS, "FROM_COLLECTIONS", "COLUMNS"), ("TABLES", "COLUMNS"), "table"),
     "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
+    "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
+    "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
 
 
@@ -68,7 +70,7 @@ def literals(module: str) -> dict[str, Any]:
 
 @functools.cache
 def declared(kind: str, module: str) -> dict[str, Any]:
-    """What the module of a table or a figure declares; raises ConfigError if it is misspelt."""
+    """What a module of some kind declares; raises ConfigError if it is misspelt."""
     known, needed, function = KNOWN[kind]
     body, path = tree_of(module).body, path_of(module)
     parts = [part for target, _ in _assignments(module) for part in ast.walk(target)]
@@ -82,7 +84,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
     if lacking := [name for name in needed if name not in upper]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
-        raise ConfigError(f"{path}: does not define {function}(study)")
+        raise ConfigError(f"{path}: does not define {function}()")
     if kind == "figures" and not ast.get_docstring(tree_of(module)):
         raise ConfigError(f"{path}: has no docstring, which is the figure's caption")
     found = literals(module)

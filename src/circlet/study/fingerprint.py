@@ -56,21 +56,37 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 waiting += ast.iter_child_nodes(node)
 
 
-@functools.cache
-def imports(module: str) -> frozenset[str]:
-    """Modules of circlet and of collections that a module imports anywhere, and its packages."""
+def _imported(module: str) -> Iterator[tuple[str, list[str]]]:
+    """What import statements of a module name, and what they take from it."""
     package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
-    parts = module.split(".")
-    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs them all before
     for node in _statements(tree_of(module).body):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1]
             name = ".".join([*above, node.module or ""]).strip(".") if node.level else node.module
             assert name
-            found |= {name} | {f"{name}.{alias.name}" for alias in node.names}
-    return frozenset(m for m in found if m.split(".")[0] == "circlet" and path_of(m).exists())
+            yield name, [alias.name for alias in node.names]
+
+
+def _of_circlet(module: str) -> bool:
+    return module.split(".")[0] == "circlet"
+
+
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """Modules of circlet and of collections that a module imports anywhere, and its packages."""
+    parts = module.split(".")
+    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs them all before
+    for name, taken in _imported(module):
+        found |= {name, *(f"{name}.{one}" for one in taken)}
+    return frozenset(m for m in found if _of_circlet(m) and path_of(m).exists())
+
+
+def absent(module: str) -> list[str]:
+    """Modules of circlet and of collections that a module imports, and that do not exist."""
+    paths = {name: path_of(name) for name, _ in _imported(module) if _of_circlet(name)}
+    return [n for n, path in paths.items() if path.name != "__init__.py" and not path.exists()]
 
 
 @functools.cache

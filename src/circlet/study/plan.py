@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, limits, registry, roles, validation
+from circlet.study import config_file, limits, own_collections, registry, roles, validation
 from circlet.study.interventions import acts, columns, is_list_of_values
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -41,6 +41,7 @@ class Study:
         config = config_file.validate(config)
         collections = registry.find(config.pop("collections"))
         systems = registry.Systems(collections)
+        own_collections.check(collections, systems)
         for where in ("experiments", "parents"):
             for name, settings in config[where].items():
                 validation.canonicalise(settings, systems)
@@ -81,9 +82,8 @@ class Study:
     @property
     def used_collections(self) -> list[Collection]:
         """Its collections, but those of other systems; of a partial study, as of the whole."""
-        systems = set((self.whole or self).systems)
-        own = [(c, c.modules("systems").keys()) for c in self.collections]
-        return [c for c, has in own if systems & has or not has]
+        systems = (self.whole or self).systems
+        return [c for c in self.collections if c.serves(systems)]
 
     @cached_property
     def known(self) -> registry.Systems:

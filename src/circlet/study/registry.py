@@ -27,8 +27,10 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import keyword
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +44,7 @@ from circlet.systems.spec import SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+FILES = ("claims.csv", "collection.yaml")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,17 @@ class Collection:
         """The name of something that belongs to it, as configs and results have it."""
         return name if self.shipped else f"{self.name}.{name}"
 
-    @functools.cache  # noqa: B019 - there are five in a process
+    def resolved(self, kind: str, name: str) -> str:
+        """What its files mean by a name: a thing of its own, or else of another collection."""
+        own = self.qualified(name)
+        return own if own in (self.roles if kind == "roles" else self.modules(kind)) else name
+
+    def serves(self, systems: Iterable[str]) -> bool:
+        """Whether it is about some of these systems, or about none in particular."""
+        own = self.modules("systems").keys()
+        return not own or not own.isdisjoint(systems)
+
+    @functools.cache  # noqa: B019 - a process has few
     def modules(self, kind: str) -> dict[str, str]:
         """Modules of one of its folders, by the name of what they make."""
         files = sorted((self.folder / kind).glob("*.py"))
@@ -86,12 +99,23 @@ class Collection:
     def summary(self) -> dict[str, Any] | None:
         """The table of its points that the report shows, if there is one."""
         own = self.about.get("summary")
-        return own and own | {"table": self.qualified(own["table"])}
+        return own and own | {"table": self.resolved("tables", own["table"])}
 
     @property
+    def figures(self) -> list[str]:
+        """The figures that it names, in the order of the report."""
+        return [self.resolved("figures", name) for name in self.about.get("figures", ())]
+
+    @functools.cached_property
     def roles(self) -> dict[str, dict[str, Any]]:
-        """Its roles, what an experiment must be to have each, by name."""
-        return {self.qualified(name): role for name, role in self.about.get("roles", {}).items()}
+        """Its roles, and what an experiment must be to have each, by name."""
+        given = {self.qualified(name): role for name, role in self.about.get("roles", {}).items()}
+        for role in given.values():
+            needs = role["needs"]
+            needs["system"] = self.resolved("systems", needs["system"])
+            if "from" in needs and self.qualified(needs["from"]) in given:
+                needs["from"] = self.qualified(needs["from"])
+        return given
 
 
 def _shipped() -> tuple[Collection, ...]:
@@ -114,26 +138,27 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     """The shipped collections, and those in some folders; raises ConfigError."""
     found: dict[str, Collection] = {}
     for text in folders:
-        folder = Path(text)
         try:
-            name = folder.resolve().name
-            is_there = folder.is_dir()
+            folder = Path(text).parent.resolve() / Path(text).name  # a link by its own name
+            name, is_there = folder.name, folder.is_dir()
         except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
             is_there = False
         if not is_there:
             raise ConfigError(f"collections: {text}: there is no such folder")
-        if not NAME.fullmatch(name):
+        if not NAME.fullmatch(name) or keyword.iskeyword(name):
             raise ConfigError(
                 f"collections: {text}: its folder must be named with lower-case letters, digits "
-                "and underscores, as it becomes a Python module"
+                "and underscores, and not as a word of Python, as it becomes a module"
             )
         if name in {c.name for c in SHIPPED}:
             raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
+        if name in found and found[name].folder == folder:
+            raise ConfigError(f"collections: {text}: is listed twice")
         if name in found:
             raise ConfigError(
                 f"collections: {text}: {found[name].folder} is named {name!r}, too; rename one"
             )
-        found[name] = _use(Collection(name, folder.resolve(), f"circlet.collections.{name}"))
+        found[name] = _use(Collection(name, folder, f"circlet.collections.{name}"))
         _check_parts(found[name])
     return (*SHIPPED, *found.values())
 
@@ -146,11 +171,11 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
-    made = [collection.modules(kind) for kind in ("systems", "tables", "figures")]
-    if not any(made) and not (folder / "claims.csv").exists():
+    made = [collection.modules(kind) for kind in ("systems", "tables", "figures", "commands")]
+    if not any(made) and not any((folder / file).exists() for file in FILES):
         raise ConfigError(
             f"collections: {folder}: is not a collection: it has no systems/*.py, tables/*.py, "
-            "figures/*.py or claims.csv"
+            f"figures/*.py, commands/*.py, {' or '.join(FILES)}"
         )
 
 
@@ -184,7 +209,7 @@ def _use(collection: Collection) -> Collection:
 
 
 @contextlib.contextmanager
-def explained(file: Path) -> Iterator[None]:
+def explained(file: Path, what: str = "cannot be imported") -> Iterator[None]:
     """Turn whatever goes wrong in a user's module into a ConfigError that names its file."""
     try:
         yield
@@ -192,7 +217,15 @@ def explained(file: Path) -> Iterator[None]:
         raise
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"{file}: cannot be imported: {text}") from error
+        raise ConfigError(f"{file}: {what}: {text}") from error
+
+
+def place_in_own(error: BaseException) -> str:
+    """File and line of a user's collection in which something went wrong; empty if in none."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if any(Path(frame.filename).is_relative_to(c.folder) for c in _own.values()):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""
 
 
 def path_of(module: str) -> Path:
@@ -232,7 +265,7 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
     if lacking := {"p", "d"} - system.parameters.keys():
         raise ConfigError(f"{path}: SYSTEM must have a parameter {min(lacking)!r}")
-    known = config_file.schema()["$defs"]["experiment"]["properties"]["log"]["properties"]
+    known = config_file.logs()
     if unknown := system.logs.keys() - known.keys():
         raise ConfigError(
             f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {', '.join(known)})"

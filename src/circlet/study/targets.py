@@ -26,9 +26,8 @@ other keys and the seeds of the runs. A figure's docstring is its caption; it de
 """
 
 import ast
-import csv
+import graphlib
 import hashlib
-import io
 import json
 import math
 from collections.abc import Sequence
@@ -39,9 +38,9 @@ from typing import Any
 
 from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint
+from circlet.study.claims_file import claims
 from circlet.study.declarations import declared, literals, tree_of
 from circlet.study.plan import Study
-from circlet.study.registry import path_of
 
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
@@ -150,7 +149,7 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     """What collections contribute to a target: modules, files, and tables that it may use."""
     names = literals(module).get("FROM_COLLECTIONS", ())
     own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
-    tables = _listed(own)
+    tables = [table for module in own for table in _own_tables(module)]
     files = [
         path
         for name in names
@@ -158,38 +157,26 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
         for c in (study.collections if "*" in name else study.used_collections)
         for path in sorted(c.folder.glob(name))
     ]
-    tables += [t for path in files if path.suffix == ".csv" for t in claimed_tables(path)]
+    if "claims.csv" in names:
+        tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
     if "summary" in names:
         tables += [c.summary["table"] for c in study.used_collections if c.summary]
     return own, files, list(dict.fromkeys(tables))
 
 
-def _listed(modules: list[str]) -> list[str]:
-    """Tables that modules of collections declare, such as a run_list.py."""
-    if lacking := [module for module in modules if "TABLES" not in literals(module)]:
-        raise ConfigError(f"{path_of(lacking[0])}: does not declare TABLES")
-    return [table for module in modules for table in literals(module)["TABLES"]]
-
-
 def contributed(study: Study, file: str) -> list[str]:
-    """Modules of this name, ``run_list.py``, of the collections with a system of the study."""
-    parts, systems = Path(file).with_suffix("").parts, set(study.systems)
+    """Modules of this name, ``run_list.py``, of the collections that serve the study's systems."""
+    parts = Path(file).with_suffix("").parts
     return [
         ".".join([collection.package, *parts])
         for collection in study.collections
-        if systems & collection.modules("systems").keys() and (collection.folder / file).exists()
+        if collection.serves(study.systems) and (collection.folder / file).exists()
     ]
 
 
-def claimed_tables(path: Path) -> list[str]:
-    """Tables that the claims of a collection are about."""
-    try:
-        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
-        if "table" not in (rows.fieldnames or ()):
-            raise ConfigError(f"{path}: has no column `table`")
-        return [row["table"] for row in rows]
-    except (OSError, ValueError, csv.Error) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
+def _own_tables(module: str) -> tuple[str, ...]:
+    """Tables that a module of a collection declares, such as its run_list.py."""
+    return declared(module.removeprefix("circlet.collections.").partition(".")[2], module)["TABLES"]
 
 
 def code_of(kind: str, module: str, study: Study) -> str:
@@ -209,7 +196,8 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     part = study.part(_experiments(says, study), _roles(says, study))
     in_part = _made(part)  # what its job knows of
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
-    needed = {*says["TABLES"], *_listed(_contributions(module, part)[0])}
+    contributed = _contributions(module, part)[0]
+    needed = {*says["TABLES"], *(table for own in contributed for table in _own_tables(own))}
     if lacking := (needed & made.keys()) - in_part:
         has = made[min(lacking)].study.reproduce
         raise ConfigError(
@@ -251,16 +239,18 @@ def tables(study: Study) -> list[Target]:
 @lru_cache(maxsize=8)
 def _tables(study: Study) -> dict[str, Target]:
     """All tables that the study yields, by name, each after those that it is made from."""
-    waiting, every = _made(study), modules(study, "tables")
+    names, every = _made(study), modules(study, "tables")
+    reads = {
+        name: [t for t in _reads(declared("tables", every[name]), every[name], study) if t in names]
+        for name in sorted(names)
+    }
     made: dict[str, Target] = {}
-    while waiting:
-        for name in sorted(waiting):
-            module = every[name]
-            if not waiting & set(_reads(declared("tables", module), module, study)):
-                made[name] = _target("tables", name, module, study, made)
-        if not waiting & made.keys():
-            raise ConfigError(f"tables {', '.join(sorted(waiting))}: are made from each other")
-        waiting -= made.keys()
+    try:
+        for name in graphlib.TopologicalSorter(reads).static_order():
+            made[name] = _target("tables", name, every[name], study, made)
+    except graphlib.CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        raise ConfigError(f"tables {circle}: are made from each other") from None
     return made
 
 

@@ -213,9 +213,13 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             if name not in frame:
                 raise ConfigError(_wrong(claim, f"has no column {name!r}"))
             frame = frame[frame[name] == value]
+        if len(frame) > 1:
+            text = claims.text_of(claim["keys"]) or "any key"
+            raise ConfigError(_wrong(claim, f"has {len(frame)} rows with {text}, not one"))
         if len(frame):
             row, column = frame.iloc[0], claim["column"]
-            if lacking := {column, *(f"{column}_{end}" for end in _ENDS)} - set(frame.columns):
+            needed = {column, *(f"{column}_{end}" for end in _ENDS), "n_planned"}
+            if lacking := needed - set(frame.columns):
                 raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
             low, high, n = (row[f"{column}_{end}"] for end in _ENDS)
             measured = Estimate(float(row[column]), float(low), float(high), int(n))

@@ -1,0 +1,157 @@
+"""What a user's collection refers to, looked up when a study is planned.
+
+A name that nothing has would leave out a table, a figure or a claim without a word, or stop a study
+after hours. The tests look up what the shipped collections refer to.
+"""
+
+import difflib
+import graphlib
+import inspect
+from collections.abc import Collection as Names
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from circlet.errors import ConfigError
+from circlet.study import config_file, fingerprint
+from circlet.study.claims_file import Claim, claims
+from circlet.study.declarations import declared, tree_of
+from circlet.study.registry import Collection, Systems, explained, path_of
+from circlet.systems.spec import SystemSpec
+
+KEYWORDS = (
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum",
+)  # fmt: skip
+FORMULAS = (
+    "flops_per_step", "product_flops_per_step", "weights", "activations", "cpu_batch",
+    "steps_per_epoch",
+)  # fmt: skip
+
+
+def check(collections: Iterable[Collection], systems: Systems) -> None:
+    """Look up all names in the collections of the user; raises ConfigError naming the file."""
+    own = [collection for collection in collections if not collection.shipped]
+    if not own:
+        return
+    tables, figures = (
+        {n: m for c in collections for n, m in c.modules(kind).items()}
+        for kind in ("tables", "figures")
+    )
+    roles = {role for collection in collections for role in collection.roles}
+    logs = {"runs", *config_file.logs()}
+    known: dict[str, tuple[str, Names[str]]] = {
+        "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
+        "ROLES": ("role", roles), "OPTIONAL_ROLES": ("role", roles),
+        "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
+    }  # fmt: skip
+    for collection in own:
+        for module, says in _declarations(collection):
+            path = path_of(module)
+            for name, values in says.items():
+                if name in known and values != "all":
+                    _look_up(f"{path}: {name}", *known[name], values)
+            for file in says.get("DATA", ()):
+                if not (path.parent / file).exists():
+                    raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
+        _check_modules(collection)
+        for system in collection.modules("systems"):
+            _check_system(systems[system])
+        where = f"{collection.folder}/collection.yaml"
+        _look_up(f"{where}: figures", "figure", figures, collection.figures)
+        if collection.summary:
+            _look_up(f"{where}: summary.table", "table", tables, [collection.summary["table"]])
+        for name, role in collection.roles.items():
+            _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
+        for claim in claims(collection):
+            _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, roles)
+    try:
+        of_tables = {n: declared("tables", m)["TABLES"] for n, m in tables.items()}
+        graphlib.TopologicalSorter(of_tables).prepare()
+    except graphlib.CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        raise ConfigError(f"tables {circle}: are made from each other") from None
+
+
+def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ConfigError(f"{where}: there is no {what} {name!r}{hint}")
+
+
+def _declarations(collection: Collection) -> Iterable[tuple[str, dict[str, Any]]]:
+    for kind in ("tables", "figures"):
+        for module in collection.modules(kind).values():
+            yield module, declared(kind, module)
+    for kind in ("run_list", "explorer.data"):
+        module = f"{collection.package}.{kind}"
+        if path_of(module).exists():
+            yield module, declared(kind, module)
+
+
+def _check_modules(collection: Collection) -> None:
+    """Whether all of its modules are Python, and import what there is of the collection."""
+    for path in sorted(collection.folder.rglob("*.py")):
+        parts = path.relative_to(collection.folder).with_suffix("").parts
+        module = ".".join([collection.package, *(part for part in parts if part != "__init__")])
+        tree_of(module)
+        for name in fingerprint.absent(module):
+            raise ConfigError(f"{path}: imports {name}, which does not exist")
+
+
+def _check_system(system: SystemSpec) -> None:
+    """Whether its defaults fit its schemas, its schedules are some, and its formulas give numbers.
+
+    `circlet.systems.spec` has types, which only a type checker looks at.
+    """
+    where = f"{path_of(system.module)}: SYSTEM"
+    if type(system.version) is not int:
+        raise ConfigError(f"{where}: version must be an integer")
+    for name, parameter in system.parameters.items():
+        _look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
+        _fits(f"{where}: {name}: default", parameter.default, parameter.schema)
+    schedules = {"$defs": config_file.schema()["$defs"], "properties": config_file.logs()}
+    _fits(f"{where}: logs", {kind: log.schedule for kind, log in system.logs.items()}, schedules)
+    for name in FORMULAS:
+        formula = getattr(system, name) or (lambda **_: 0)
+        if not isinstance(_value(where, name, formula, system), int | float):
+            raise ConfigError(f"{where}: {name} must give a number")
+    for rule in system.requires:
+        _value(where, "requires", rule.holds, system)
+
+
+def _fits(where: str, value: Any, schema: dict[str, Any]) -> None:
+    try:
+        config_file.check(value, schema)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
+    """A formula at the defaults."""
+    wanted = inspect.signature(formula).parameters.values()
+    required = [p.name for p in wanted if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
+    _look_up(f"{where}: {name}", "parameter", system.parameters, required)
+    with explained(Path(inspect.getfile(formula)), f"{name} at the defaults"):
+        return formula(**system.defaults)
+
+
+def _check_role(where: str, needs: dict[str, Any], systems: Systems, roles: Names[str]) -> None:
+    _look_up(f"{where}.system", "system", systems, [needs["system"]])
+    system = systems[needs["system"]]
+    _look_up(f"{where}.holds", "parameter", system.parameters, needs.get("holds", ()))
+    for key in ("logs", "every_epoch"):
+        _look_up(f"{where}.{key}", "log", system.kinds, needs.get(key, ()))
+    if "from" in needs:
+        _look_up(f"{where}.from", "role", roles, [needs["from"]])
+
+
+def _check_claim(
+    path: str, claim: Claim, tables: Names[str], figures: Names[str], roles: Names[str]
+) -> None:
+    where = f"{path}: {claim['claim']}"
+    _look_up(f"{where}: table", "table", tables, [claim["table"]])
+    _look_up(f"{where}: role", "role", roles, [claim["role"]])
+    if claim["figure"]:
+        _look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
