@@ -9,7 +9,7 @@ from circlet.errors import ConfigError
 from circlet.study import cost, points
 from circlet.study.plan import Study
 from circlet.study.points import canonical
-from circlet.study.schedules import Schedule, schedule_steps
+from circlet.study.schedules import Schedule
 from circlet.systems.spec import Log, number
 
 
@@ -140,9 +140,9 @@ def test_run_ids_are_unique():
 
 
 def test_schedule_has_first_and_last():
-    assert schedule_steps({}, 7) == [0, 7]
-    assert schedule_steps({"every": 3}, 7) == [0, 3, 6, 7]
-    assert schedule_steps({"at": [5, 2]}, 7) == [0, 2, 5, 7]
+    assert Schedule.of({}, 7).steps == [0, 7]
+    assert Schedule.of({"every": 3}, 7).steps == [0, 3, 6, 7]
+    assert Schedule.of({"at": [5, 2]}, 7).steps == [0, 2, 5, 7]
 
 
 SCHEDULES = st.fixed_dictionaries(

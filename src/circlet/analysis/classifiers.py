@@ -13,21 +13,10 @@ from circlet.analysis.stats import Estimate
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
     """ROC AUC within each group, scored by a classifier that has not seen the group.
 
-    Parameters
-    ----------
-    x
-        Features, shape (rows, features).
-    alive
-        Truth, shape (rows,), bool.
-    groups
-        Embedding of each row, shape (rows,).
-    make
-        Makes the unfitted classifier, with a ``decision_function``.
-
-    Returns
-    -------
-    Estimate
-        Mean over groups with Student's interval; groups in which all or none survive have no AUC.
+    It is the mean over groups, with Student's interval; groups in which all or none survive have no
+    AUC. Of each row there are the features x, (rows, features), the truth ``alive``, (rows,), bool,
+    and the embedding that it is of, ``groups``, (rows,). ``make`` makes the unfitted classifier,
+    with a ``decision_function``.
     """
     folds = min(10, len(np.unique(groups)))
     if folds < 2:

@@ -23,12 +23,9 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
 
     Raises CircletError at once if a package is missing that the pipeline needs.
 
-    Returns
-    -------
-    dict
-        ``machine``; ``training``, a row per system; ``pipeline``, a row per part, none if it is
-        left out; ``study``, what the study's training takes at these rates; ``warnings``, a line
-        that names the systems whose training beat their floor, if there are any.
+    It gives ``machine``; ``training``, a row per system; ``pipeline``, a row per part, none if it
+    is left out; ``study``, what the study's training takes at these rates; ``warnings``, a line
+    that names the systems whose training beat their floor, if there are any.
     """
     if not training_only:
         pipeline.check_packages()

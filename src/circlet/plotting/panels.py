@@ -10,6 +10,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from circlet.plotting import style
+from circlet.study.schedules import evenly
 
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
@@ -112,10 +113,7 @@ MOST_VALUES = 12
 
 def some(values: Iterable[float]) -> list[float]:
     """Values that a figure has a panel for: all, or twelve of more, evenly from first to last."""
-    ordered = sorted(values)
-    if len(ordered) <= MOST_VALUES:
-        return ordered
-    return [ordered[i] for i in np.linspace(0, len(ordered) - 1, MOST_VALUES).round().astype(int)]
+    return evenly(sorted(values), MOST_VALUES)
 
 
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):

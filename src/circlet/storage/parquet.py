@@ -95,11 +95,15 @@ def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
     Raises LogError if it is missing or damaged, or was not made from the config, the code and the
     tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
     """
-    frame = _table(study.table(name), study.keys.get(name)).to_pandas()
+    frame = read(study.table(name), study.keys.get(name)).to_pandas()
     return frame[frame["experiment"] == study.reproduce[role]] if role else frame
 
 
-def _table(path: Path, key: str | None) -> pa.Table:
+def read(path: Path, key: str | None = None) -> pa.Table:
+    """Every byte of a log or table; raises LogError if it is missing or damaged.
+
+    So it does if the file is a table with another ``key`` than the one given.
+    """
     made, table = _read(path)
     if key not in (None, made.get("key")):
         raise LogError(
@@ -121,14 +125,6 @@ def is_current(block: Block) -> bool:
         _check_log(block, kind, made, columns)
         current &= made.get("spec") == block.point.spec and "sha256" in made
     return current
-
-
-def verify(path: Path, key: str | None = None) -> None:
-    """Read every byte of a log or table; raises LogError if it is missing or damaged.
-
-    So it does if the file is a table with another ``key`` than the one given.
-    """
-    _table(path, key)
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":

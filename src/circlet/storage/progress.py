@@ -41,7 +41,7 @@ def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
     keys = {table.outputs[0]: table.key for table in targets.tables(study)}
     for path in files:
         try:
-            parquet.verify(path, keys.get(path))
+            parquet.read(path, keys.get(path))
         except LogError as error:
             yield str(error)
 
@@ -86,11 +86,6 @@ def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str
 def states(study: Study) -> list[tuple[Block, str]]:
     """Every block with what has become of it."""
     return [(block, state(block)) for block in study.blocks]
-
-
-def done(study: Study) -> list[Block]:
-    """The blocks that are done."""
-    return [block for block, what in states(study) if what == "done"]
 
 
 def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:

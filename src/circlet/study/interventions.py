@@ -160,19 +160,11 @@ def apply(
     stream: np.random.Generator,
     parent: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """The arrays of a run after one intervention.
+    """The arrays of a run after one intervention, which draws from ``stream``.
 
-    Parameters
-    ----------
-    name, arguments
-        The intervention.
-    arrays
-        The arrays by name, float64; ``embedding`` is (p, d).
-    stream
-        Where it draws from.
-    parent
-        What it looks at of another run's end: ``signals``, shape ((p-1)//2,), or the arrays of
-        a transfer. If they are not finite, neither is the result: the run cannot be made.
+    Arrays are by name, float64; ``embedding`` is (p, d). ``parent`` is what it looks at of another
+    run's end: ``signals``, ((p-1)//2,), or the arrays of a transfer. If they are not finite,
+    neither is the result: the run cannot be made.
     """
     if name == "transfer":
         return {key: parent[key].astype(float) for key in arrays}

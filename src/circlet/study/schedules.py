@@ -8,7 +8,7 @@ Jobs list the steps.
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,16 +30,8 @@ class Schedule:
     ) -> "Schedule":
         """The steps that a schedule of the config names; none if it is null.
 
-        Parameters
-        ----------
-        schedule
-            As in the config.
-        steps
-            Steps of a run. The first and the last step always belong to the schedule.
-        epoch
-            Number of steps in an epoch.
-        early
-            Further steps; those beyond the last step are left out.
+        Of the ``steps`` of a run, the first and the last always belong to it; of ``early``, further
+        steps, those beyond the last are left out. ``epoch`` is the number of steps in one.
         """
         if schedule is None:
             return cls((), np.empty(0, dtype=np.int64))
@@ -112,15 +104,7 @@ def _even(per_decade: int) -> np.ndarray:
     return np.unique(np.fromiter(steps, dtype=np.int64))
 
 
-def evenly(steps: list[int], most: int) -> list[int]:
-    """At most a number of some steps, from the first to the last."""
-    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
-    return [steps[i] for i in places]
-
-
-def schedule_steps(schedule: dict[str, Any], steps: int, epoch: int = 1) -> list[int]:
-    """Sorted steps that a schedule names, the first and the last step among them.
-
-    ``epoch`` is the number of steps in one.
-    """
-    return Schedule.of(schedule, steps, epoch).steps
+def evenly(values: Sequence[Any], most: int) -> list[Any]:
+    """At most a number of some steps or other values, from the first to the last."""
+    places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int)
+    return [values[i] for i in places]

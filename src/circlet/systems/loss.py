@@ -13,19 +13,9 @@ from torch import Tensor
 def logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
     """Gradient of the cross-entropy of every example by its logits: softmax - onehot, exactly.
 
-    Parameters
-    ----------
-    logits
-        The classes along ``dim``.
-    target
-        Right classes, of the same shape but for a length of 1 along ``dim``.
-    dim
-        Dimension of the classes.
-
-    Returns
-    -------
-    Tensor
-        Shape of ``logits``. It sums to zero along ``dim``.
+    The classes of ``logits`` are along ``dim``; ``target`` has the right ones, of the same shape
+    but for a length of 1 along ``dim``. The gradient has the shape of ``logits`` and sums to zero
+    along ``dim``.
     """
     result = torch.softmax(logits, dim).scatter_(dim, target, 0.0)
     return result.scatter_(dim, target, -result.sum(dim, keepdim=True))

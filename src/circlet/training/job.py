@@ -65,7 +65,7 @@ def _is_done(block: Block) -> bool:
     """Whether its logs are there, whole, and made with these settings by this code."""
     try:
         for path in block.logs:
-            parquet.verify(path)
+            parquet.read(path)
         made = parquet.footer(block.log("runs"))
         return parquet.is_current(block) and made["code"] == fingerprint.of_system(
             block.point.system

@@ -44,15 +44,9 @@ def run(
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end, group by group, and return their logs by kind.
 
-    Parameters
-    ----------
-    parents
-        By seed, what interventions look at of another run's end: arrays by name.
-    after
-        Called after every step.
-    saved
-        The state of each group from which it resumes, as far as there are any. Raises Unfit if one
-        is not a state of these runs.
+    ``parents`` have, by seed, what interventions look at of another run's end: arrays by name.
+    ``after`` is called after every step. ``saved`` is the state of each group from which it
+    resumes, as far as there are any; raises Unfit if one is not a state of these runs.
     """
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from circlet.collections.odonnat import clusters
 from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.study.schedules import evenly
 
 PER_SUM, SUFFIXES, MOST_SUMS = 2, 4, 12
 GRID = 60  # points of a decision map, across and down
@@ -32,10 +33,8 @@ def probe_tokens(p: int, length: int, k: int) -> np.ndarray:
     ends = np.stack([np.zeros(k, int), np.full(k, p - 1)])  # of their sums the only ones
     prefixes = np.unique(np.concatenate([prefixes, ends]), axis=0)
     sums = prefixes.sum(1)
-    every = np.arange(k * (p - 1) + 1)
-    shown = every[np.linspace(0, len(every) - 1, min(MOST_SUMS, len(every))).round().astype(int)]
     chosen = []
-    for s in shown:
+    for s in evenly(range(k * (p - 1) + 1), MOST_SUMS):
         alike = prefixes[sums == s]
         chosen += list(stream.permutation(alike)[:PER_SUM])
     suffixes = stream.integers(p, size=(len(chosen) * SUFFIXES, length - k))

@@ -22,7 +22,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
-from circlet.study.schedules import schedule_steps
+from circlet.study.schedules import Schedule
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 LOGS = ("runs", "signals")
@@ -65,7 +65,7 @@ def grid(points: list[Point]) -> list[int]:
     """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
-    wanted = [0, *schedule_steps({"per_decade": 6}, last)]
+    wanted = [0, *Schedule.of({"per_decade": 6}, last).steps]
     return sorted({nearest(sorted(logged), step) for step in wanted})
 
 
