@@ -47,18 +47,19 @@ def finished(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.
 
 def final(study: Study, kind: str) -> pd.DataFrame:
     """The last step of one kind of log, of all finished runs."""
-    return concatenate(
-        [
-            finished(block, kind, [block.point.steps])
-            for block in study.blocks
-            if kind in block.point.logs
-        ]
-    )
+    blocks = [block for block in study.blocks if kind in block.point.logs]
+    return concatenate([finished(block, kind, [block.point.steps]) for block in blocks])
 
 
 def vectors(rows: pd.DataFrame) -> np.ndarray:
     """The embedding (p, d) in some rows of the log ``embeddings``, of one run and step."""
     return np.stack(rows.sort_values("token")["vector"])
+
+
+def arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Arrays of one network by name, from the columns ``name``, ``shape`` and ``values``."""
+    cells = zip(rows["name"], rows["shape"], rows["values"], strict=True)
+    return {name: np.array(values).reshape(shape) for name, shape, values in cells}
 
 
 def concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:

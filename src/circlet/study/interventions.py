@@ -166,33 +166,25 @@ def apply(
     run's end: ``signals``, ((p-1)//2,), or the arrays of a transfer. If they are not finite,
     neither is the result: the run cannot be made.
     """
-    if name == "transfer":
-        return {key: parent[key].astype(float) for key in arrays}
-    changed = _embedding(name, arguments, arrays["embedding"], stream, parent.get("signals"))
-    return arrays | {"embedding": changed}
-
-
-def _embedding(
-    name: str,
-    arguments: dict[str, Any],
-    embedding: np.ndarray,
-    stream: np.random.Generator,
-    parent: np.ndarray | None,
-) -> np.ndarray:
+    embedding, final = arrays["embedding"], parent.get("signals", np.array([np.nan]))
     match name:
+        case "transfer":
+            return {key: parent[key].astype(float) for key in arrays}
         case "scale":
-            return scale(embedding, **arguments)
+            changed = scale(embedding, **arguments)
         case "construct":
-            return construct(stream, embedding.shape, **arguments)
+            changed = construct(stream, embedding.shape, **arguments)
         case "keep" if "frequencies" in arguments:
-            return keep(embedding, arguments["frequencies"])
+            changed = keep(embedding, arguments["frequencies"])
         case "keep" if "random" in arguments:
-            return keep(embedding, draw(stream, len(embedding), arguments["random"]))
+            changed = keep(embedding, draw(stream, len(embedding), arguments["random"]))
+        case "keep" if np.isfinite(final).all():
+            order = np.argsort(-final, kind="stable")
+            changed = keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
         case "keep":
-            if parent is None or not np.isfinite(parent).all():
-                return np.full_like(embedding, np.nan)
-            order = np.argsort(-parent, kind="stable")
-            return keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
+            changed = np.full_like(embedding, np.nan)
         case "freeze":
-            return embedding  # the trainer leaves it alone
-    raise NotImplementedError(name)
+            changed = embedding  # the trainer leaves it alone
+        case _:
+            raise NotImplementedError(name)
+    return arrays | {"embedding": changed}

@@ -146,10 +146,8 @@ def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
 def learning_rate_multipliers(point: Point) -> dict[str, float]:
     """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
     equations = load(point.system.equations)
-    found = {}
-    if hasattr(equations, "learning_rate_multipliers"):
-        found = equations.learning_rate_multipliers(point.parameters)
-    return found | ({"embedding": 0} if point.intervenes("freeze") else {})
+    declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
+    return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
 
 
 @dataclass

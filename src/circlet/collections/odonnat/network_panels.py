@@ -31,12 +31,6 @@ class Moment(NamedTuple):
     steps_per_epoch: int = 1
 
 
-def arrays(frame: pd.DataFrame) -> View:
-    """The arrays in rows of ``snapshots`` or ``idealised_head``, of one network."""
-    cells = zip(frame["name"], frame["shape"], frame["values"], strict=True)
-    return {name: np.reshape(values, shape) for name, shape, values in cells}
-
-
 def _plane(axes: Axes, view: View, name: str, origin: bool = True) -> np.ndarray:
     """An empty plane for a layer, with its origin marked; returns the layer's places."""
     left, right, bottom, top = view[f"{name}_box"]

@@ -30,17 +30,11 @@ def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.
     that the loss is the mean over, of as many runs.
     """
     size = max(1, TOGETHER // (chosen.target.shape[2] * weights["hidden.weight"].shape[1]))
-    parts = [slice(i, i + size) for i in range(0, len(chosen.target), size)]
-    return np.concatenate(
-        [
-            _lanczos(
-                {name: array[part] for name, array in weights.items()},
-                system.Sequences(chosen.absent[part], chosen.target[part]),
-                p,
-            )
-            for part in parts
-        ]
-    )
+    found = []
+    for part in (slice(i, i + size) for i in range(0, len(chosen.target), size)):
+        own = {name: array[part] for name, array in weights.items()}
+        found.append(_lanczos(own, system.Sequences(chosen.absent[part], chosen.target[part]), p))
+    return np.concatenate(found)
 
 
 @torch.enable_grad()

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import torch
 
@@ -39,16 +38,6 @@ def choices(circles: list[int]) -> list[list[int]]:
     return [[], *(list(c) for n in (1, 2, 3) for c in itertools.combinations(circles, n))]
 
 
-def weights(parts: pd.DataFrame) -> dict[str, torch.Tensor]:
-    """The network of one run and step, as stacks of a single run, float64."""
-    return {
-        row["name"]: torch.as_tensor(np.asarray(row["values"], dtype=np.float64)).view(
-            1, *row["shape"]
-        )
-        for _, row in parts.iterrows()
-    }
-
-
 @torch.no_grad()
 def table(study: Study) -> Iterator[dict]:
     """A row per run, logged step and choice."""
@@ -60,7 +49,8 @@ def table(study: Study) -> Iterator[dict]:
         for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
             circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
             strongest = circles.nlargest(5, "final_signal")["frequency"].tolist()
-            network = weights(parts)
+            arrays = log_frames.arrays(parts).items()  # of a single run, float64
+            network = {name: torch.as_tensor(a)[None].double() for name, a in arrays}
             whole = network["embedding"][0].numpy()
             for kept in choices(strongest):
                 reduced = interventions.keep(whole, kept) if kept else whole

@@ -55,11 +55,5 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     chosen = parquet.read_table(study, "exemplars", "table1")["run_id"]
     frame = log_frames.final(study, "parameters")
     for run_id in dict.fromkeys([*chosen, *shown]):
-        of_run = frame[frame["run_id"] == run_id]
-        weights = {
-            name: np.reshape(values, shape).astype(np.float32)
-            for name, values, shape in zip(
-                of_run["name"], of_run["values"], of_run["shape"], strict=True
-            )
-        }
+        weights = log_frames.arrays(frame[frame["run_id"] == run_id])
         yield pd.DataFrame(predicted(weights)).assign(run_id=run_id, in_gallery=run_id in shown)

@@ -6,6 +6,7 @@ that all runs end with on the distractors.
 import numpy as np
 from matplotlib.figure import Figure
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
@@ -25,7 +26,7 @@ def draw(study: Study) -> Figure:
     figure, (left, middle, right) = panels.row(3, 9.2, 3, width_ratios=[1, 1, 1.3])
     for axes, moment in ((left, "initial"), (middle, "last")):
         rows = snapshots[snapshots["moment"] == moment]
-        view = network_panels.arrays(rows)
+        view = log_frames.arrays(rows)
         network_panels.attention(axes, Moment(view, None, 0))
         axes.set_xticks(range(view["attention"].shape[1]), range(1, view["attention"].shape[1] + 1))
         axes.tick_params(labelsize=6)

@@ -7,6 +7,7 @@ are right.
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import style
@@ -61,7 +62,7 @@ _SHOWN = {
 
 def draw(study: Study) -> Figure:
     """A panel per step of the circuit."""
-    view = network_panels.arrays(parquet.read_table(study, "idealised_head"))
+    view = log_frames.arrays(parquet.read_table(study, "idealised_head"))
     moment = Moment(view, None, 0)
     figure = Figure(figsize=(11.5, 2.6))
     for axes, (title, panel) in zip(figure.subplots(1, len(_SHOWN)), _SHOWN.items(), strict=True):

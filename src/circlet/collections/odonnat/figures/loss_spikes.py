@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
@@ -34,7 +35,7 @@ def _moves(axes: Axes, before: dict, after: dict, name: str) -> None:
 
 
 def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: int) -> None:
-    moments = {moment: network_panels.arrays(own) for moment, own in rows.groupby("moment")}
+    moments = {moment: log_frames.arrays(own) for moment, own in rows.groupby("moment")}
     steps = rows.groupby("moment")["step"].first()
     left, *others, right = part.subplots(1, 4)
     near = losses[(losses["step"] - steps["before"]).abs() <= _AROUND * per_epoch]

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
@@ -102,7 +103,7 @@ def draw(study: Study) -> Figure:
     run_id, step = shown["run_id"].iloc[0], int(shown["step"].iloc[0])
     losses = parquet.read_table(study, "losses", "heads").query("run_id == @run_id")
     per_epoch = study.experiment(study.reproduce["heads"])[0].steps_per_epoch
-    moment = Moment(network_panels.arrays(shown), losses.sort_values("step"), step, per_epoch)
+    moment = Moment(log_frames.arrays(shown), losses.sort_values("step"), step, per_epoch)
     figure, every = grid()
     fill(figure, every, moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
     return figure

@@ -6,6 +6,7 @@ the successes the one with the median time between head and fit.
 
 from matplotlib.figure import Figure
 
+from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
@@ -44,7 +45,7 @@ def draw(study: Study) -> Figure:
     for i, (axes, (moment, name)) in enumerate(zip(every, _NAMES.items(), strict=True)):
         rows = snapshots[snapshots["moment"] == moment]
         step = int(rows["step"].iloc[0])
-        network_panels.decisions(axes, Moment(network_panels.arrays(rows), losses, step))
+        network_panels.decisions(axes, Moment(log_frames.arrays(rows), losses, step))
         axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}", fontsize=8)
         for curve in (left, right):
             curve.axvline(step / per_epoch, color=style.GREY, lw=0.8, ls="--")
