@@ -108,12 +108,8 @@ def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
 def was_interrupted(block: Block) -> bool:
     """Whether a started block that does not run any more was told to end, as by ctrl-C."""
     last = _last_line(block.job_log) or ""
-    return last.startswith(("ended by", "interrupted", "terminated")) and not has_waited(block)
-
-
-def has_waited(block: Block) -> bool:
-    """Whether a block was told to end while it waited for another job of the same block."""
-    return locks.WAITED in (_last_line(block.job_log) or "")
+    # Not while it waited for another job of the same block.
+    return last.startswith(("ended by", "interrupted", "terminated")) and locks.WAITED not in last
 
 
 def _failure(name: str, job_log: Path) -> str:

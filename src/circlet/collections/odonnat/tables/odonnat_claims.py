@@ -153,11 +153,6 @@ def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
     return stats.share_difference(*stats.counted(one), *stats.counted(other))
 
 
-def barrier(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Largest train loss on the straight line from scratch to curriculum; at its ends it is 0."""
-    return stats.mean(tables["interpolations"].groupby("run_id")["train_loss"].max())
-
-
 def _exact(value: float) -> Estimate:
     return Estimate(value, value, value, 1)
 
@@ -243,7 +238,9 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("curriculum_accuracy", "curriculum", lambda t: stats.median(t["heads"]["test_accuracy"])),
     ("curriculum_helps", "curriculum",
      lambda t: advantage(t["heads"]["test_accuracy"], t["curriculum_scratch"]["test_accuracy"])),
-    ("curriculum_barrier", "curriculum", barrier),
+    # Largest train loss on the straight line from scratch to curriculum; at its ends it is 0.
+    ("curriculum_barrier", "curriculum",
+     lambda t: stats.mean(t["interpolations"].groupby("run_id")["train_loss"].max())),
     ("wide_scratch_successes", "curriculum_scratch", lambda t: per(8, t["heads"]["success"])),
     ("wide_scratch_accuracy", "curriculum_scratch",
      lambda t: stats.median(t["heads"]["test_accuracy"])),
