@@ -294,7 +294,8 @@ LOOKED_UP = {
     "a figure of the report": (
         less("collection.yaml", "[distances]", "[distance]"), "yaml: figures: there is no figure"),
     "a table of the summary": (
-        less("collection.yaml", "figures:", "summary: {table: x, columns: {}}\nfigures:"), "summary.table: there is"),
+        less("collection.yaml", "figures:", "summary: {table: x, columns: {}}\nfigures:"),
+        "summary.table: there is no table 'x'"),
     "a system of a role": (
         less("collection.yaml", "mine.drift", "drif"), "roles.mine.rates.needs.system: there is n"),
     "a parameter of a role": (
