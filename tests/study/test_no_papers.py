@@ -1,11 +1,12 @@
 """What belongs to a paper is in its collection, and nowhere else."""
 
+import ast
 import importlib
 import re
 
 import pytest
 
-from circlet.study import registry
+from circlet.study import config_file, interventions, registry
 
 PAPERS = [c for c in registry.SHIPPED if c.about.get("authors")]
 SYSTEMS = registry.Systems(registry.SHIPPED)
@@ -31,3 +32,27 @@ def test_outcomes_of_systems_are_columns_of_tables(name):
     for outcome in SYSTEMS[name].outcomes:
         columns = importlib.import_module(modules[outcome.table]).COLUMNS
         assert outcome.column in [column.name for column in columns]
+
+
+def literals(path):
+    """Texts in the code of a module, docstrings aside."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+    }
+
+
+def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collection():
+    about = [c for c in registry.SHIPPED if c.folder.parent == OWN]
+    names = {name for c in about for name in c.roles}
+    for kind in ("tables", "figures", "commands"):
+        names |= {name for c in about for name in c.modules(kind)}
+    # Some are drawn or tabulated as they are.
+    names -= config_file.logs().keys() | interventions.INTERVENTIONS.keys()
+    assert len(names) > 90
+    files = [path for path in registry.PACKAGE.rglob("*.py") if OWN not in path.parents]
+    found = {str(path): literals(path) & names for path in files}
+    assert not {path: words for path, words in found.items() if words}

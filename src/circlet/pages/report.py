@@ -40,7 +40,7 @@ def _summary(own: dict[str, Any], table: pd.DataFrame) -> dict[str, dict[str, An
     for column, value in own["where"].items():
         table = table[table[column] == value]
     return {
-        name: {"heads": own["columns"], "rows": rows.to_dict("records")}
+        name: {"headings": own["columns"], "rows": rows.to_dict("records")}
         for name, rows in table.groupby("experiment")
     }
 

@@ -94,7 +94,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         if name not in found:
             raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
         value = found[name]
-        texts = (value,) if (name, value) == ("OPTIONAL_ROLES", "all") else value
+        texts = (value,) if name == "OPTIONAL_ROLES" and isinstance(value, str) else value
         if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
             raise ConfigError(f"{path}: {name} must be a tuple of texts, as in ('runs',)")
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, cost
+from circlet.study import config_file, cost, registry
 from circlet.study.interventions import acts, is_list_of_values
 from circlet.study.points import FOLDERS
 from circlet.study.schedules import INT32_MAX
@@ -28,12 +28,14 @@ def check_results(results: str) -> None:
     path, given, full = Path(results), config_file.shown(results), os.path.realpath(results)
     if path.name == ".." or full in (os.path.realpath("."), "/"):
         raise ConfigError(f"results: {given} must be a folder of its own, as results/mine")
+    # A command of a collection has a folder of its name.
+    folders = (*FOLDERS, *(name for c in registry.SHIPPED for name in c.modules("commands")))
     for above, name in zip(path.parents, reversed(path.parts), strict=False):
         # What lies above an absolute path is not the user's choice: there only a study counts.
-        if name in FOLDERS and (not path.is_absolute() or (above / "job_logs").is_dir()):
+        if name in folders and (not path.is_absolute() or (above / "job_logs").is_dir()):
             raise ConfigError(
                 f"results: {given} may lie inside another study: every study makes the folders "
-                f"{', '.join(FOLDERS)} in its results; choose a path without {name!r}"
+                f"{', '.join(folders)} in its results; choose a path without {name!r}"
             )
     if max(len(part) for part in path.parts) > LONGEST_NAME:
         raise ConfigError(f"results: a folder's name is longer than {LONGEST_NAME} bytes")

@@ -48,7 +48,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         for module, says in _declarations(collection):
             path = path_of(module)
             for name, values in says.items():
-                if name in known and values != "all":
+                if name in known and not isinstance(values, str):
                     _look_up(f"{path}: {name}", *known[name], values)
             for file in says.get("DATA", ()):
                 if not (path.parent / file).exists():
@@ -61,6 +61,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         if collection.summary:
             _look_up(f"{where}: summary.table", "table", tables, [collection.summary["table"]])
         for name, role in collection.roles.items():
+            _look_up(f"{where}: roles.{name}.tables", "table", tables, role["tables"])
             _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
         for claim in claims(collection):
             _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, roles)

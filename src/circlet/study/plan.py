@@ -86,6 +86,11 @@ class Study:
         return [c for c in self.collections if c.serves(systems)]
 
     @cached_property
+    def roles(self) -> dict[str, dict[str, Any]]:
+        """All roles of its collections, by name."""
+        return {name: role for c in self.collections for name, role in c.roles.items()}
+
+    @cached_property
     def known(self) -> registry.Systems:
         """All systems of its collections, by name."""
         return registry.Systems(self.collections)

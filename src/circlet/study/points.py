@@ -23,7 +23,7 @@ LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
 # The folders that a study makes in that of its results. No study may be in one of another's.
-FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial", "sandbox")
+FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial")
 
 
 def canonical(value: Any) -> str:

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 def check(study: "Study") -> None:
     """Whether every experiment of ``reproduce`` can be what its figure or table is made from."""
-    roles = {name: role for c in study.collections for name, role in c.roles.items()}
-    known = {"properties": {role: {} for role in roles}, "additionalProperties": False}
+    known = {"properties": {role: {} for role in study.roles}, "additionalProperties": False}
     config_file.check(study.reproduce, known, "reproduce")
     for role, name in study.reproduce.items():
         where = f"reproduce.{role}"
         if name not in study.config["experiments"]:
             raise ConfigError(f"{where}: there is no experiment {name!r}")
-        for wanted, has in _unmet(study, name, roles[role]["needs"]):
+        for wanted, has in _unmet(study, name, study.roles[role]["needs"]):
             raise ConfigError(f"{where}: needs an experiment {wanted}, {name} {has}")
 
 

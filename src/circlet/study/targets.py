@@ -7,7 +7,8 @@ inputs that it declares in literals:
     tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
 ``ROLES``
     entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one,
-    where ``"all"`` stands for every entry;
+    where ``"all"`` stands for every entry, and ``"losses"`` for those whose role names the table
+    ``losses`` under ``tables``;
 ``SYSTEMS``
     without roles: the systems whose experiments it is about; all, if it does not say;
 ``LOGS``
@@ -116,7 +117,10 @@ def modules(study: Study, kind: str) -> dict[str, str]:
 
 def _roles(says: dict, study: Study) -> list[str]:
     optional = says.get("OPTIONAL_ROLES", ())
-    wanted = study.reproduce if optional == "all" else (*says.get("ROLES", ()), *optional)
+    if isinstance(optional, str):
+        given = study.reproduce
+        optional = [r for r in given if optional == "all" or optional in study.roles[r]["tables"]]
+    wanted = (*says.get("ROLES", ()), *optional)
     return [role for role in wanted if role in study.reproduce]
 
 

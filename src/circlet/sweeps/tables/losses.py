@@ -1,4 +1,7 @@
-"""Table ``losses``: losses and accuracies of the runs whose figures draw or average them."""
+"""Table ``losses``: losses and accuracies of runs whose figures draw or average them.
+
+The roles of these runs name it under ``tables``, in the ``collection.yaml`` of their collection.
+"""
 
 from collections.abc import Iterator
 
@@ -8,17 +11,7 @@ from circlet.analysis import log_frames
 from circlet.storage.schema import METRICS, RUN, SEEDS, STEP
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = (
-    "trajectory",
-    "frozen",
-    "ablated_starts",
-    "random_starts",
-    "precision",
-    "heads",
-    "full_batch",
-    "curriculum",
-    "curriculum_scratch",
-)
+OPTIONAL_ROLES = "losses"
 LOGS = ("runs", "curves")
 TABLES = ()
 COLUMNS = [RUN, *SEEDS, STEP, *METRICS]
