@@ -52,11 +52,10 @@ def run(
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     groups: list[RunGroup] = []
     for number, own in enumerate(parts):
-        steps = run_group(point, own, device, parents)
-        groups.append(next(steps))
-        if number < len(saved):
-            groups[-1].restore(saved[number])
-        for group in steps:
+        state = saved[number] if number < len(saved) else None
+        events = run_group(point, own, device, parents, state)
+        groups.append(next(events))
+        for group in events:
             if after:
                 after(number * point.steps + group.done, len(parts) * point.steps, groups)
     tables = [group.tables() for group in groups]
@@ -73,11 +72,11 @@ def run_group(
     seeds: Sequence[int],
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
+    saved: dict[str, Any] | None = None,
 ) -> Iterator["RunGroup"]:
-    """Run some seeds of a point together, from their initial arrays to the last step.
+    """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
-    Yields the group before step 0 is recorded, when a saved state may be restored, and whenever a
-    step is done and recorded.
+    Yields the group when it is ready, and whenever a step is done and recorded.
     """
     parameters, equations = point.parameters, load(point.system.equations)
     dtype = getattr(torch, point.settings["dtype"])
@@ -107,6 +106,8 @@ def run_group(
     advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
     group = RunGroup(point, seeds, device, stack, optimizer, Recorder(point, seeds))
+    if saved:
+        group.restore(saved)
     yield group
 
     # For each step: its batch, the step, and what is due to be recorded.
