@@ -1,13 +1,21 @@
 import re
+import subprocess
+import sys
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 
-from circlet.study import registry
+from circlet import build
+from circlet.study import registry, targets
+from circlet.study.plan import Study
+from circlet.training import job
 
 TEXT = (ROOT / "README.md").read_text()
-RECIPES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-RECIPES = [recipe for recipe in RECIPES if "def table" not in recipe]  # that is a file's content
+RECIPES, OWN = (
+    re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+    for part in TEXT.split("## A collection of your own")
+)
 TABLES = [name for c in registry.SHIPPED for name in c.modules("tables")]
 ARCHITECTURE = ROOT / "docs/architecture.md"
 
@@ -17,6 +25,26 @@ def test_recipes_run(project, recipe):
     """As printed, but on the smoke study."""
     (project.folder / "recipe.py").write_text(re.sub("results/(paper/)?", "results/smoke/", recipe))
     assert project.run("recipe").stdout.strip()
+
+
+def test_the_collection_of_ones_own_runs_as_printed(tmp_path):
+    for name, text in zip(("systems/growth", "equations/growth", "tables/sizes"), OWN, strict=True):
+        path = tmp_path / f"mine/{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        subprocess.run([sys.executable, "-m", "ruff", "check", "--isolated", path], check=True)
+    printed = re.search(r"```yaml\n(collections:.*?)```", TEXT, re.DOTALL)[1]
+    config = tmp_path / "config/mine.yaml"
+    config.parent.mkdir()
+    config.write_text(f"results: {tmp_path}/results\n{printed}")
+    study = Study.read(config)
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    made = next(target for target in targets.tables(study) if target.name == "mine.sizes")
+    build.make(made)
+    sizes = pd.read_parquet(made.outputs[0]).groupby("rate")["size"].mean()
+    assert len(sizes) == 2
+    assert sizes[0.02] / sizes[0.01] == pytest.approx((1.02 / 1.01) ** 100, rel=1e-5)
 
 
 def test_recipes_for_pandas_run_one_after_the_other(project):
