@@ -1,5 +1,6 @@
 """Tables computed from planted runs: what comes out must be what was put in."""
 
+import json
 import math
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from conftest import circle, config, config_of, experiment, table_of
 
 from circlet import build
 from circlet.analysis import log_frames
+from circlet.cli import main
 from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import classifier_maps, structure_summary, table2
 from circlet.errors import LogError
@@ -354,3 +356,38 @@ def test_the_commit_of_a_run_is_that_of_its_log(study):
     path = block.log("runs")
     parquet.write(pq.read_table(path), path, parquet.footer(path) | {"commit": "abc"})
     assert make(study, "runs")["commit"].tolist().count("abc") == 2
+
+
+FAULTS = {
+    "no figure": ("figures/distances.py", "return figure", "return None", "must return a Figure"),
+    "no run_id": ("tables/distances.py", "reset_index()", "reset_index(drop=True).to_frame()",
+                  "table mine.distances: missing columns"),
+    "a series": ("tables/distances.py", ".reset_index()", "",
+                 "table mine.distances: table(study) must return a frame, or frames or dicts"),
+    "an error in a figure": ("figures/distances.py", "figure = Figure()", "figure = Figure() / 0",
+                             "figures/distances.py:14: TypeError: "),
+    "an error in what a table imports": ("distance.py", "return", "return 1 / 0 +",
+                                         "mine/distance.py:8: ZeroDivisionError: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
+    file, old, new, expected = FAULTS[case]
+    text = (mine / file).read_text()
+    assert old in text
+    (mine / file).write_text(text.replace(old, new, 1))
+    study = Study.of(config_of(mine, results=tmp_path / "results"))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    path = tmp_path / "mine.yaml"
+    path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
+    with pytest.raises(SystemExit) as ended:
+        for name in ("runs", "mine.distances"):
+            main(["table", name, "--configfile", str(path)])
+        main(["figure", "mine.distances", "--configfile", str(path)])
+    assert ended.value.code == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert expected in last
+    assert "a bug" not in last

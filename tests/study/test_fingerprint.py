@@ -330,7 +330,7 @@ EDITS = {
     "its system": ("systems/drift.py", 'integer("Number', 'integer("The number', True),
     "the equations of its system": ("equations/drift.py", "1 - rate", "1.0 - rate", False),
     "a figure of it": ("figures/distances.py", '"o"', '"x"', False),
-    "its roles": ("collection.yaml", "short: mine", "short: ours", False),
+    "its name": ("collection.yaml", "short: mine", "short: ours", False),
 }
 
 

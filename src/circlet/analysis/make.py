@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
+from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, provenance, schema
 from circlet.study.plan import Study
@@ -28,21 +29,27 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
     If columns depend on the study, the module defines ``columns(study)``.
     """
     fields = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
-    of_runs, fields = fields[0] == schema.RUN, schema.with_keys(fields, study.parameters)
-    frame = _frame(module.table(study))
+    of_runs, fields = fields[:1] == [schema.RUN], schema.with_keys(fields, study.parameters)
+    frame = _frame(module.table(study), name)
     if frame.empty:
         frame = pd.DataFrame(columns=schema.names(fields))
-    if of_runs:
+    if of_runs and "run_id" in frame:
         keys = _keys(study)
         own = frame.drop(columns=keys.columns, errors="ignore")
         frame = own.join(keys.filter(schema.names(fields)), on="run_id")
     return schema.conform(frame, fields, f"table {name}")
 
 
-def _frame(found: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict]) -> pd.DataFrame:
+def _frame(
+    found: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict], name: str
+) -> pd.DataFrame:
     rows = [found] if isinstance(found, pd.DataFrame) else list(found)
     if rows and isinstance(rows[0], dict):
         return pd.DataFrame(rows)
+    if not all(isinstance(row, pd.DataFrame) for row in rows):
+        raise LogError(
+            f"table {name}: table(study) must return a frame, or frames or dicts one by one"
+        )
     return log_frames.concatenate(rows)
 
 

@@ -3,10 +3,13 @@
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
 
+from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.plotting import style
 from circlet.storage import files
+from circlet.study.registry import path_of
 
 if TYPE_CHECKING:
     from circlet.study.targets import Target
@@ -16,6 +19,8 @@ def make(target: "Target") -> None:
     """Write a figure as SVG and PNG; the same tables give the same bytes."""
     with mpl.rc_context(style.RC):
         figure = load(target.module).draw(target.study)
+        if not isinstance(figure, Figure):
+            raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:
             # An SVG would hold the time at which it was made.
             metadata = {"Date": None} if path.suffix == ".svg" else {}
