@@ -8,14 +8,14 @@ import difflib
 import graphlib
 import inspect
 from collections.abc import Collection as Names
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, fingerprint
 from circlet.study.claims_file import Claim, claims
-from circlet.study.declarations import declared, tree_of
+from circlet.study.declarations import declared
 from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.systems.spec import SystemSpec
 
@@ -81,7 +81,8 @@ def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) 
             raise ConfigError(f"{where}: there is no {what} {name!r}{hint}")
 
 
-def _declarations(collection: Collection) -> Iterable[tuple[str, dict[str, Any]]]:
+def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Modules that declare something, and what."""
     for kind in ("tables", "figures"):
         for module in collection.modules(kind).values():
             yield module, declared(kind, module)
@@ -92,13 +93,15 @@ def _declarations(collection: Collection) -> Iterable[tuple[str, dict[str, Any]]
 
 
 def _check_modules(collection: Collection) -> None:
-    """Whether all of its modules are Python, and import what there is of the collection."""
-    for path in sorted(collection.folder.rglob("*.py")):
-        parts = path.relative_to(collection.folder).with_suffix("").parts
-        module = ".".join([collection.package, *(part for part in parts if part != "__init__")])
-        tree_of(module)
+    """Whether its modules and what they import of it are Python, and there."""
+    kinds = ("systems", "equations", "tables", "figures", "commands")
+    todo = [module for kind in kinds for module in collection.modules(kind).values()]
+    todo += [module for module, _ in _declarations(collection)]
+    for module in todo:  # grows as it goes
         for name in fingerprint.absent(module):
-            raise ConfigError(f"{path}: imports {name}, which does not exist")
+            raise ConfigError(f"{path_of(module)}: imports {name}, which does not exist")
+        own = sorted(n for n in fingerprint.imports(module) if n.startswith(collection.package))
+        todo += [name for name in own if name not in todo]
 
 
 def _check_system(system: SystemSpec) -> None:
