@@ -6,6 +6,7 @@ from conftest import circle, experiment, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from circlet.collections.musat import structure_panels
 from circlet.collections.musat.figures import (
     embedding_gallery,
     imperfections_accuracy,
@@ -33,7 +34,7 @@ def test_a_classifier_is_drawn_the_right_way_up():
         }
     )
     axes = Figure().subplots()
-    panels.classifier(axes, shown.sample(frac=1, random_state=0), sums)
+    structure_panels.classifier(axes, shown.sample(frac=1, random_state=0), sums)
     (image,), (dots,) = axes.images, axes.collections
     assert image.origin == "lower"
     assert image.get_array().tolist() == [[0, 0, 1, 1]] * 2 + [[2] * 4] * 2
@@ -54,9 +55,9 @@ def test_numbers_stand_at_their_vectors_in_their_colours():
 
 def test_labels_say_circle_or_imperfections():
     row = pd.Series({"is_circle": True, "imperfections": 80, "validation_accuracy": 0.62})
-    assert panels.structure_label(row) == "circle, 62 %"
+    assert structure_panels.label(row) == "circle, 62 %"
     row = pd.Series({"is_circle": False, "imperfections": 80, "validation_accuracy": math.nan})
-    assert panels.structure_label(row) == "80 imp."
+    assert structure_panels.label(row) == "80 imp."
 
 
 def test_galleries_show_the_papers_seeds():

@@ -341,6 +341,7 @@ def test_what_was_measured_once_has_no_spread():
     assert lines[-1].split() == ["tables", "12", "2.000"]
 
 
+@pytest.mark.slow
 def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pipeline, "RUNS", 4)

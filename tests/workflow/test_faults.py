@@ -89,6 +89,7 @@ def test_a_read_only_results_folder(empty_project):
         assert "Read-only file system" in fails(empty_project)
 
 
+@pytest.mark.slow
 def test_a_full_results_folder(half_project):
     """Blocks that fitted stay; the one that did not says why and leaves nothing."""
     results = half_project.folder / "results"

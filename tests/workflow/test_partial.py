@@ -210,6 +210,7 @@ def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, caps
     assert {path: path.read_bytes() for path in folder.glob("*.html")} == before
 
 
+@pytest.mark.slow
 def test_while_a_sweep_runs(project):
     """From another shell: the command reads finished logs only, and leaves the rest alone."""
     large = ("embedding_mlp", "sparse_transformer")

@@ -324,6 +324,7 @@ def test_what_was_edited_after_it_was_planned_is_not_made(project):
     assert (project.folder / STUDY.table("table2")).exists()
 
 
+@pytest.mark.slow
 def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     """Linux takes 128 KiB in one argument."""
     steps = [*range(10_000)]

@@ -1,4 +1,4 @@
-"""Panels that several figures share: an embedding, a classifier, lines of circles and fits."""
+"""Panels that figures share: an embedding, losses, bands of estimates, galleries."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from circlet.plotting import style
@@ -45,30 +44,11 @@ def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
         zip(vectors, style.classes(p, lightness=0.36), strict=True)
     ):
         axes.text(*vector, str(number), color=colour, fontsize=fontsize, zorder=2, **CENTRED)
-    _square(axes, 1.15 * np.abs(vectors).max())
+    square(axes, 1.15 * np.abs(vectors).max())
 
 
-def classifier(axes: Axes, grid: pd.DataFrame, sums: pd.DataFrame, size: float = 9) -> None:
-    """Regions of the classifier and the train pair sums of one run, both coloured by class.
-
-    ``grid`` are its rows of ``classifier_maps``, ``sums`` those of ``pair_sums``; ``size`` is the
-    area of a marker, in square points.
-    """
-    p = int(sums["target"].max()) + 1
-    side = round(len(grid) ** 0.5)
-    reach = float(grid["x"].max())
-    regions = grid.sort_values(["y", "x"])["predicted"].to_numpy().reshape(side, side)
-    pale, strong = (ListedColormap(style.classes(p, lightness)) for lightness in (0.78, 0.4))
-    ends = {"vmin": -0.5, "vmax": p - 0.5}
-    square = (-reach, reach, -reach, reach)
-    axes.imshow(regions, pale, extent=square, origin="lower", interpolation="nearest", **ends)
-    train = sums[sums["train"]]
-    edge = {"edgecolors": "white", "linewidths": 0.3}
-    axes.scatter(train["x"], train["y"], size, train["target"], cmap=strong, **edge, **ends)
-    _square(axes, reach)
-
-
-def _square(axes: Axes, reach: float) -> None:
+def square(axes: Axes, reach: float) -> None:
+    """Let a panel reach equally far to all sides."""
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
     axes.spines[["top", "right", "bottom", "left"]].set(visible=True, color="0.85")
 
@@ -138,14 +118,6 @@ def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     return figure, placed
 
 
-def structure_label(row: pd.Series) -> str:
-    """Caption of a panel: circle or number of imperfections, and accuracy where there is one."""
-    text = "circle" if row["is_circle"] else f"{row['imperfections']} imp."
-    if pd.notna(row["validation_accuracy"]):
-        text += f", {100 * row['validation_accuracy']:.0f} %"
-    return text
-
-
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
     """A line of estimates with dots and the band of their 95 % intervals.
 
@@ -158,64 +130,3 @@ def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | No
         rows[x], rows[f"{y}_low"], rows[f"{y}_high"], where=told, color=colour, alpha=0.2,
         linewidth=0,
     )  # fmt: skip
-
-
-def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    """A line per frequency of one run over steps: survivors in colour, the others grey."""
-    survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
-    hues = style.classes(max(len(survivors), 1), lightness=0.42)
-    colours = dict(zip(survivors, hues, strict=False))
-    for k, line in sorted(rows.groupby("frequency"), key=lambda item: item[0] in colours):
-        line = line.sort_values("step")
-        alive = k in colours
-        axes.plot(
-            line["step"], line[column], color=colours.get(k, "0.75"),
-            linewidth=1.3 if alive else 0.6, label=f"k = {k}" if alive else None,
-        )  # fmt: skip
-    if survivors:
-        axes.legend(fontsize=7)
-
-
-def circle_plane(
-    axes: Axes, points: pd.DataFrame, step: int | None = None, reach: float | None = None
-) -> int:
-    """Numbers at their places in a plane, joined in steps of ``step``; returns that step."""
-    points = points.sort_values("token")
-    xy = points[["x", "y"]].to_numpy()
-    p = len(xy)
-    step = step or best_step(xy)
-    loop = xy[(np.arange(p + 1) * step) % p]
-    axes.plot(*loop.T, color="0.8", linewidth=0.5, zorder=1)
-    axes.scatter(*xy.T, c=style.classes(p, lightness=0.42), s=9, zorder=2, linewidths=0)
-    _square(axes, reach or 1.15 * np.abs(xy).max())
-    return step
-
-
-def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
-    """The signal of one frequency, and the rollouts of its fits."""
-    top = 2 * lines["signal"].max()
-    for column, colour, dashes, label in (
-        ("signal", "black", "-", "signal"),
-        ("least_squares", style.BLUE, "--", "least squares"),
-        ("lasso", style.ORANGE, "--", "Lasso"),
-        ("analytic", style.GREEN, ":", "Lasso, analytic"),
-    ):
-        line = lines.sort_values("step")
-        axes.plot(
-            line["step"], line[column].clip(-top, top), color=colour, linestyle=dashes,
-            linewidth=1.2, label=label,
-        )  # fmt: skip
-
-
-def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> None:
-    """Matrix A of one run: targets down, sources across, without the constants."""
-    matrix = coefficients[coefficients["source"] > 0].pivot(
-        index="target", columns="source", values="coefficient"
-    )
-    reach = float(np.abs(matrix.to_numpy()).max()) or 1.0
-    n = len(matrix)
-    image = axes.imshow(
-        matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, extent=(0.5, n + 0.5, n + 0.5, 0.5)
-    )
-    figure.colorbar(image, ax=axes, shrink=0.85)
-    axes.set(xlabel="source frequency", ylabel="target frequency")

@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.collections.musat import structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -27,7 +28,7 @@ def with_classifier(study: Study, structure: str) -> Figure:
         return figure
     tables = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
     maps, sums = (table[table["run_id"] == run_id] for table in tables)
-    panels.classifier(right, maps, sums, 16)
+    structure_panels.classifier(right, maps, sums, 16)
     right.set_title("predicted class and train pair sums", fontsize=8.5)
     return figure
 

@@ -4,6 +4,7 @@ survivors in colour.
 
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -19,12 +20,12 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no finished run with its gradients logged")
     rows = rows[rows["run_id"] == rows["run_id"].iloc[0]]
     figure, (left, right) = panels.row(2, 8, 3.1)
-    panels.by_survival(left, rows, "gradient")
+    circle_panels.by_survival(left, rows, "gradient")
     left.set(xlabel="step", ylabel="gradient norm at k", xscale="symlog")
     zoomed = rows[(rows["step"] >= 100) & (rows["step"] <= 1000)]
     if zoomed.empty:
         panels.missing(right, "the run ends before step 100")
     else:
-        panels.by_survival(right, zoomed, "gradient")
+        circle_panels.by_survival(right, zoomed, "gradient")
         right.set(xlabel="step, 100 to 1000", ylabel="gradient norm at k")
     return figure

@@ -4,6 +4,7 @@ frequency does to another's.
 
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -22,7 +23,7 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no run with enough steps to fit")
     figure, grid = panels.row(len(runs), 3.4 * len(runs), 3.1)
     for axes, run_id in zip(grid, runs, strict=True):
-        panels.coefficient_map(figure, axes, coefficients[coefficients["run_id"] == run_id])
+        circle_panels.coefficient_map(figure, axes, coefficients[coefficients["run_id"] == run_id])
         fit = fits.set_index("run_id").loc[run_id]
         title = f"seed {fit['seed']}: {fit['nonzero']:.0%} not zero\n$R^2$ = {fit['r2']:.2f}"
         axes.set_title(title, fontsize=8)

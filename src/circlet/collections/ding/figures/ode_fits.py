@@ -6,6 +6,7 @@ rollouts of the fits, and the coefficients of a Lasso.
 import numpy as np
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -46,7 +47,7 @@ def draw(study: Study) -> Figure:
             panels.missing(panel, f"no circle {kind}, or too few steps to fit")
             continue
         k = here.loc[here[here["step"] == 0]["signal"].idxmax(), "frequency"]
-        panels.ode_lines(panel, here[here["frequency"] == k])
+        circle_panels.ode_lines(panel, here[here["frequency"] == k])
         panel.set_title(f"k = {k}, {kind}", fontsize=8)
         panel.set(xlabel="step", ylabel="signal")
         panel.legend(fontsize=7)
@@ -54,7 +55,7 @@ def draw(study: Study) -> Figure:
     if shown.empty:
         panels.missing(axes[1, 1], "too few steps to fit")
     else:
-        panels.coefficient_map(figure, axes[1, 1], shown)
+        circle_panels.coefficient_map(figure, axes[1, 1], shown)
         share = np.mean(shown.loc[shown["source"] > 0, "coefficient"] != 0)
         axes[1, 1].set_title(f"coefficients of the Lasso, {share:.0%} not zero", fontsize=8)
     return figure

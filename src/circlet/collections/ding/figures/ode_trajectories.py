@@ -4,6 +4,7 @@ step 0.
 
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -27,7 +28,7 @@ def draw(study: Study) -> Figure:
     top = 1.15 * lines["signal"].max()
     for axes, k in zip(grid, frequencies, strict=False):
         here = lines[lines["frequency"] == k]
-        panels.ode_lines(axes, here)
+        circle_panels.ode_lines(axes, here)
         alive = bool(here["survived"].iloc[0])
         axes.set_title(f"k = {k}{' survives' if alive else ''}", fontsize=7, pad=2,
                        color=style.ORANGE if alive else style.GREY)  # fmt: skip

@@ -5,6 +5,7 @@ and in the Fourier planes of its strongest frequencies (bottom). Lines join numb
 
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -33,7 +34,7 @@ def draw(study: Study) -> Figure:
             # A step that joins neighbours: on a circle the lines follow it round.
             delta = plane["delta"].iloc[0]
             step = None if view == "pca" or delta != delta else int(delta)
-            step = panels.circle_plane(axes, plane, step=step)
+            step = circle_panels.plane(axes, plane, step=step)
             index = plane["index"].iloc[0]
             name = f"components {index + 1}, {index + 2}" if view == "pca" else f"k = {index}"
             axes.set_title(f"{name}, $\\Delta$ = {step}", fontsize=8)

@@ -6,6 +6,7 @@ surviving frequency, at the start, half way and at the end.
 import numpy as np
 from matplotlib.figure import Figure
 
+from circlet.collections.ding import circle_panels
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -24,7 +25,7 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(8.6, 3.6))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.15])
     axes = left.subplots()
-    panels.by_survival(axes, signals[signals["run_id"] == run_id], "signal")
+    circle_panels.by_survival(axes, signals[signals["run_id"] == run_id], "signal")
     axes.set(xlabel="step", ylabel="signal $\\Vert F_k \\Vert$", yscale="log")
     axes.set_title(f"all frequencies of one run ({run_id.rsplit('/', 1)[1]})", fontsize=8)
 
@@ -41,7 +42,7 @@ def draw(study: Study) -> Figure:
                 continue
             k = chosen["index"].iloc[0]
             here = views[(views["index"] == k) & (views["step"] == step)]
-            panels.circle_plane(axes, here, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
+            circle_panels.plane(axes, here, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
             kind = "survives" if alive else "dies"
             axes.set_title(f"k = {k} {kind}, step {step}", fontsize=7,
                            color=style.ORANGE if alive else style.GREY)  # fmt: skip

@@ -5,6 +5,7 @@ classifier with the sums of the train pairs.
 
 from matplotlib.figure import Figure
 
+from circlet.collections.musat import structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -30,7 +31,9 @@ def draw(study: Study) -> Figure:
         empty.axis("off")
     for run, left, right in zip(runs, axes[::2], axes[1::2], strict=False):
         panels.embedding(left, panels.vectors(embeddings, run), fontsize=5.5)
-        left.set_title(panels.structure_label(structures.loc[run]), fontsize=7, pad=3)
-        panels.classifier(right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5)
+        left.set_title(structure_panels.label(structures.loc[run]), fontsize=7, pad=3)
+        structure_panels.classifier(
+            right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5
+        )
         right.set_title(run.rsplit("/", 1)[-1], fontsize=7, pad=3)
     return figure

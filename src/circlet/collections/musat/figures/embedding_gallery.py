@@ -4,6 +4,7 @@ number of imperfections, and the validation accuracy. Seeds are not selected.
 
 from matplotlib.figure import Figure
 
+from circlet.collections.musat import structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -35,7 +36,7 @@ def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
     figure, placed = panels.gallery(10, 1.25, sections)
     for run_id, axes in (item for part in placed for item in part):
         panels.embedding(axes, panels.vectors(embeddings, run_id), fontsize=4.5)
-        axes.set_title(panels.structure_label(by_run.loc[run_id]), fontsize=5.5, pad=2)
+        axes.set_title(structure_panels.label(by_run.loc[run_id]), fontsize=5.5, pad=2)
     return figure
 
 

@@ -6,6 +6,7 @@ import itertools
 
 from matplotlib.figure import Figure
 
+from circlet.collections.musat import structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -35,6 +36,6 @@ def draw(study: Study) -> Figure:
             title = f"dimensions {i + 1}, {j + 1}"
             if (i, j) == projections[0]:
                 name = run.rsplit("/", 1)[-1]
-                title = f"{name}: {panels.structure_label(by_run.loc[run])}\n{title}"
+                title = f"{name}: {structure_panels.label(by_run.loc[run])}\n{title}"
             axes.set_title(title, fontsize=6.5, pad=3)
     return figure

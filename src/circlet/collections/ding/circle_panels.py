@@ -1,0 +1,69 @@
+"""Panels of circles: their signals, their planes, and the linear equations of their growth."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+
+
+def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+    """A line per frequency of one run over steps: survivors in colour, the others grey."""
+    survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
+    hues = style.classes(max(len(survivors), 1), lightness=0.42)
+    colours = dict(zip(survivors, hues, strict=False))
+    for k, line in sorted(rows.groupby("frequency"), key=lambda item: item[0] in colours):
+        line = line.sort_values("step")
+        alive = k in colours
+        axes.plot(
+            line["step"], line[column], color=colours.get(k, "0.75"),
+            linewidth=1.3 if alive else 0.6, label=f"k = {k}" if alive else None,
+        )  # fmt: skip
+    if survivors:
+        axes.legend(fontsize=7)
+
+
+def plane(
+    axes: Axes, points: pd.DataFrame, step: int | None = None, reach: float | None = None
+) -> int:
+    """Numbers at their places in a plane, joined in steps of ``step``; returns that step."""
+    points = points.sort_values("token")
+    xy = points[["x", "y"]].to_numpy()
+    p = len(xy)
+    step = step or panels.best_step(xy)
+    loop = xy[(np.arange(p + 1) * step) % p]
+    axes.plot(*loop.T, color="0.8", linewidth=0.5, zorder=1)
+    axes.scatter(*xy.T, c=style.classes(p, lightness=0.42), s=9, zorder=2, linewidths=0)
+    panels.square(axes, reach or 1.15 * np.abs(xy).max())
+    return step
+
+
+def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
+    """The signal of one frequency, and the rollouts of its fits."""
+    top = 2 * lines["signal"].max()
+    for column, colour, dashes, label in (
+        ("signal", "black", "-", "signal"),
+        ("least_squares", style.BLUE, "--", "least squares"),
+        ("lasso", style.ORANGE, "--", "Lasso"),
+        ("analytic", style.GREEN, ":", "Lasso, analytic"),
+    ):
+        line = lines.sort_values("step")
+        axes.plot(
+            line["step"], line[column].clip(-top, top), color=colour, linestyle=dashes,
+            linewidth=1.2, label=label,
+        )  # fmt: skip
+
+
+def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> None:
+    """Matrix A of one run: targets down, sources across, without the constants."""
+    matrix = coefficients[coefficients["source"] > 0].pivot(
+        index="target", columns="source", values="coefficient"
+    )
+    reach = float(np.abs(matrix.to_numpy()).max()) or 1.0
+    n = len(matrix)
+    image = axes.imshow(
+        matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, extent=(0.5, n + 0.5, n + 0.5, 0.5)
+    )
+    figure.colorbar(image, ax=axes, shrink=0.85)
+    axes.set(xlabel="source frequency", ylabel="target frequency")
