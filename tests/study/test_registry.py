@@ -365,3 +365,9 @@ def test_a_link_has_its_own_name(mine, tmp_path):
     link = tmp_path / "link/mine"
     link.symlink_to(tmp_path / "mine-v2")
     assert Study.of(config_of(link)).collections[-1].name == "mine"
+
+
+def test_a_config_may_lie_in_its_collection(mine):
+    (mine / "configs").mkdir()
+    for folder in (mine / "configs/..", f"{mine}/."):
+        assert Study.of(config_of(folder)).collections[-1].name == "mine"

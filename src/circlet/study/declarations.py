@@ -7,7 +7,8 @@ misspelt declaration is an error.
 
 import ast
 import functools
-from collections.abc import Iterator
+import graphlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from circlet.errors import ConfigError
@@ -20,6 +21,15 @@ KNOWN = {  # by kind: what its modules may declare, what they must, and the func
     "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
     "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
+
+
+def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
+    """Names of tables, each after those that it reads; raises ConfigError if there is no order."""
+    try:
+        return list(graphlib.TopologicalSorter(reads).static_order())
+    except graphlib.CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        raise ConfigError(f"tables {circle}: are made from each other") from None
 
 
 @functools.cache

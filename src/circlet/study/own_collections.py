@@ -5,7 +5,6 @@ after hours. The tests look up what the shipped collections refer to.
 """
 
 import difflib
-import graphlib
 import inspect
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 from circlet.errors import ConfigError
 from circlet.study import config_file, fingerprint
 from circlet.study.claims_file import Claim, claims
-from circlet.study.declarations import declared
+from circlet.study.declarations import declared, in_order
 from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.systems.spec import SystemSpec
 
@@ -65,12 +64,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
             _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
         for claim in claims(collection):
             _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, roles)
-    try:
-        of_tables = {n: declared("tables", m)["TABLES"] for n, m in tables.items()}
-        graphlib.TopologicalSorter(of_tables).prepare()
-    except graphlib.CycleError as error:
-        circle = " -> ".join(reversed(error.args[1]))
-        raise ConfigError(f"tables {circle}: are made from each other") from None
+    in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
 
 
 def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:

@@ -139,7 +139,10 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     found: dict[str, Collection] = {}
     for text in folders:
         try:
-            folder = Path(text).parent.resolve() / Path(text).name  # a link by its own name
+            folder = Path(text)
+            if folder.name in ("", ".."):
+                folder = folder.resolve()
+            folder = folder.parent.resolve() / folder.name  # a link by its own name
             name, is_there = folder.name, folder.is_dir()
         except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
             is_there = False

@@ -27,7 +27,6 @@ other keys and the seeds of the runs. A figure's docstring is its caption; it de
 """
 
 import ast
-import graphlib
 import hashlib
 import json
 import math
@@ -40,7 +39,7 @@ from typing import Any
 from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint
 from circlet.study.claims_file import claims
-from circlet.study.declarations import declared, literals, tree_of
+from circlet.study.declarations import declared, in_order, literals, tree_of
 from circlet.study.plan import Study
 
 # What makes a file of a table or figure from what its module returns.
@@ -249,12 +248,8 @@ def _tables(study: Study) -> dict[str, Target]:
         for name in sorted(names)
     }
     made: dict[str, Target] = {}
-    try:
-        for name in graphlib.TopologicalSorter(reads).static_order():
-            made[name] = _target("tables", name, every[name], study, made)
-    except graphlib.CycleError as error:
-        circle = " -> ".join(reversed(error.args[1]))
-        raise ConfigError(f"tables {circle}: are made from each other") from None
+    for name in in_order(reads):
+        made[name] = _target("tables", name, every[name], study, made)
     return made
 
 
