@@ -47,7 +47,7 @@ def rewrite(block, kind, change):
     """Plant other values in a log, as if they had been measured."""
     table = pq.read_table(block.log(kind))
     frame = change(table.to_pandas())
-    planted = schema.conform(frame, list(schema.LOGS[kind]), kind)
+    planted = schema.conform(frame, list(schema.logs(block.point.system)[kind]), kind)
     parquet.write(planted, block.log(kind), parquet.footer(block.log(kind)))
 
 
@@ -161,12 +161,13 @@ def test_undeclared_columns_are_refused():
 def test_values_of_another_type_are_refused():
     frame = pd.DataFrame({"seed": ["x"], "step": [1], "frequency": [1], "signal": [0.5]})
     with pytest.raises(LogError, match="signals"):
-        schema.conform(frame, list(schema.LOGS["signals"]), "signals")
+        schema.conform(frame, list(schema.logs(SYSTEMS["particles"])["signals"]), "signals")
 
 
 def test_every_column_has_a_meaning():
     modules = [load(m) for c in registry.SHIPPED for m in c.modules("tables").values()]
-    for fields in (*schema.LOGS.values(), *(module.COLUMNS for module in modules)):
+    logs = [fields for s in SYSTEMS.values() for fields in schema.logs(s).values() if len(fields)]
+    for fields in (*logs, *(module.COLUMNS for module in modules)):
         assert len(fields) > 0
         assert all(field.metadata[b"meaning"] for field in fields)
 

@@ -265,7 +265,7 @@ def test_the_fingerprint_of_a_systems_runs_follows_what_decides_their_numbers(mo
         "ding/equations/embedding_mlp.py": {"embedding_mlp"},
         "systems/matmul.py": {"embedding_mlp"},
         "systems/loss.py": set(SYSTEMS) - {"particles"},
-        "training/adamw.py": set(SYSTEMS),
+        "training/optimizers.py": set(SYSTEMS),
         "study/seeds.py": set(SYSTEMS),
         "analysis/stats.py": set(),
         "circlet/terminal.py": set(),

@@ -259,7 +259,7 @@ def test_comments_in_all_modules_re_run_nothing(copy):
 
 
 def test_edited_code_of_training_and_commands_re_runs_nothing(copy):
-    assert {"circlet.training.run", "circlet.training.adamw", "circlet.cli"} <= set(UNUSED)
+    assert {"circlet.training.run", "circlet.training.optimizers", "circlet.cli"} <= set(UNUSED)
     assert "circlet.collections.musat.equations.particles" in UNUSED
     assert copy.would_run(edited, *map(path, UNUSED)) == set()
 

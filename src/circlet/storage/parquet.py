@@ -166,7 +166,7 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
             f"{path}: was made with another {', '.join(differing)} than the config has now; "
             f"delete {path.parent} and run again"
         )
-    table = schema.completed(table, schema.LOGS[kind])
+    table = schema.completed(table, schema.logs(block.point.system)[kind])
     if steps is not None:
         table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
     return table
@@ -174,10 +174,11 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
 
 def _check_log(block: Block, kind: str, made: dict[str, Any], columns: list[str]) -> None:
     """Raise LogError if a file is not the log of this kind and these seeds, by its footer."""
-    path, declared = block.log(kind), schema.LOGS[kind].names
+    path, declared = block.log(kind), schema.logs(block.point.system)[kind].names
     if made.get("seeds") != block.ends:
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
     if made.get("kind", kind) != kind:  # logs of an early version do not say
         raise LogError(f"{path}: holds the log {made['kind']!r}; delete it and run again")
-    if set(columns) | schema.ADDED_LATER != set(declared) | schema.ADDED_LATER:
+    lacking = set(declared) - set(columns) - schema.ADDED_LATER
+    if lacking or set(columns) - set(declared) - schema.LEFT_OUT_LATER:
         raise LogError(f"{path}: has other columns than the log {kind!r}; delete it and run again")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from circlet.errors import LogError
+from circlet.systems.spec import SystemSpec
 
 if TYPE_CHECKING:  # jobs that train need no pandas, whose import takes 0.2 s
     import pandas as pd
@@ -70,25 +71,36 @@ def names(fields: Iterable[pa.Field]) -> list[str]:
     return [field.name for field in fields]
 
 
-OUTCOME = [
+_BEFORE = [
     *SEEDS[1:],
     column("steps", pa.int32(), "steps done"),
     column(
         "status", pa.string(), "finished, diverged (not finite), or no_parent (its parent diverged)"
     ),
-    column("train_loss", pa.float32(), "mean cross-entropy on the train set", "nat"),
-    column("test_loss", pa.float32(), "mean cross-entropy on the test set", "nat"),
-    column("train_accuracy", pa.float32(), "share of the train set that is right", "0..1"),
-    column("test_accuracy", pa.float32(), "share of the test set that is right", "0..1"),
+]
+_AFTER = [
     column("seconds", pa.float32(), "share of its block's computing time", "s"),
     column("device", pa.string(), "cpu, or the name of the GPU"),
     column("dtype", pa.string(), "float32 or float64"),
 ]
 
+
+def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
+    """What some systems measure of a run, each once."""
+    found = {name: metric for system in systems for name, metric in system.metrics.items()}
+    return [column(name, pa.float32(), m.meaning, m.unit) for name, m in found.items()]
+
+
+def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:
+    """What the log ``runs`` of some systems says of a run."""
+    return [*_BEFORE, *metrics(systems), *_AFTER]
+
+
 # Columns that logs of an early version lack; there they are null.
 ADDED_LATER = {"order_seed"}
+# Columns that logs of an early version have, of systems without a loss, too.
+LEFT_OUT_LATER = {"train_loss", "test_loss", "train_accuracy", "test_accuracy"}
 
-METRICS = [field for field in OUTCOME if field.name.startswith(("train_", "test_"))]
 PART = column("name", pa.string(), "name of the weight or bias")
 GRADIENT_NORM = [
     PART,
@@ -99,7 +111,6 @@ ARRAY = [
     column("values", pa.list_(pa.float32()), "its values, row by row"),
 ]
 _BY_STEP = {
-    "curves": METRICS,
     "signals": [FREQUENCY, column("signal", pa.float32(), "norm of the Fourier coefficient F_k")],
     "embeddings": EMBEDDING,
     "gradients": [
@@ -109,8 +120,13 @@ _BY_STEP = {
     "gradient_norms": GRADIENT_NORM,
     "parameters": [PART, *ARRAY],
 }
-LOGS: dict[str, pa.Schema] = {"runs": pa.schema([SEED, *OUTCOME])}
-LOGS |= {kind: pa.schema([SEED, STEP, *own]) for kind, own in _BY_STEP.items()}
+
+
+def logs(system: SystemSpec) -> dict[str, pa.Schema]:
+    """Columns of all kinds of logs of a system."""
+    by_step = {"curves": metrics([system]), **_BY_STEP}
+    own = {kind: pa.schema([SEED, STEP, *fields]) for kind, fields in by_step.items()}
+    return {"runs": pa.schema([SEED, *outcome([system])])} | own
 
 
 def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:

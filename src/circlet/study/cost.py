@@ -1,8 +1,12 @@
-"""What blocks cost: operations, computing time, memory. All of it follows from the config."""
+"""What blocks cost: operations, computing time, memory.
+
+It follows from the config, for systems that say what a step costs; that of others is measured.
+"""
 
 import math
 
-from circlet.study.points import Block, Point
+from circlet.study import measured
+from circlet.study.points import Block, Point, even
 
 STEP_SECONDS = 2e-4  # what a step costs besides its operations, however small the tensors are
 NAMES_BYTES = 100  # of the names of all arrays of a network, at most
@@ -15,49 +19,85 @@ def value_bytes(point: Point) -> int:
 
 def flops(point: Point) -> float:
     """What the plan counts for a step of a run, in operations of single precision."""
+    assert point.system.flops_per_step
     return point.system.flops_per_step(**point.parameters) * value_bytes(point) / 4
 
 
 def product_flops(point: Point) -> float:
     """Those of them that are in products of matrices."""
     formula = point.system.product_flops_per_step or point.system.flops_per_step
+    assert formula
     return formula(**point.parameters) * value_bytes(point) / 4
 
 
 def weights(point: Point) -> float:
     """How many numbers a run keeps."""
-    return point.system.weights(**point.parameters)
+    if point.system.weights:
+        return point.system.weights(**point.parameters)
+    return measured.of(point).weights
+
+
+def activations(point: Point) -> float:
+    """How many numbers a run holds at the height of a step."""
+    if point.system.activations:
+        return point.system.activations(**point.parameters)
+    return measured.of(point).activations
+
+
+def embedding(point: Point) -> tuple[int, int]:
+    """Number of tokens, and dimension, of its embedding; zeros if it has none."""
+    if not point.system.embedding:
+        return 0, 0
+    if point.system.is_measured:
+        return measured.of(point).embedding
+    return point.parameters["p"], point.parameters["d"]
+
+
+def cpu_batch(block: Block) -> int:
+    """How many of its runs advance together on a CPU."""
+    if block.point.system.is_measured:
+        return even(block.count, measured.of(block.point).together)
+    return block.point.cpu_batch(block.count)
 
 
 def record_bytes(point: Point, kind: str) -> float:
     """Memory for what a log records of one run at one step, in all forms on its way to disk."""
     row, value = 150, 26
-    p, d = point.parameters["p"], point.parameters["d"]
+    p, d = embedding(point) if kind in ("signals", "gradients", "embeddings") else (0, 0)
     sizes = {
         "runs": row,
         "curves": row,
         "signals": row * p / 2,
         "gradients": row * p / 2,
         "embeddings": p * (row + value * d),
-        "parameters": 10 * row + value * weights(point),
+        "parameters": 10 * row + (value * weights(point) if kind == "parameters" else 0),
         "gradient_norms": 10 * row,
     }
     return sizes[kind]
 
 
 def values(point: Point, kind: str) -> float:
-    """Most values that a log has of one run at one step in one column of lists or texts."""
-    sizes = {
-        "embeddings": point.parameters["p"] * point.parameters["d"],
-        "parameters": max(weights(point), NAMES_BYTES),
-        "gradient_norms": NAMES_BYTES,
-    }
-    return sizes.get(kind, 1)
+    """Most values that a log has of one run at one step in one column of lists or texts.
+
+    One, as long as a network is not measured.
+    """
+    known = not point.system.is_measured or measured.known(point)
+    match kind:
+        case "embeddings" if known:
+            return math.prod(embedding(point))
+        case "parameters" if known:
+            return max(weights(point), NAMES_BYTES)
+        case "gradient_norms":
+            return NAMES_BYTES
+    return 1
 
 
 def cpu_seconds(block: Block) -> float:
     """Expected computing time of a block on one CPU core."""
     point = block.point
+    if point.system.is_measured:
+        own, size = measured.of(point), cpu_batch(block)
+        return point.steps * math.ceil(block.count / size) * own.step_seconds(size)
     computing = block.count * flops(point) / point.system.flops_per_second
     starting = STEP_SECONDS * math.ceil(block.count / point.cpu_batch(block.count))
     return point.steps * (computing + starting)
@@ -86,6 +126,7 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     if on_gpu:  # the tensors are there; the driver's libraries are here
         return 3000 + math.ceil(logs / 1e6)
     # A state, its gradient, and the two moments of AdamW with what it computes them from.
-    held = point.system.activations(**point.parameters) + 8 * weights(point)
-    tensors = value_bytes(point) * held * point.cpu_batch(block.count)
+    # Of what is measured, only what a gradient needs was counted.
+    held = activations(point) * (3 if point.system.is_measured else 1) + 8 * weights(point)
+    tensors = value_bytes(point) * held * cpu_batch(block)
     return 470 + math.ceil((1.2 * tensors + logs) / 1e6)

@@ -6,6 +6,7 @@ Comments, docstrings and layout do not count: editing them must not re-run anyth
 import ast
 import functools
 import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
 TRAINER = "circlet.training.run"
+AUTOGRAD = 1  # raised when circlet's part in systems without a version changes their numbers
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
 _changed = False  # whether one of them was edited since, in this process
@@ -33,7 +35,17 @@ def edited() -> bool:
 
 def forget() -> None:
     """Read all modules anew from here on."""
-    for function in (text_of, tree_of, literals, declared, imports, _closure, _own, digest):
+    for function in (
+        text_of,
+        tree_of,
+        literals,
+        declared,
+        imports,
+        _closure,
+        _own,
+        digest,
+        _of_equations,
+    ):
         function.cache_clear()
     _read.clear()
 
@@ -148,6 +160,23 @@ def _is_text(first: list[ast.stmt]) -> bool:
 def of_system(system: SystemSpec) -> str:
     """Fingerprint of the code that decides the numbers of a system's runs."""
     return digest(TRAINER, system.module, system.equations)
+
+
+def of_equations(system: SystemSpec) -> str:
+    """Version of a system that does not give one: the code in its collection that decides numbers.
+
+    These are its equations and what they import of their collection, and the defaults of its
+    parameters, which runs with these values do not list.
+    """
+    declared = [system.defaults, system.embedding, AUTOGRAD]
+    return _of_equations(system.equations, json.dumps(declared, sort_keys=True))
+
+
+@functools.cache
+def _of_equations(module: str, declared: str) -> str:
+    package = module.rsplit(".", 2)[0]
+    own = sorted(name for name in _closure(module) if f"{name}.".startswith(f"{package}."))
+    return _hash([*(f"{name} {_own(name)}" for name in own), declared])
 
 
 def _data(path: Path) -> str:

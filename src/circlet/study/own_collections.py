@@ -104,7 +104,7 @@ def _check_system(system: SystemSpec) -> None:
     `circlet.systems.spec` has types, which only a type checker looks at.
     """
     where = f"{path_of(system.module)}: SYSTEM"
-    if type(system.version) is not int:
+    if system.version != "" and type(system.version) is not int:
         raise ConfigError(f"{where}: version must be an integer")
     for name, parameter in system.parameters.items():
         _look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from circlet.study import fingerprint
 from circlet.study.interventions import INTERVENTIONS, READS, acts
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.schedules import Schedule, Schedules
@@ -31,6 +32,11 @@ def canonical(value: Any) -> str:
     if isinstance(value, list):
         return "+".join(map(canonical, value))
     return format(value, ".15g") if isinstance(value, float) else str(value)
+
+
+def even(count: int, most: int) -> int:
+    """Size of groups of at most ``most``, as few and as alike as ``count`` allows."""
+    return math.ceil(count / math.ceil(count / most))
 
 
 @dataclass(frozen=True)
@@ -191,8 +197,7 @@ class Point:
     def cpu_batch(self, count: int) -> int:
         """How many runs of a block of ``count`` advance together on a CPU, in groups alike."""
         formula = self.system.cpu_batch
-        most = int(formula(**self.parameters)) if formula else count
-        return math.ceil(count / math.ceil(count / most))
+        return even(count, int(formula(**self.parameters)) if formula else count)
 
     def schedule(self, kind: str) -> Schedule:
         """The steps at which a kind of log is written, to count them."""
@@ -288,7 +293,7 @@ class Point:
         return spec | ({"base": self.parent.spec} if self.parent else {})
 
     @property
-    def version(self) -> int | list[int]:
+    def version(self) -> int | str | list[int | str]:
         """Version of the code that decides its numbers: its system's and its interventions'."""
-        own = self.system.version
+        own = self.system.version or fingerprint.of_equations(self.system)
         return [own, INTERVENTIONS_VERSION] if self.interventions else own

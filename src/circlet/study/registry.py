@@ -40,11 +40,17 @@ import yaml
 
 from circlet.errors import ConfigError
 from circlet.study import config_file
-from circlet.systems.spec import SystemSpec
+from circlet.systems.parameters import signals
+from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FILES = ("claims.csv", "collection.yaml")
+OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
+LOSSES = {
+    "train_loss": Metric("loss on the train set"),
+    "test_loss": Metric("loss on the test set"),
+}
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,11 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     return (*SHIPPED, *found.values())
 
 
+def own_folders() -> list[str]:
+    """Folders of the collections of its user that this process has found."""
+    return [str(collection.folder) for collection in _own.values()]
+
+
 def _check_parts(collection: Collection) -> None:
     """Whether each system has its two files, and there is anything at all."""
     systems, equations = (collection.modules(kind) for kind in ("systems", "equations"))
@@ -266,13 +277,34 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
-    if lacking := {"p", "d"} - system.parameters.keys():
-        raise ConfigError(f"{path}: SYSTEM must have a parameter {min(lacking)!r}")
     known = config_file.logs()
     if unknown := system.logs.keys() - known.keys():
         raise ConfigError(
             f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {', '.join(known)})"
         )
+    if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
+        raise ConfigError(
+            f"{path}: SYSTEM: the log {min(about)!r} is about an embedding; give its name, as in "
+            "embedding='embed.weight'"
+        )
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
-    return replace(system, name=name, module=module, equations=equations)
+    metrics = system.metrics or (LOSSES if system.is_trained else {})
+    return replace(
+        system,
+        name=name,
+        module=module,
+        equations=equations,
+        metrics=metrics,
+        logs=system.logs or _usual_logs(system),
+        outcomes=system.outcomes
+        or tuple(Outcome(k, m.meaning, "mean", "runs", k, m.unit) for k, m in metrics.items()),
+    )
+
+
+def _usual_logs(system: SystemSpec) -> dict[str, Log]:
+    """Logs of a system that does not say which it has."""
+    logs = {"curves": Log({"every": 50})} if system.is_trained else {}
+    if system.embedding:
+        logs |= {"signals": signals(per_decade=20), "embeddings": Log({})}
+    return logs | {"parameters": Log({})}

@@ -101,6 +101,10 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(
             f"{where}.interventions: freeze needs a trained system, {name} is simulated"
         )
+    if not system.embedding and (unfit := set(named) - {"transfer"}):
+        raise ConfigError(
+            f"{where}.interventions: {min(unfit)} is about the embedding, {name} has none"
+        )
     if "signals" not in system.logs and (unfit := set(named) & set(SPECTRAL)):
         raise ConfigError(
             f"{where}.interventions: {min(unfit)} is about frequencies, {name} has none"
@@ -127,7 +131,8 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
 
 def _check_log(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
     has = system.logs
-    needed = {"signals", "embeddings"} & set(has) or {"curves", "parameters"}
+    needed = {"signals", "embeddings"} & set(has) or {"curves", "parameters"} & set(has)
+    needed = {kind for kind in needed if has[kind].schedule is not None}
     for kind, schedule in settings["log"].items():
         if kind not in has and schedule is not None:
             raise ConfigError(
@@ -203,6 +208,8 @@ def check_point(where: str, point: "Point") -> None:
 
 def _check_frequencies(where: str, point: "Point") -> None:
     """Whether its modulus has the frequencies that its interventions name."""
+    if "p" not in point.parameters:
+        return
     p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2
     for name, arguments in acts(point.interventions):
         own = f"{where}.interventions.{name}"

@@ -28,7 +28,7 @@ MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
 def arrays(point: Point) -> dict[str, int]:
     """Logs of which a run's states are made, and how many values each has at a step."""
-    p, d = point.parameters["p"], point.parameters["d"]
+    p, d = cost.embedding(point)
     sizes = {
         "embeddings": p * d + SCALE,
         "signals": (p - 1) // 2 + SCALE,

@@ -1,6 +1,6 @@
 """Parameters and logs that several systems have."""
 
-from circlet.systems.spec import Log, Parameter, integer, number
+from circlet.systems.spec import Log, Metric, Parameter, choice, integer, number
 
 
 def dimension(default: int) -> Parameter:
@@ -24,6 +24,24 @@ LEARNING_RATE = number("Learning rate of AdamW.", 0.01, exclusiveMinimum=0)
 EMBEDDING_STD = number(
     "Standard deviation of the normal initial embedding.", 1.0, exclusiveMinimum=0
 )
+
+
+OPTIMIZER = choice(
+    "adamw: Adam with decoupled weight decay; adam: with weight decay added to the gradient; sgd: "
+    "gradient descent with momentum.",
+    "adamw",
+    "adam",
+    "sgd",
+)
+MOMENTUM = number("Momentum of sgd.", 0.0, minimum=0, exclusiveMaximum=1)
+
+# Of classifiers: what their curves have.
+CROSS_ENTROPY = {
+    "train_loss": Metric("mean cross-entropy on the train set", "nat"),
+    "test_loss": Metric("mean cross-entropy on the test set", "nat"),
+    "train_accuracy": Metric("share of the train set that is right", "0..1"),
+    "test_accuracy": Metric("share of the test set that is right", "0..1"),
+}
 
 
 def signals(**schedule: int) -> Log:

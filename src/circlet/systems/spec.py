@@ -69,6 +69,14 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A number that is measured of every run whenever its curves are logged."""
+
+    meaning: str
+    unit: str = ""  # "nat", or "0..1" of a share
+
+
+@dataclass(frozen=True)
 class Outcome:
     """A number that a run has at its end, or a time within it."""
 
@@ -84,30 +92,43 @@ class Outcome:
 class SystemSpec:
     """A system: what it is called, what it can be told, and what it costs.
 
-    Formulas are functions of the parameters, by name.
+    Formulas are functions of the parameters, by name. Only the parameters are obligatory.
     """
 
-    version: int
-    """Raised whenever its numbers change by more than rounding, which differs between machines,
-    too; its runs are then made again."""
     parameters: Mapping[str, Parameter]
-    logs: Mapping[str, Log]
-    """The logs that its runs have beside ``runs``."""
+    version: int | str = ""
+    """Raised whenever its numbers change by more than rounding, which differs between machines,
+    too; its runs are then made again. If not given: the fingerprint of its equations, of what they
+    import of their collection, and of the defaults of its parameters."""
+    embedding: str = ""
+    """The array of shape (tokens, d) that is its embedding, if it has one: signals, planes and
+    interventions are about it. Logs call it ``embedding``, whatever its name in a network is."""
+    logs: Mapping[str, Log] = field(default_factory=dict)
+    """The logs that its runs have beside ``runs``. If not given: ``curves``, ``parameters`` at the
+    end, and of an embedding ``signals`` and its first and last state."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """What ``curves`` record, and ``runs`` at the end. If not given, of a system that is trained:
+    ``train_loss`` and ``test_loss``."""
     outcomes: tuple[Outcome, ...] = ()
-    flops_per_step: Formula
+    """If not given: its metrics."""
+    batched: bool = True
+    """Whether the runs of a block may advance together. If a network does what `torch.func.vmap`
+    cannot do, False has them trained one after the other, by plain autograd."""
+    flops_per_step: Formula | None = None
     """Floating-point operations of a run per step, others than in products of matrices weighted by
-    what they cost."""
+    what they cost. If not given, what a run costs is measured when it is planned."""
     product_flops_per_step: Formula | None = None
     """Those in products of matrices, if not all are; they bound the speed from below."""
-    flops_per_second: float
+    flops_per_second: float = 1e9
     """How many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
     AVX-512: it only serves to tell minutes from days."""
-    weights: Formula
+    weights: Formula | None = None
     """Numbers that a run keeps: all that is trained or moved."""
-    activations: Formula
+    activations: Formula | None = None
     """Numbers that a run holds at the height of a step: the memory that a block asks for."""
     cpu_batch: Formula | None = None
-    """If stacking runs does not pay on a CPU: how many of a block advance together there."""
+    """How many runs of a block advance together on a CPU: as many as its caches hold. All, if not
+    given; if nothing of its cost is, what follows from the activations."""
     requires: tuple[Rule, ...] = ()
     """What must hold of the parameters of a point, if not all values go together."""
     steps_per_epoch: Formula | None = None
@@ -137,6 +158,16 @@ class SystemSpec:
     def kinds(self) -> tuple[str, ...]:
         """Kinds of logs that its runs have."""
         return ("runs", *self.logs)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether an optimiser moves its weights."""
+        return "learning_rate" in self.parameters
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what its runs cost is measured, as it does not say."""
+        return self.flops_per_step is None
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

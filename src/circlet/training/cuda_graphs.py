@@ -5,7 +5,6 @@ the other from Python takes longer than to run them. A graph is recorded once an
 It reads and writes fixed memory, so what differs from step to step (a batch) is copied there.
 """
 
-import dataclasses
 import logging
 import warnings
 from collections import Counter
@@ -14,6 +13,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from circlet.training import trees
 
 log = logging.getLogger("circlet")
 
@@ -26,23 +27,8 @@ Capture = Callable[[Callable[[], None]], Callable[[], None]]
 """Records what a function does, without doing it, as a function that does it."""
 
 
-def _tensors(value: Any) -> list[Tensor]:
-    """The tensors of a dataclass, at any depth."""
-    if isinstance(value, Tensor):
-        return [value]
-    if not dataclasses.is_dataclass(value):
-        return []
-    return [t for f in dataclasses.fields(value) for t in _tensors(getattr(value, f.name))]
-
-
-def _copied(value: Any) -> Any:
-    """The same dataclass with copies of its tensors."""
-    if isinstance(value, Tensor):
-        return value.clone()
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
-        return value
-    own = {f.name: _copied(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    return dataclasses.replace(value, **own)
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, Tensor) else leaf
 
 
 def capture(function: Callable[[], None]) -> Callable[[], None]:
@@ -76,14 +62,14 @@ class Graphed:
     def __call__(self, batch: Any) -> None:
         """Advance all runs in place."""
         stays = batch is self.data
-        given = [] if stays else _tensors(batch)
+        given = [] if stays else trees.tensors(batch)
         shapes = tuple(t.shape for t in given)
         self.calls[shapes] += 1
         if self.calls[shapes] <= WARM_UP or self.capture is None:
             self.step(batch)
             return
         if shapes not in self.recorded:
-            own = batch if stays else _copied(batch)
+            own = batch if stays else trees.mapped(_copied, batch)
             try:
                 self.recorded[shapes] = own, self.capture(lambda: self.step(own))
             except torch.OutOfMemoryError:
@@ -94,7 +80,7 @@ class Graphed:
                 self.step(batch)
                 return
         own, replay = self.recorded[shapes]
-        for mine, theirs in zip([] if stays else _tensors(own), given, strict=True):
+        for mine, theirs in zip([] if stays else trees.tensors(own), given, strict=True):
             mine.copy_(theirs)
         replay()
 

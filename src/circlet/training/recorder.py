@@ -15,7 +15,6 @@ from circlet.training import fourier
 from circlet.training.shapes import check
 from circlet.training.stack import check_alike, on_cpu
 
-METRICS = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 HELD = 2**28  # bytes of logs that may wait on a GPU
 INDEX = {  # of logs with a row per entry of an array: the column that counts entries, and its first
     "signals": ("frequency", 1),
@@ -28,7 +27,7 @@ class Recorder:
     """The logs of a group of runs, kept in memory until its runs are done."""
 
     def __init__(self, point: Point, seeds: Sequence[int]):
-        self.point = point
+        self.point, self.metrics = point, tuple(point.system.metrics)
         self.seeds = np.asarray(seeds, dtype=np.int32)
         self.held = 0  # bytes that are kept on a GPU
         self._due: dict[int, list[str]] = {}
@@ -49,7 +48,7 @@ class Recorder:
                 case "curves":
                     found = equations.metrics(weights, data)
                     if not self.kept[kind]:
-                        wanted = dict.fromkeys(METRICS, (len(self.seeds),))
+                        wanted = dict.fromkeys(self.metrics, (len(self.seeds),))
                         check(f"{self.point.system.name}: metric", found, wanted)
                 case "signals":
                     found = {"signal": fourier.signals(weights["embedding"])}
@@ -80,13 +79,14 @@ class Recorder:
     def restore(self, kept: dict[str, Any], done: int, weights: dict[str, Tensor]) -> None:
         """Resume from what was kept up to a step; raises ValueError if it is not what is due."""
         shapes = {name: tuple(values.shape) for name, values in weights.items()}
-        runs, p, _ = shapes["embedding"]
+        runs, embedding = len(self.seeds), shapes.get("embedding", (0, 0, 0))
+        frequencies = (embedding[1] - 1) // 2
         wanted: dict[str, dict[str, tuple[int, ...]]] = {
-            "curves": dict.fromkeys(METRICS, (runs,)),
-            "signals": {"signal": (runs, (p - 1) // 2)},
-            "gradients": {"gradient": (runs, (p - 1) // 2)},
+            "curves": dict.fromkeys(self.metrics, (runs,)),
+            "signals": {"signal": (runs, frequencies)},
+            "gradients": {"gradient": (runs, frequencies)},
             "gradient_norms": dict.fromkeys(shapes, (runs,)),
-            "embeddings": {"vector": shapes["embedding"]},
+            "embeddings": {"vector": embedding},
             "parameters": shapes,
         }
         restored = {}
@@ -109,10 +109,11 @@ class Recorder:
         """All logs of the runs as tables, given the columns of the log ``runs``."""
         columns = {kind: self._columns(kind, kept) for kind, kept in self.kept.items() if kept}
         columns["runs"] = outcomes
+        declared = schema.logs(self.point.system)
         return {
-            kind: schema.table(columns[kind], schema.LOGS[kind])
+            kind: schema.table(columns[kind], declared[kind])
             if kind in columns
-            else schema.LOGS[kind].empty_table()
+            else declared[kind].empty_table()
             for kind in self.point.logs
         }
 

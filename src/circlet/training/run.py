@@ -13,20 +13,22 @@ import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from circlet.lazy_import import load
 from circlet.study import interventions
-from circlet.study.points import Point
+from circlet.study.points import Point, even
 from circlet.study.seeds import PURPOSES
-from circlet.training import cuda_graphs, shapes
-from circlet.training.adamw import AdamW
-from circlet.training.recorder import METRICS, Recorder
+from circlet.training import autograd, cuda_graphs, shapes, trees
+from circlet.training.optimizers import SGD, Adam, optimizer
+from circlet.training.recorder import Recorder
+from circlet.training.shapes import Arrays
 from circlet.training.stack import Stack, copy_exactly, on_cpu
-
-Arrays = dict[str, np.ndarray]
 
 After = Callable[[int, int, list["RunGroup"]], None]
 """Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
+
+
+CACHED = 2**21  # numbers that a step may compute and still have them in the caches of a core
 
 
 class Unfit(Exception):
@@ -64,7 +66,51 @@ def run(
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
     """How many of a number of runs advance together: on a GPU all, on a CPU what caches hold."""
-    return count if device.type == "cuda" else point.cpu_batch(count)
+    if not point.system.batched:
+        return 1
+    if device.type == "cuda":
+        return count
+    if point.system.is_measured and point.system.cpu_batch is None:
+        return even(count, together(point))
+    return point.cpu_batch(count)
+
+
+def together(point: Point) -> int:
+    """How many runs advance together on a CPU, if their system does not say."""
+    return max(1, CACHED // max(1, activations(point))) if point.system.batched else 1
+
+
+def activations(point: Point) -> int:
+    """How many numbers a step of a run computes, beside its optimiser's.
+
+    It follows from the shapes alone, so that the same runs advance together on all machines.
+    """
+    cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
+    equations = autograd.equations(point.system)
+    arrays = equations.initial(point.parameters, seeds)
+    weights = {name: torch.as_tensor(array)[None].float() for name, array in arrays.items()}
+    data = equations.data(point.parameters, [seeds], torch.float32, cpu)
+    batch = equations.batch(data, 1) if hasattr(equations, "batch") else data
+    with torch.no_grad(), _Counting() as counted:
+        if hasattr(equations, "gradients"):
+            equations.gradients(weights, batch, {k: torch.zeros_like(v) for k, v in weights.items()})
+        else:
+            equations.step(weights, batch)
+    return counted.numbers
+
+
+class _Counting(TorchDispatchMode):
+    """Counts the numbers in what is computed; views of something do not count."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        given = {t.untyped_storage().data_ptr() for t in trees.tensors([args, kwargs])}
+        for tensor in trees.tensors(result):
+            if tensor.untyped_storage().data_ptr() not in given:
+                self.numbers += tensor.numel()
+        return result
 
 
 def run_group(
@@ -78,7 +124,7 @@ def run_group(
 
     Yields the group when it is ready, and whenever a step is done and recorded.
     """
-    parameters, equations = point.parameters, load(point.system.equations)
+    parameters, equations = point.parameters, autograd.equations(point.system)
     dtype = getattr(torch, point.settings["dtype"])
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
@@ -90,22 +136,22 @@ def run_group(
     # What stays fixed: the train and the test set of every run, say.
     data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
 
-    # A step: along the gradient by AdamW or, where nothing is trained, the simulation's own.
-    optimizer, gradient = None, stack.zeros()
+    # A step: along the gradient or, where nothing is trained, the simulation's own.
+    optimiser, gradient = None, stack.zeros()
     if hasattr(equations, "gradients"):
         gradients = shapes.checked(point.system.name, equations.gradients)
-        optimizer = AdamW(stack.tensors, parameters["learning_rate"], parameters["weight_decay"])
+        optimiser = optimizer(parameters, stack.tensors)
 
     def step(batch: Any) -> None:
-        if optimizer is None:
+        if optimiser is None:
             equations.step(weights, batch)
         else:
             gradients(weights, batch, gradient.arrays)
-            optimizer.step(gradient.tensors)
+            optimiser.step(gradient.tensors)
 
     advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
-    group = RunGroup(point, seeds, device, stack, optimizer, Recorder(point, seeds))
+    group = RunGroup(point, seeds, device, stack, optimiser, Recorder(point, seeds))
     if saved:
         group.restore(saved)
     yield group
@@ -134,10 +180,11 @@ def initials(point: Point, seeds: Sequence[int], parents: dict[int, Arrays]) -> 
 
 
 def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
-    """The arrays of a run at step 0, after its interventions, float64, the embedding first."""
+    """The arrays of a run at step 0, after its interventions, float64, an embedding first."""
     streams = point.seeds(seed)
-    arrays = load(point.system.equations).initial(point.parameters, streams)
-    arrays = {"embedding": arrays.pop("embedding"), **arrays}
+    arrays = autograd.equations(point.system).initial(point.parameters, streams)
+    if point.system.embedding:
+        arrays = {"embedding": arrays.pop("embedding"), **arrays}
     draws = streams.stream("intervention")
     for name, arguments in interventions.acts(point.interventions):
         arrays = interventions.apply(name, arguments, arrays, draws, parent)
@@ -146,7 +193,7 @@ def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
 
 def learning_rate_multipliers(point: Point) -> dict[str, float]:
     """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
-    equations = load(point.system.equations)
+    equations = autograd.equations(point.system)
     declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
     return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
 
@@ -159,7 +206,7 @@ class RunGroup:
     seeds: Sequence[int]
     device: torch.device
     stack: Stack
-    optimizer: AdamW | None
+    optimizer: Adam | SGD | None
     recorder: Recorder
     done: int = -1  # steps; step 0 is not recorded yet
     seconds: float = 0.0
@@ -200,9 +247,11 @@ class RunGroup:
         name = torch.cuda.get_device_name(self.device) if cuda else self.device.type
         streams = [self.point.seeds(seed) for seed in self.seeds]
         last = self.recorder.kept.get("curves", {}).get(self.point.steps, {})
-        final = {k: last[k].numpy() if last else np.full(n, np.nan) for k in METRICS}
+        final = {
+            k: last[k].numpy() if last else np.full(n, np.nan) for k in self.point.system.metrics
+        }
         finite, startable = self.stack.finite().cpu().numpy(), self.startable.cpu().numpy()
-        if last:
+        if "train_loss" in last:
             finite &= np.isfinite(final["train_loss"])
         return self.recorder.tables(
             {

@@ -17,7 +17,7 @@ from circlet.pages import explorer
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.study.targets import Target
-from circlet.training.adamw import AdamW
+from circlet.training.optimizers import Adam
 
 pytestmark = pytest.mark.browser
 
@@ -324,7 +324,7 @@ def test_the_live_network_is_that_of_python(page, weight_decay):
     }
     data = constant_attention.Data(**own)
     gradients = {name: torch.empty_like(array) for name, array in weights.items()}
-    optimisers = {name: AdamW({1.0: array}, 0.01, weight_decay) for name, array in weights.items()}
+    optimisers = {name: Adam({1.0: array}, 0.01, weight_decay) for name, array in weights.items()}
     for _ in range(100):
         measured = constant_attention.metrics(weights, data)
         constant_attention.gradients(weights, data, gradients)

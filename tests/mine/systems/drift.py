@@ -5,6 +5,7 @@ from circlet.systems.spec import Log, SystemSpec, integer, number
 
 SYSTEM = SystemSpec(
     version=1,
+    embedding="embedding",
     parameters={
         "p": integer("Number of particles.", 5, label="p", minimum=3),
         "d": dimension(2),

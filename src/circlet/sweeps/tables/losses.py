@@ -6,15 +6,21 @@ The roles of these runs name it under ``tables``, in the ``collection.yaml`` of 
 from collections.abc import Iterator
 
 import pandas as pd
+import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import METRICS, RUN, SEEDS, STEP
+from circlet.storage.schema import RUN, SEEDS, STEP, metrics
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = "losses"
 LOGS = ("runs", "curves")
 TABLES = ()
-COLUMNS = [RUN, *SEEDS, STEP, *METRICS]
+COLUMNS = [RUN, *SEEDS, STEP]
+
+
+def columns(study: Study) -> list[pa.Field]:
+    """Its columns, with what the systems of the study measure."""
+    return COLUMNS + metrics(study.known[name] for name in study.systems)
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:

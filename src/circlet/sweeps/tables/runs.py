@@ -7,12 +7,18 @@ import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import OUTCOME, RUN, column
+from circlet.storage.schema import RUN, column, outcome
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
 TABLES = ()
-COLUMNS = [RUN, *OUTCOME, column("commit", pa.string(), "version of the code that made it")]
+COLUMNS = [RUN, column("commit", pa.string(), "version of the code that made it")]
+
+
+def columns(study: Study) -> list[pa.Field]:
+    """Its columns, with what the systems of the study measure."""
+    run, *others = COLUMNS
+    return [run, *outcome(study.known[name] for name in study.systems), *others]
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:

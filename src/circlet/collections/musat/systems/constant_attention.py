@@ -5,6 +5,8 @@ from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=2,
+    embedding="embedding",
+    metrics=parameters.CROSS_ENTROPY,
     logs={
         "curves": Log({"every": 50}),
         "signals": parameters.signals(every=100),

@@ -5,6 +5,7 @@ from circlet.systems.spec import Log, Outcome, SystemSpec, choice, integer, numb
 
 SYSTEM = SystemSpec(
     version=2,
+    embedding="embedding",
     logs={"signals": signals(every=100), "embeddings": Log({})},
     # About 20 operations and d-vectors for each couple of pairs.
     flops_per_step=lambda p, d, **_: 5 * (4 + d) * (p * (p + 1) // 2) ** 2,

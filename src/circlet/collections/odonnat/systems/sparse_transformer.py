@@ -1,10 +1,12 @@
 """One-layer transformer on sparse modular addition (Odonnat, Bouaziz, Cabannes 2024)."""
 
-from circlet.systems.parameters import dimension
+from circlet.systems.parameters import CROSS_ENTROPY, dimension
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, boolean, integer, number
 
 SYSTEM = SystemSpec(
     version=1,
+    embedding="embedding",
+    metrics=CROSS_ENTROPY,
     logs={"curves": Log({"every_epochs": 1}), "parameters": Log({}), "gradient_norms": Log(None)},
     requires=(
         Rule("k <= length", lambda length, k, **_: k <= length),

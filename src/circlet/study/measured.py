@@ -1,0 +1,116 @@
+"""What runs cost whose system does not say: measured once, and kept in the user's cache.
+
+Another process measures, as that takes torch. The numbers decide what jobs ask for and what the
+plan says, never the results.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from circlet.errors import CircletError
+from circlet.study import registry
+
+if TYPE_CHECKING:
+    from circlet.study.points import Point
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a run of a point costs."""
+
+    weights: int  # numbers that it keeps
+    activations: int  # and holds at the height of a step
+    embedding: tuple[int, int]  # shape; (0, 0) if there is none
+    together: int  # runs that advance together on a CPU
+    alone: float  # seconds of a step of one run
+    stacked: float  # seconds of a step of as many as advance together
+
+    def step_seconds(self, runs: int) -> float:
+        """Seconds of a step of some runs that advance together."""
+        more = (self.stacked - self.alone) / max(1, self.together - 1)
+        return self.alone + more * (runs - 1)
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet" / "costs"
+
+
+def _file(point: "Point") -> Path:
+    return _folder() / f"{point.system.name}.json"
+
+
+def _key(point: "Point") -> str:
+    made = [point.version, point.parameters, point.settings["dtype"]]
+    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _kept(file: Path) -> dict[str, Measured]:
+    """What the cache has of a system; whatever is not readable is measured anew."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return {k: Measured(**v | {"embedding": tuple(v["embedding"])}) for k, v in found.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def known(point: "Point") -> Measured | None:
+    """What a run costs, if it has been measured."""
+    return _kept(_file(point)).get(_key(point))
+
+
+def of(point: "Point") -> Measured:
+    """What a run costs; it is measured if it has not been. Raises CircletError if it cannot be."""
+    if known(point) is None:
+        measure([point])
+    found = known(point)
+    assert found is not None
+    return found
+
+
+def measure(points: Iterable["Point"]) -> None:
+    """Measure what is not known yet, in one other process; raises CircletError.
+
+    That process takes a step of each network, so this also tells whether they work at all.
+    """
+    missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
+    if not missing:
+        return
+    print(f"Measuring the cost of {len(missing)} networks, once ...", file=sys.stderr)
+    given = {
+        "collections": registry.own_folders(),
+        "studies": {key: point.blocks[0].study for key, point in missing.items()},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "circlet.training.measure"],
+        input=json.dumps(given), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        *_, last = done.stderr.strip().splitlines() or ["the measuring process was killed"]
+        raise CircletError(last.removeprefix("error: "))
+    found: dict[str, Any] = json.loads(done.stdout)
+    for file in {_file(point) for point in missing.values()}:
+        own = {k: Measured(**found[k]) for k, point in missing.items() if _file(point) == file}
+        kept = _kept(file)
+        kept |= own
+        _write(file, kept)
+
+
+def _write(file: Path, kept: dict[str, Measured]) -> None:
+    """Keep it for other processes; where that is not possible, each measures for itself."""
+    text = json.dumps({key: vars(cost) for key, cost in kept.items()})
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:
+            temporary.write(text)
+        Path(temporary.name).replace(file)

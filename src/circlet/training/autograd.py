@@ -1,0 +1,323 @@
+"""Systems that have a loss and no gradient of their own: a network, its examples and its loss.
+
+`FromLoss` gives such a system the functions of one with a gradient (`circlet.systems`): it stacks
+the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``, and differentiates.
+"""
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+
+from circlet.errors import CircletError
+from circlet.lazy_import import load
+from circlet.study.registry import path_of, place_in_own
+from circlet.study.seeds import Seeds
+from circlet.systems.spec import SystemSpec
+from circlet.training import trees
+from circlet.training.shapes import Arrays
+from circlet.training.trees import Tree
+
+# What torch says of something that vmap cannot do, and what to write instead.
+_REFUSED = {
+    ".item()": "use torch.where in place of `if`, and no .item()",
+    "data pointer of Tensor": "use tensors in place of .numpy() and .tolist()",
+    "dynamic shape": "use torch.where or a product with the mask in place of indexing by a mask, "
+    "nonzero or unique",
+    "random operation": "draw random numbers in data(), from its seeds; there is no dropout",
+    "broadcast shape": "write x = x + y in place of x += y",
+    "inplace arithmetic": "build tensors with torch.stack or torch.cat in place of x[i] = y",
+    "mutate a captured Tensor": "a network may not change its buffers: use LayerNorm in place of "
+    "BatchNorm",
+    "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True",
+}
+_RANDOM = "draws random numbers: draw them in data(), from its seeds; there is no dropout"
+
+
+def equations(system: SystemSpec) -> Any:
+    """The functions of `circlet.systems` that compute a system, its own or from its loss."""
+    own = load(system.equations)
+    return FromLoss(own, system) if callable(getattr(own, "loss", None)) else own
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What the runs of a group train on: all of it, or a batch."""
+
+    parts: dict[str, Tree]  # "train" and what else there is: tensors (runs, examples, ...)
+    network: nn.Module | None  # of the first run; weights of any run are put into it
+    buffers: dict[str, Tensor]  # of its buffers those that differ between runs, (runs, ...)
+    parameters: dict[str, Any]
+    seeds: Sequence[Seeds]
+
+
+class _Calling(nn.Module):
+    """A module whose ``forward`` calls a function of a network: what functional_call can call."""
+
+    def __init__(self, network: nn.Module):
+        super().__init__()
+        self.network = network
+
+    def forward(self, function: Callable[[nn.Module, Tree], Any], examples: Tree) -> Any:
+        return function(self.network, examples)
+
+
+class FromLoss:
+    """The functions of a system with a gradient, made from its ``loss`` and its ``network``.
+
+    Raises CircletError, in one line that says what to write, where the author's functions return
+    what they should not, or do what ``torch.func.vmap`` cannot do.
+    """
+
+    def __init__(self, own: ModuleType, system: SystemSpec):
+        self.own, self.system = own, system
+        self.has_network = hasattr(own, "network")
+
+    def initial(self, parameters: dict[str, Any], seeds: Seeds) -> Arrays:
+        """The weights of one run at step 0, float64; an embedding's from the seed of embeddings."""
+        if not self.has_network:
+            return self.own.initial(parameters, seeds)
+        arrays = _weights(self._network(parameters, seeds, "network"))
+        name = self.system.embedding
+        if not name:
+            return arrays
+        if name not in arrays:
+            known = ", ".join(arrays)
+            raise self._error(f"SYSTEM.embedding: the network has no {name!r} (it has: {known})")
+        if arrays[name].ndim != 2:
+            shape = arrays[name].shape
+            raise self._error(f"SYSTEM.embedding: {name} must be (tokens, d), is {shape}")
+        own = _weights(self._network(parameters, seeds, "embedding"))[name]
+        return {"embedding": own} | {key: values for key, values in arrays.items() if key != name}
+
+    def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
+        """Those that the author gives; 0 of what does not require a gradient."""
+        given = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})(parameters)
+        frozen: list[str] = []
+        if self.has_network:
+            network = self._network(parameters, Seeds(0, 0, 0, 0), "network")
+            frozen = [n for n, values in network.named_parameters() if not values.requires_grad]
+        return {self._logged(name): m for name, m in (dict.fromkeys(frozen, 0) | given).items()}
+
+    def data(
+        self,
+        parameters: dict[str, Any],
+        seeds: Sequence[Seeds],
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> Examples:
+        """The examples of all runs, and a network that takes the weights of any of them."""
+
+        def stacked(*leaves: Any) -> Tensor:
+            tensor = torch.stack([torch.as_tensor(leaf) for leaf in leaves]).to(device)
+            return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+        each = [self._examples(parameters, own) for own in seeds]
+        try:
+            parts = trees.mapped(stacked, *each)
+        except (ValueError, KeyError, RuntimeError) as error:
+            raise self._error(f"data(): the examples of runs differ in shape: {error}") from error
+        network, buffers = None, dict[str, Tensor]()
+        if self.has_network:
+            network = self._network(parameters, seeds[0], "network").to(device, dtype)
+            if dict(network.named_buffers()):
+                others = [self._network(parameters, own, "network") for own in seeds]
+                found = trees.mapped(stacked, *(dict(n.named_buffers()) for n in others))
+                buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
+        return Examples(parts, network, buffers, parameters, seeds)
+
+    def batch(self, data: Examples, step: int) -> Examples:
+        """What a step trains on, counted from 1: all examples, unless there is a ``batch_size``.
+
+        Every epoch has an order of its own, from the run's stream of orders.
+        """
+        size, n = data.parameters.get("batch_size"), _count(data.parts["train"])
+        if not size or size >= n:
+            return data
+        epoch, place = divmod(step - 1, math.ceil(n / size))
+        rows = slice(place * size, (place + 1) * size)
+        orders = [own.stream("order", epoch).permutation(n)[rows] for own in data.seeds]
+        device = trees.tensors(data.parts["train"])[0].device
+        chosen = torch.as_tensor(np.stack(orders)).to(device)
+        runs = torch.arange(len(orders), device=device)[:, None]
+        train = trees.mapped(lambda values: values[runs, chosen], data.parts["train"])
+        return replace(data, parts={"train": train})
+
+    def gradients(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
+        """Write the gradient of every run's loss on its train examples into ``out``."""
+        train = data.parts["train"]
+        if hasattr(self.own, "gradients"):
+            self.own.gradients(weights, train, out)
+        else:
+            self.autograd(weights, data, out)
+
+    def autograd(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
+        """The same, always by automatic differentiation."""
+        call = functools.partial(self._call, data.network, self._loss)
+        train = data.parts["train"]
+        with _explained("loss()", self):
+            if len(next(iter(weights.values()))) == 1:
+                own = {k: values[0].detach().requires_grad_() for k, values in weights.items()}
+                with torch.enable_grad(), _no_random_numbers(self):
+                    loss = call(own, _first(data.buffers), _first(train))
+                    found = torch.autograd.grad(loss, list(own.values()), materialize_grads=True)
+                gradients = {k: g[None] for k, g in zip(own, found, strict=True)}
+            else:
+                gradients = vmap(grad(call))(weights, data.buffers, train)
+        for name, values in gradients.items():
+            out[name].copy_(values)
+
+    def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
+        """What the system measures of every run, by name, each of shape (runs,)."""
+        call = functools.partial(self._call, data.network, self._measured)
+        with _explained("metrics()", self):
+            if len(next(iter(weights.values()))) == 1:
+                found = call(_first(weights), _first(data.buffers), _first(data.parts))
+                return {name: value[None] for name, value in found.items()}
+            # More examples than in a step: on a CPU fewer runs at a time.
+            size, n = data.parameters.get("batch_size"), _count(data.parts["train"])
+            cpu = not next(iter(weights.values())).is_cuda
+            chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
+            return vmap(call, chunk_size=chunk)(weights, data.buffers, data.parts)
+
+    # What the author wrote, and what it returns.
+
+    def _network(self, parameters: dict[str, Any], seeds: Seeds, purpose: str) -> nn.Module:
+        """The network, whatever it draws of PyTorch being drawn for one purpose of the run."""
+        with _seeded(seeds, purpose):
+            network = self.own.network(parameters, seeds)
+        if not isinstance(network, nn.Module):
+            raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
+        return network
+
+    def _examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
+        with _seeded(seeds, "data"):
+            parts = self.own.data(parameters, seeds)
+        if not isinstance(parts, dict) or "train" not in parts:
+            raise self._error(
+                f'data() must return a dictionary {{"train": ..., "test": ...}}, not {_kind(parts)}'
+            )
+        for leaf in trees.leaves(parts):
+            if not isinstance(leaf, Tensor | np.ndarray) or not leaf.ndim:
+                raise self._error(
+                    "data(): examples must be tensors, or dictionaries, tuples or lists of them, "
+                    f"whose first axis counts them, not {_kind(leaf)}"
+                )
+        return parts
+
+    def _loss(self, network: Any, examples: Tree) -> Tensor:
+        return self._scalar("loss() must return", self.own.loss(network, examples))
+
+    def _measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
+        names = self.system.metrics
+        if hasattr(self.own, "metrics"):
+            found = self.own.metrics(network, parts)
+            if not isinstance(found, dict):
+                raise self._error(f"metrics() must return a dictionary, not {_kind(found)}")
+        else:
+            if unknown := [n for n in names if n.removesuffix("_loss") not in parts]:
+                raise self._error(
+                    f"SYSTEM.metrics has {unknown[0]!r}, but there is no function metrics(), and "
+                    f"data() has no such part (it has: {', '.join(parts)})"
+                )
+            found = {n: self._loss(network, parts[n.removesuffix("_loss")]) for n in names}
+        for name in [*names, *found]:
+            if name not in names:
+                raise self._error(f"metrics() returns {name!r}, which SYSTEM.metrics does not have")
+            if name not in found:
+                raise self._error(f"metrics() does not return {name!r}, which SYSTEM.metrics has")
+        return {n: self._scalar(f"metrics(): {n} must be", found[n]) for n in names}
+
+    def _scalar(self, text: str, value: Any) -> Tensor:
+        if not isinstance(value, Tensor) or value.shape or not value.is_floating_point():
+            raise self._error(f"{text} one number, a tensor of shape (), not {_kind(value)}")
+        return value
+
+    def _call(
+        self,
+        network: nn.Module | None,
+        function: Callable[[Any, Tree], Any],
+        weights: dict[str, Tensor],
+        buffers: dict[str, Tensor],
+        examples: Tree,
+    ) -> Any:
+        """A function of the network that has these weights, or of the weights themselves."""
+        if network is None:
+            return function(weights, examples)
+        name = self.system.embedding
+        own = {name if k == "embedding" and name else k: v for k, v in weights.items()} | buffers
+        named = {f"network.{key}": values for key, values in own.items()}
+        return functional_call(_Calling(network), named, (function, examples))
+
+    def _logged(self, name: str) -> str:
+        """The name in logs of a parameter of the network."""
+        return "embedding" if name == self.system.embedding else name
+
+    def _error(self, text: str) -> CircletError:
+        return CircletError(f"{path_of(self.system.equations)}: {text}")
+
+
+def _weights(network: nn.Module) -> Arrays:
+    return {n: v.detach().double().numpy().copy() for n, v in network.named_parameters()}
+
+
+def _first(tree: Tree) -> Tree:
+    """What belongs to the first run."""
+    return trees.mapped(lambda values: values[0], tree)
+
+
+def _count(examples: Tree) -> int:
+    """Number of examples of a run."""
+    return trees.tensors(examples)[0].shape[1]
+
+
+def _kind(value: Any) -> str:
+    return (
+        f"a tensor of shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.60}"
+    )
+
+
+@contextlib.contextmanager
+def _seeded(seeds: Seeds, purpose: str) -> Iterator[None]:
+    """For a while PyTorch's generator follows a purpose's stream, and draws float64."""
+    usual = torch.get_default_dtype()
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(seeds.stream(purpose).integers(2**63)))
+        torch.set_default_dtype(torch.float64)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(usual)
+
+
+@contextlib.contextmanager
+def _no_random_numbers(system: FromLoss) -> Iterator[None]:
+    """Refuse what draws from PyTorch's generator, as vmap does: it could not be resumed."""
+    before = torch.default_generator.get_state()
+    yield
+    if not torch.equal(before, torch.default_generator.get_state()):
+        raise system._error(f"loss() {_RANDOM}")
+
+
+@contextlib.contextmanager
+def _explained(what: str, system: FromLoss) -> Iterator[None]:
+    """Say in one line what to write in place of something that vmap cannot do."""
+    try:
+        yield
+    except RuntimeError as error:
+        for words, instead in _REFUSED.items():
+            if words in str(error):
+                place = place_in_own(error) or path_of(system.system.equations)
+                raise CircletError(
+                    f"{place}: {what} does what torch.func.vmap cannot do for many runs at once: "
+                    f"{instead}; or set batched=False in SYSTEM to train run by run"
+                ) from error
+        raise

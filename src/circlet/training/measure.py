@@ -1,0 +1,87 @@
+"""Measure what a step of some networks costs: ``circlet.study.measured`` runs this module.
+
+Reads JSON, ``collections`` and ``studies`` by key, from standard input, and writes what a run of
+each study's first point costs, by key. Points whose arrays have the same shapes are measured once.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from circlet.errors import CircletError
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.training import autograd, trees
+from circlet.training.job import settle
+from circlet.training.run import activations, run_group, together
+
+SECONDS = 0.05  # for which steps are timed
+CPU = torch.device("cpu")
+
+
+def measured(point: Point) -> dict[str, Any]:
+    """What a run of a point costs, as `circlet.study.measured.Measured` has it."""
+    equations = autograd.equations(point.system)
+    seed = point.every_seed.start
+    arrays = equations.initial(point.parameters, point.seeds(seed))
+    alone = _step_seconds(point, 1)
+    if point.system.batched:
+        _step_seconds(point, 2)  # that vmap can do it is good to know before there are jobs
+    most = together(point)
+    return {
+        "weights": sum(array.size for array in arrays.values()),
+        "activations": activations(point),
+        "embedding": arrays["embedding"].shape if point.system.embedding else (0, 0),
+        "together": most,
+        "alone": alone,
+        "stacked": _step_seconds(point, most) if most > 1 else alone,
+    }
+
+
+def _step_seconds(point: Point, runs: int) -> float:
+    """Least time of a step of some runs together; the first, which is recorded, does not count."""
+    first = point.every_seed.start
+    steps = run_group(point, range(first, first + runs), CPU)
+    for _ in range(3):  # ready, step 0, step 1
+        next(steps, None)
+    times, until = [], time.perf_counter() + SECONDS
+    while not times or (time.perf_counter() < until and len(times) < 100):
+        started = time.perf_counter()
+        if next(steps, None) is None:
+            break
+        times.append(time.perf_counter() - started)
+    return min(times, default=1e-3)
+
+
+def _signature(point: Point) -> str:
+    """Whatever decides what a step costs: the shapes of all arrays, and the optimiser."""
+    equations, seeds = autograd.equations(point.system), point.seeds(point.every_seed.start)
+    data = equations.data(point.parameters, [seeds], torch.float32, CPU)
+    shapes = [tuple(t.shape) for t in trees.tensors(data)]
+    arrays = equations.initial(point.parameters, seeds)
+    weights = {name: array.shape for name, array in arrays.items()}
+    said = {k: point.parameters.get(k) for k in ("optimizer", "batch_size")}
+    return repr((point.system.name, point.settings["dtype"], shapes, weights, said))
+
+
+def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
+    found: dict[str, dict] = {}
+    for key, text in studies.items():
+        (point,) = Study.of(json.loads(text) | {"collections": collections}).points
+        signature = _signature(point)
+        if signature not in found:
+            found[signature] = measured(point)
+        yield key, found[signature]
+
+
+if __name__ == "__main__":
+    settle()
+    given = json.load(sys.stdin)
+    try:
+        print(json.dumps(dict(_every(given["studies"], given["collections"]))))
+    except CircletError as error:
+        sys.exit(f"error: {error}")

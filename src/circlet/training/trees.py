@@ -1,0 +1,46 @@
+"""Tensors in dictionaries, tuples, lists and dataclasses, at any depth: what a run trains on."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor
+
+Tree = Any
+"""A tensor, or a dictionary, tuple, list or dataclass of trees."""
+
+
+def leaves(tree: Tree) -> Iterator[Any]:
+    """Whatever is in a tree, tensors and others, in a fixed order."""
+    if isinstance(tree, dict):
+        children = list(tree.values())
+    elif isinstance(tree, tuple | list):
+        children = list(tree)
+    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        children = [getattr(tree, field.name) for field in dataclasses.fields(tree)]
+    else:
+        yield tree
+        return
+    for child in children:
+        yield from leaves(child)
+
+
+def tensors(tree: Tree) -> list[Tensor]:
+    """The tensors of a tree, in a fixed order."""
+    return [leaf for leaf in leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+    """A tree of the same form, each of whose leaves comes from those at its place in all trees."""
+    if isinstance(tree, dict):
+        return {k: mapped(function, tree[k], *(other[k] for other in others)) for k in tree}
+    if isinstance(tree, tuple | list):
+        parts = (mapped(function, *parts) for parts in zip(tree, *others, strict=True))
+        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        own = {
+            field.name: mapped(function, *(getattr(t, field.name) for t in (tree, *others)))
+            for field in dataclasses.fields(tree)
+        }
+        return dataclasses.replace(tree, **own)
+    return function(tree, *others)
