@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import circle, config, config_of, experiment, table_of
+from conftest import SYSTEMS, circle, config, config_of, experiment, table_of
 
 from circlet import build
 from circlet.analysis import log_frames

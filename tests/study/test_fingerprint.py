@@ -25,7 +25,7 @@ SPEC = ("systems.spec", "systems.parameters")
 # counts; * stands for any name. A room that is not here fails.
 ROOMS = {
     "study": ("", "errors", *SPEC),
-    "storage": ("", "errors", "study"),
+    "storage": ("", "errors", "study", "systems.spec"),
     "systems": ("", "study.seeds"),
     "training": (*FILES, "systems"),
     "analysis": (*FILES, "systems"),

@@ -86,9 +86,10 @@ WRONG = {
     "no SYSTEM": (having("systems/drift.py", "SYSTM = 1\n"), "drift.py: must declare SYSTEM = "),
     "another SYSTEM": (having("systems/drift.py", "SYSTEM = {}\n"), "drift.py: must declare SYST"),
     "an incomplete SYSTEM": (
-        having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 6 "),
-    "no modulus": (
-        less("systems/drift.py", '"p": integer', '"n": integer'), "must have a parameter 'p'"),
+        having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 1 "),
+    "no embedding": (
+        less("systems/drift.py", '    embedding="embedding",\n', ''),
+        "the log 'embeddings' is about an embedding; give its name"),
     "an unknown log": (
         less("systems/drift.py", '"embeddings"', '"thoughts"'), "there is no log 'thoughts' ("),
     "an unknown key": (having("collection.yaml", "tilte: x\n"), "n.yaml: unknown key 'tilte'"),

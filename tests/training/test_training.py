@@ -9,8 +9,8 @@ from circlet.storage import parquet, schema
 from circlet.study import fingerprint
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
-from circlet.training import fourier, job, optimizers, recorder, run
-from circlet.training.optimizers import SGD, Adam
+from circlet.training import fourier, job, recorder, run
+from circlet.training.optimizers import Adam
 from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")

@@ -100,7 +100,8 @@ class FromLoss:
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
         """Those that the author gives; 0 of what does not require a gradient."""
-        given = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})(parameters)
+        declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
+        given: dict[str, float] = declared(parameters)
         frozen: list[str] = []
         if self.has_network:
             network = self._network(parameters, Seeds(0, 0, 0, 0), "network")

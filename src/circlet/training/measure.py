@@ -48,7 +48,8 @@ def _step_seconds(point: Point, runs: int) -> float:
     steps = run_group(point, range(first, first + runs), CPU)
     for _ in range(3):  # ready, step 0, step 1
         next(steps, None)
-    times, until = [], time.perf_counter() + SECONDS
+    times: list[float] = []
+    until = time.perf_counter() + SECONDS
     while not times or (time.perf_counter() < until and len(times) < 100):
         started = time.perf_counter()
         if next(steps, None) is None:

@@ -93,7 +93,9 @@ def activations(point: Point) -> int:
     batch = equations.batch(data, 1) if hasattr(equations, "batch") else data
     with torch.no_grad(), _Counting() as counted:
         if hasattr(equations, "gradients"):
-            equations.gradients(weights, batch, {k: torch.zeros_like(v) for k, v in weights.items()})
+            equations.gradients(
+                weights, batch, {k: torch.zeros_like(v) for k, v in weights.items()}
+            )
         else:
             equations.step(weights, batch)
     return counted.numbers

@@ -15,9 +15,11 @@ _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
     """Parameters of both, and how many weights the network has."""
+    count = constant_attention.SYSTEM.weights
+    assert count
     network = {name: constant_attention.SYSTEM.defaults[name] for name in _NETWORK}
     return {
         "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES},
         "network": network,
-        "weights": int(constant_attention.SYSTEM.weights(**network)),
+        "weights": int(count(**network)),
     }
