@@ -17,13 +17,14 @@ from circlet.systems import matmul
 
 CPU = torch.device("cpu")
 SYSTEMS = sorted(plain.systems())
+SPECS = registry.Systems(registry.SHIPPED)
 ABOUT = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}  # a machine of round figures
 
 
 def test_every_system_has_a_plain_loop_and_a_case():
-    assert set(plain.systems()) == set(registry.Systems(registry.SHIPPED))
+    assert set(plain.systems()) == set(SPECS)
     for system in SYSTEMS:
-        assert callable(plain.of(system).one)
+        assert hasattr(plain.of(system), "one") or plain.as_module(SPECS[system])
         assert plain.of(system).CASE.steps > 0
 
 
@@ -140,14 +141,17 @@ def test_ratios_say_who_is_faster():
     found = {
         "plain": [training.Time(8.0, 6.0)],
         "circlet": [training.Time(2.0, 1.0)],
+        "module": [training.Time(4.0, 2.0)],
         "core": [training.Time(5.0, 5.0)],
     }
     least = {"products": 0.5, "memory": 0.1}
     of_cpu = training.compared(found, least, steps=3000, cuda=False)
     assert (of_cpu["times_plain"], of_cpu["times_floor"]) == (6, 4)
-    assert of_cpu["cpu_seconds"] == {"plain": 18, "circlet": 3, "core": 15}
+    assert of_cpu["module_times_plain"] == 3
+    assert of_cpu["cpu_seconds"] == {"plain": 18, "circlet": 3, "module": 6, "core": 15}
     of_gpu = training.compared(found, least, steps=3000, cuda=True)
     assert (of_gpu["times_plain"], of_gpu["times_core"]) == (4, 2.5)
+    assert of_gpu["module_times_plain"] == 2
 
 
 def test_processes_side_by_side_share_the_work():
@@ -270,8 +274,12 @@ def a_row(**changes):
 
     row = {
         "system": "some_network", "runs": 100, "together": 50, "steps": 2000,
-        "ms": {"plain": values(0.3), "circlet": values(0.012), "core": values(0.5)},
-        "times_plain": 24.0, "times_core": 40.0, "floor_ms": {"products": 0.0025, "memory": 0.001},
+        "ms": {
+            "plain": values(0.3), "circlet": values(0.012), "core": values(0.5),
+            "module": values(0.06),
+        },
+        "times_plain": 24.0, "module_times_plain": 5.1, "times_core": 40.0,
+        "floor_ms": {"products": 0.0025, "memory": 0.001},
         "times_floor": 5.0, "all_cores_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
         "cpu_seconds": {"plain": 0.6, "circlet": 0.025},
         "shares": {"products": 0.6, "python": 0.4},
@@ -284,12 +292,12 @@ def test_a_printed_row_has_its_figures_in_their_columns():
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
     assert columns == [
-        "system", "runs", "plain loop", "circlet", "times plain", "all cores", "floor",
-        "times floor", "MB",
+        "system", "runs", "plain loop", "module", "times plain", "circlet", "times plain",
+        "all cores", "floor", "times floor", "MB",
     ]  # fmt: skip
     assert row.split(None, 1)[1].strip() == (
-        "50 of 100  300 (270 … 330)  12.0 (10.8 … 13.2)         24.0  6.00 (5.40 … 6.60)   2.50"
-        "          5.0  321"
+        "50 of 100  300 (270 … 330)  60.0 (54.0 … 66.0)          5.1  12.0 (10.8 … 13.2)"
+        "         24.0  6.00 (5.40 … 6.60)   2.50          5.0  321"
     )
     assert lines[:2] == [
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",

@@ -11,7 +11,7 @@ from pathlib import Path
 from circlet import terminal
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import files, locks
-from circlet.study import config_file, cost, targets
+from circlet.study import config_file, cost, measured, targets
 from circlet.study.plan import Study
 from circlet.study.points import JOB_LOG, LOG
 
@@ -49,6 +49,7 @@ try:
         config if OUTER else json.loads(Path(os.environ["CIRCLET_STUDY"]).read_text())
     )
     TARGETS = targets.ordered(study)
+    measured.measure(study.points)
 except CircletError as error:
     sys.exit(f"error: {CONFIGFILE}: {error}")
 

@@ -1,13 +1,14 @@
 """The field's usual code for one run: nn.Module, autograd, torch.optim.
 
 What circlet's trainer must be equal to (the tests) and faster than (the benchmark). A collection
-has the plain code of its systems in ``plain/NAME.py``, which defines ``one(parameters, seeds,
-dtype)`` and declares the ``CASE`` that is measured. It takes from the system's equations the pairs,
-and what is drawn at random: initial values, splits, orders.
+has the plain code of its systems in ``plain/NAME.py``. It declares the ``CASE`` that is measured,
+and what somebody would write who brings a network of their own: ``network``, ``data`` and ``loss``
+(`circlet.systems`); a system that is no network has ``one(parameters, seeds, dtype)``. It takes
+from the system's equations the pairs, and what is drawn at random: initial values, splits, orders.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -18,8 +19,10 @@ from torch import Tensor, nn
 from circlet.lazy_import import load
 from circlet.study import registry
 from circlet.study.seeds import Seeds
+from circlet.systems.spec import Metric, SystemSpec
 
 Arrays = dict[str, np.ndarray]
+Examples = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
@@ -35,42 +38,39 @@ class Case:
 
 @dataclass
 class Training:
-    """A network, its optimiser and its data; ``step`` by step."""
+    """A network, its optimiser and its examples; ``step`` by step."""
 
-    network: nn.Module  # called with inputs, gives logits (examples, classes)
+    network: nn.Module
     optimizer: torch.optim.Optimizer  # of its parameters
-    inputs: tuple[Tensor, ...]  # of the whole train set
-    target: Tensor
-    batch: Callable[[int], tuple[tuple[Tensor, ...], Tensor]] | None = None
-    """If it trains on batches: inputs and target of a step, from 1."""
+    examples: Examples  # the whole train set
+    loss_of: Callable[[nn.Module, Examples], Tensor]
+    batch: Callable[[int], Examples] | None = None
+    """If it trains on batches: the examples of a step, from 1."""
 
     def loss(self) -> float:
-        """Mean cross-entropy (nat) on the whole train set."""
+        """The loss on the whole train set."""
         with torch.no_grad():
-            return nn.functional.cross_entropy(self.network(*self.inputs), self.target).item()
+            return self.loss_of(self.network, self.examples).item()
 
     def step(self, number: int) -> None:
         """Train for one step, of a number from 1."""
-        inputs, target = self.batch(number) if self.batch else (self.inputs, self.target)
         self.optimizer.zero_grad()
-        nn.functional.cross_entropy(self.network(*inputs), target).backward()
+        self.loss_of(self.network, self.batch(number) if self.batch else self.examples).backward()
         self.optimizer.step()
 
 
-def set_parameters(network: nn.Module, arrays: Arrays, dtype: torch.dtype) -> None:
+def set_parameters(network: nn.Module, arrays: Arrays) -> None:
     """Set parameters to initial values; those of a name such as ``embedding.weight``, too."""
-    network.to(dtype)
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             key = name if name in arrays else name.removesuffix(".weight")
             parameter.copy_(torch.as_tensor(arrays[key]).view_as(parameter))
 
 
-def adamw(parameters: dict[str, Any], groups: Any) -> torch.optim.Optimizer:
-    """PyTorch's AdamW with the learning rate and the weight decay of a run."""
-    return torch.optim.AdamW(
-        groups, lr=parameters["learning_rate"], weight_decay=parameters["weight_decay"]
-    )
+def cross_entropy(network: nn.Module, examples: Examples) -> Tensor:
+    """Mean cross-entropy (nat); the last of the examples' tensors has the classes."""
+    *inputs, target = examples
+    return nn.functional.cross_entropy(network(*inputs), target)
 
 
 def systems() -> dict[str, str]:
@@ -83,6 +83,31 @@ def of(system: str) -> ModuleType:
     return load(systems()[system])
 
 
+def as_module(system: SystemSpec) -> SystemSpec | None:
+    """The system as its plain code has it, a network and its loss; None if it is no network."""
+    if not hasattr(of(system.name), "network"):
+        return None
+    return replace(
+        system,
+        equations=systems()[system.name],
+        embedding="embedding.weight",
+        metrics={"train_loss": Metric("mean cross-entropy on the train set", "nat")},
+        flops_per_step=None,
+        weights=None,
+        activations=None,
+        cpu_batch=None,
+    )
+
+
 def one(system: str, parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Any:
     """One run of a system: ``step(number)`` advances it; a `Training` if it is trained."""
-    return of(system).one(parameters, seeds, dtype)
+    own = of(system)
+    if hasattr(own, "one"):
+        return own.one(parameters, seeds, dtype)
+    network = own.network(parameters, seeds).to(dtype)
+    optimizer = torch.optim.AdamW(
+        network.parameters(),
+        lr=parameters["learning_rate"],
+        weight_decay=parameters["weight_decay"],
+    )
+    return Training(network, optimizer, own.data(parameters, seeds)["train"], own.loss)

@@ -44,15 +44,19 @@ def beaten_floors(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    header = ["system", "runs", "plain loop", "circlet", "times plain"]
+    header = ["system", "runs", "plain loop", "module", "times plain", "circlet", "times plain"]
     header += ["one core", "times core"] if gpu else ["all cores"]
     header += ["floor", "times floor", "MB"]
     table = []
     for row in rows:
         ms = row["ms"]
         runs = f"{row['together']} of {row['runs']}"
-        own = [row["system"], runs, _spread(ms["plain"], 1000), _spread(ms["circlet"], 1000)]
-        own.append(f"{row['times_plain']:.1f}")
+        own = [row["system"], runs, _spread(ms["plain"], 1000)]
+        if row["module_times_plain"]:
+            own += [_spread(ms["module"], 1000), f"{row['module_times_plain']:.1f}"]
+        else:
+            own += ["–", "–"]
+        own += [_spread(ms["circlet"], 1000), f"{row['times_plain']:.1f}"]
         if gpu:
             own += [_spread(ms["core"], 1000), f"{row['times_core']:.0f}"]
         else:
@@ -69,6 +73,8 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         aligned(header, table, "<" + ">" * (len(header) - 1)),
         "plain loop: one run on one core, without logs. circlet: several runs of a block at once"
         + (", with logs." if gpu else " on one core, with logs."),
+        "module: the network of the plain loop, trained by circlet as any nn.Module is, without a "
+        "gradient of its own.",
         f"times plain: of {'the clock' if gpu else 'CPU time'}. {runs}",
         "floor: products of matrices at the higher rate above (or weights and moments through "
         "memory once); what is not a product is not in it.",
@@ -79,10 +85,15 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         lines.append(
             f"Others use this machine, too: all cores had {100 * had:.0f} % of their time."
         )
-    ways = list(rows[0]["cpu_seconds"])
+    ways = list(dict.fromkeys(way for row in rows for way in row["cpu_seconds"]))
     seconds = [
-        (row["system"], row["steps"], *(_figure(row["cpu_seconds"][way]) for way in ways))
+        (
+            row["system"],
+            row["steps"],
+            *(_figure(own[way]) if way in own else "–" for way in ways),
+        )
         for row in rows
+        for own in (row["cpu_seconds"],)
     ]
     names = {"plain": "plain loop", "core": "one core"}
     columns = ("system", "steps", *(names.get(way, way) for way in ways))

@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,19 @@ def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[]
     )
 
 
-def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
+def circlet(
+    system: str, runs: int, device: torch.device, logs: bool = True, module: bool = False
+) -> Way:
     """A block as a job trains it, which continues with every call; ``logs`` or hardly any.
 
-    On a CPU the first group of its runs, as the others follow it and are alike.
+    On a CPU the first group of its runs, as the others follow it and are alike. As a ``module`` it
+    is trained as any network is: by the plain loop's own code, stacked, and without its gradient.
     """
     point = block(system, runs).point
     if not logs:  # beyond the first steps, which are to warm up
         point = block(system, runs, {kind: {} for kind in point.logs[1:]}).point
+    if module:
+        point = replace(point, system=plain.as_module(point.system))
     size = group_size(point, runs, device)
     steps = run_group(point, list(range(size)), device)
     next(steps)  # the initial arrays
@@ -137,13 +142,16 @@ def measure(
 
     ``ms`` and ``cpu_ms`` are per run and step, by the clock and of this process. On a CPU
     ``times_plain`` is the ratio of the latter, on a GPU that of the former, and ``core`` is
-    circlet's trainer on one core of this machine.
+    circlet's trainer on one core of this machine. ``module`` is a network without a gradient of its
+    own.
     """
     cuda = device.type == "cuda"
     for system in systems:
         case = plain.of(system).CASE
         runs = case.gpu_runs if cuda else case.runs
         ways = {"plain": one(system), "circlet": circlet(system, runs, device)}
+        if plain.as_module(block(system, runs).point.system):
+            ways["module"] = circlet(system, runs, device, module=True)
         if cuda:
             torch.cuda.reset_peak_memory_stats(device)
             ways["core"] = circlet(system, case.runs, CPU)
@@ -178,6 +186,9 @@ def compared(
         "ms": clock,
         "cpu_ms": process,
         "times_plain": by["plain"]["median"] / by["circlet"]["median"],
+        "module_times_plain": by["plain"]["median"] / by["module"]["median"]
+        if "module" in by
+        else None,
         "floor_ms": least,
         "times_floor": ours / max(least.values()),
         "cpu_seconds": {name: times["median"] * steps / 1000 for name, times in process.items()},

@@ -86,7 +86,9 @@ def measure(points: Iterable["Point"]) -> None:
     missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
     if not missing:
         return
-    print(f"Measuring the cost of {len(missing)} networks, once ...", file=sys.stderr)
+    n = len(missing)
+    what = f"{n} networks" if n > 1 else "a network"
+    print(f"Measuring what a step of {what} costs, once ...", file=sys.stderr)
     given = {
         "collections": registry.own_folders(),
         "studies": {key: point.blocks[0].study for key, point in missing.items()},

@@ -230,7 +230,7 @@ class FromLoss:
                     f"data() has no such part (it has: {', '.join(parts)})"
                 )
             found = {n: self._loss(network, parts[n.removesuffix("_loss")]) for n in names}
-        for name in [*names, *found]:
+        for name in [*found, *names]:
             if name not in names:
                 raise self._error(f"metrics() returns {name!r}, which SYSTEM.metrics does not have")
             if name not in found:
@@ -281,9 +281,9 @@ def _count(examples: Tree) -> int:
 
 
 def _kind(value: Any) -> str:
-    return (
-        f"a tensor of shape {tuple(value.shape)}" if hasattr(value, "shape") else f"{value!r:.60}"
-    )
+    if hasattr(value, "shape"):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return f"{' '.join(repr(value).split()):.60}"
 
 
 @contextlib.contextmanager

@@ -88,8 +88,9 @@ def activations(point: Point) -> int:
     cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
     equations = autograd.equations(point.system)
     arrays = equations.initial(point.parameters, seeds)
-    weights = {name: torch.as_tensor(array)[None].float() for name, array in arrays.items()}
-    data = equations.data(point.parameters, [seeds], torch.float32, cpu)
+    dtype = getattr(torch, point.settings["dtype"])
+    weights = {name: torch.as_tensor(array)[None].to(dtype) for name, array in arrays.items()}
+    data = equations.data(point.parameters, [seeds], dtype, cpu)
     batch = equations.batch(data, 1) if hasattr(equations, "batch") else data
     with torch.no_grad(), _Counting() as counted:
         if hasattr(equations, "gradients"):

@@ -206,7 +206,7 @@ def test_gradient_norms_are_of_the_whole_train_set():
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
     arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
-    network = SparseTransformer(arrays, torch.float64)
+    network = SparseTransformer(arrays)
     train, _ = system.sequences(p.parameters, p.seeds(5))
     tokens = torch.as_tensor(train).long()
     nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()

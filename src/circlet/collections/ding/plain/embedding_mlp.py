@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Training, adamw, set_parameters
+from circlet.bench.plain import Arrays, Case, Examples, cross_entropy, set_parameters
 from circlet.collections.ding.equations import embedding_mlp as equations
 from circlet.study.seeds import Seeds
 
@@ -15,7 +15,7 @@ CASE = Case({}, runs=1, gpu_runs=128, steps=30_000)
 class EmbeddingMLP(nn.Module):
     """Ding et al., section 2 and appendix E, operands concatenated."""
 
-    def __init__(self, arrays: Arrays, dtype: torch.dtype, activation: str = "silu"):
+    def __init__(self, arrays: Arrays, activation: str = "silu"):
         super().__init__()
         p, d = arrays["embedding"].shape
         hidden = len(arrays["hidden1.weight"])
@@ -24,7 +24,7 @@ class EmbeddingMLP(nn.Module):
         self.hidden1 = nn.Linear(2 * d, hidden)
         self.hidden2 = nn.Linear(hidden, hidden)
         self.output = nn.Linear(hidden, p)
-        set_parameters(self, arrays, dtype)
+        set_parameters(self.double(), arrays)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
         """Logits of pairs of numbers, (examples,) each."""
@@ -33,10 +33,17 @@ class EmbeddingMLP(nn.Module):
         return self.output(self.activation(self.hidden2(h)))
 
 
-def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
-    """One run."""
+def network(parameters: dict[str, Any], seeds: Seeds) -> nn.Module:
+    """The network of one run at step 0."""
+    return EmbeddingMLP(equations.initial(parameters, seeds), parameters["activation"])
+
+
+def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
+    """Train pairs, a and b, and their sums."""
     p = parameters["p"]
     every = torch.cartesian_prod(torch.arange(p), torch.arange(p))
     a, b = every[torch.as_tensor(equations.train_mask(parameters, seeds))].T
-    network = EmbeddingMLP(equations.initial(parameters, seeds), dtype, parameters["activation"])
-    return Training(network, adamw(parameters, network.parameters()), (a, b), (a + b) % p)
+    return {"train": (a.contiguous(), b.contiguous(), (a + b) % p)}
+
+
+loss = cross_entropy

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Training, adamw, set_parameters
+from circlet.bench.plain import Arrays, Case, Examples, cross_entropy, set_parameters
 from circlet.collections.musat.equations import constant_attention as equations
 from circlet.study.seeds import Seeds
 
@@ -15,14 +15,14 @@ CASE = Case({"weight_decay": 0.6}, runs=100, gpu_runs=4096, steps=2000)
 class ConstantAttention(nn.Module):
     """Mușat, section 3."""
 
-    def __init__(self, arrays: Arrays, dtype: torch.dtype):
+    def __init__(self, arrays: Arrays):
         super().__init__()
         p, d = arrays["embedding"].shape
         hidden = len(arrays["hidden.weight"])
         self.embedding = nn.Embedding(p, d)
         self.hidden = nn.Linear(d, hidden)
         self.output = nn.Linear(hidden, p)
-        set_parameters(self, arrays, dtype)
+        set_parameters(self.double(), arrays)
 
     def forward(self, pairs: Tensor) -> Tensor:
         """Logits of pairs (examples, 2)."""
@@ -30,10 +30,16 @@ class ConstantAttention(nn.Module):
         return self.output(torch.relu(self.hidden(x)))
 
 
-def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
-    """One run."""
+def network(parameters: dict[str, Any], seeds: Seeds) -> nn.Module:
+    """The network of one run at step 0."""
+    return ConstantAttention(equations.initial(parameters, seeds))
+
+
+def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
+    """Train pairs (a, b) and their sums."""
     pairs = torch.as_tensor(equations.pairs(parameters["p"]))
     pairs = pairs[torch.as_tensor(equations.train_mask(parameters, seeds))]
-    network = ConstantAttention(equations.initial(parameters, seeds), dtype)
-    optimizer = adamw(parameters, network.parameters())
-    return Training(network, optimizer, (pairs,), pairs.sum(1) % parameters["p"])
+    return {"train": (pairs, pairs.sum(1) % parameters["p"])}
+
+
+loss = cross_entropy

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Training, adamw, set_parameters
+from circlet.bench.plain import Arrays, Case, Examples, Training, cross_entropy, set_parameters
 from circlet.collections.odonnat.equations import sparse_transformer as equations
 from circlet.study.seeds import Seeds
 
@@ -16,7 +16,7 @@ CASE = Case({}, runs=50, gpu_runs=1024, steps=64_000)
 class SparseTransformer(nn.Module):
     """Odonnat et al., section 2: tokens in, no tables of pairs."""
 
-    def __init__(self, arrays: Arrays, dtype: torch.dtype):
+    def __init__(self, arrays: Arrays):
         super().__init__()
         vocabulary, d = arrays["embedding"].shape
         hidden = len(arrays["hidden.weight"])
@@ -27,7 +27,7 @@ class SparseTransformer(nn.Module):
         self.value = nn.Linear(d, d, bias=False)
         self.hidden = nn.Linear(d, hidden, bias=bias)
         self.output = nn.Linear(hidden, d, bias=bias)
-        set_parameters(self, arrays, dtype)
+        set_parameters(self.double(), arrays)
 
     @staticmethod
     def norm(x: Tensor) -> Tensor:
@@ -43,23 +43,44 @@ class SparseTransformer(nn.Module):
         return (xi + keep * m) @ self.embedding.weight.T
 
 
-def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
-    """One run."""
+def network(parameters: dict[str, Any], seeds: Seeds) -> SparseTransformer:
+    """The network of one run at step 0."""
+    return SparseTransformer(equations.initial(parameters, seeds))
+
+
+def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
+    """That of the MLP."""
+    names = ("hidden.weight", "hidden.bias", "output.weight", "output.bias")
+    rate = 1 / parameters["mlp_divisor"]
+    return dict.fromkeys(names if parameters["bias"] else names[::2], rate)
+
+
+def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
+    """Train sequences and their sums."""
     train, _ = equations.sequences(parameters, seeds)
     tokens = torch.as_tensor(train).long()
-    target = tokens[:, : parameters["k"]].sum(1) % parameters["p"]
-    network = SparseTransformer(equations.initial(parameters, seeds), dtype)
-    mlp = [*network.hidden.parameters(), *network.output.parameters()]
-    rest = [network.embedding.weight, network.position, network.query, network.value.weight]
-    rate = parameters["learning_rate"] / parameters["mlp_divisor"]
-    groups = [{"params": rest}, {"params": mlp, "lr": rate}]
-    n, size, dropout = len(train), parameters["batch_size"], parameters["dropout"]
-    per_epoch = -(-n // size)
+    return {"train": (tokens, tokens[:, : parameters["k"]].sum(1) % parameters["p"])}
+
+
+loss = cross_entropy
+
+
+def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
+    """One run: in batches, with dropout."""
+    own = network(parameters, seeds).to(dtype)
+    tokens, target = data(parameters, seeds)["train"]
+    rate, multiples = parameters["learning_rate"], learning_rate_multipliers(parameters)
+    groups = [
+        {"params": [values], "lr": rate * multiples.get(name, 1)}
+        for name, values in own.named_parameters()
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=parameters["weight_decay"])
+    n, size, dropout = len(tokens), parameters["batch_size"], parameters["dropout"]
     order, kept = np.arange(n), None
 
-    def batch(number: int) -> tuple[tuple[Tensor, ...], Tensor]:
+    def batch(number: int) -> Examples:
         nonlocal order, kept
-        epoch, at = divmod(number - 1, per_epoch)
+        epoch, at = divmod(number - 1, -(-n // size))
         if at == 0:
             stream = seeds.stream("order", epoch)
             order = stream.permutation(n)
@@ -67,9 +88,9 @@ def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Trainin
                 kept = stream.random((parameters["d"], n), dtype=np.float32) >= dropout
         part = slice(at * size, (at + 1) * size)
         chosen = torch.as_tensor(order[part])
-        inputs: tuple[Tensor, ...] = (tokens[chosen],)
-        if kept is not None:
-            inputs += (torch.as_tensor(kept[:, part].T / (1 - dropout)).to(dtype),)
-        return inputs, target[chosen]
+        if kept is None:
+            return tokens[chosen], target[chosen]
+        keep = torch.as_tensor(kept[:, part].T / (1 - dropout)).to(dtype)
+        return tokens[chosen], keep, target[chosen]
 
-    return Training(network, adamw(parameters, groups), (tokens,), target, batch)
+    return Training(own, optimizer, (tokens, target), loss, batch)

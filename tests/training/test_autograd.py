@@ -1,0 +1,291 @@
+"""Networks that are a plain nn.Module and a loss: equal to the loop that anybody would write."""
+
+import copy
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT
+
+from circlet.errors import CircletError
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.systems import loss as exact
+from circlet.training import autograd, job, run, trees
+
+CPU = torch.device("cpu")
+NETWORKS = ROOT / "tests/networks"
+
+
+def point(system, folder=NETWORKS, results="results", runs=4, log=None, **parameters):
+    settings = {
+        "system": f"{folder.name}.{system}",
+        "steps": parameters.pop("steps", 100),
+        "dtype": parameters.pop("dtype", "float64"),
+        "seeds": {"count": runs},
+        "block": runs,
+        "parameters": parameters,
+        "log": log or {},
+    }
+    config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
+    return Study.of(config).points[0]
+
+
+def trained(point, seeds):
+    """The weights of some runs at their end, by name."""
+    *_, group = run.run_group(point, seeds, CPU)
+    return group.stack.arrays
+
+
+def plain_loop(point, seed):
+    """The weights at the end of what anybody would write: nn.Module, autograd, torch.optim."""
+    equations, seeds = autograd.equations(point.system), point.seeds(seed)
+    parameters, dtype = point.parameters, getattr(torch, point.settings["dtype"])
+    network = equations._network(parameters, seeds, "network").to(dtype)
+    start = equations.initial(parameters, seeds)
+    for name, values in network.named_parameters():
+        values.data.copy_(torch.as_tensor(start[equations._logged(name)]))
+    own = [values for values in network.parameters() if values.requires_grad]
+    decay = parameters.get("weight_decay", 0)
+    optimizer = {
+        "adamw": lambda lr: torch.optim.AdamW(own, lr, weight_decay=decay, fused=True),
+        "adam": lambda lr: torch.optim.Adam(own, lr, weight_decay=decay, fused=True),
+        "sgd": lambda lr: torch.optim.SGD(own, lr, parameters["momentum"], weight_decay=decay),
+    }[parameters["optimizer"]](parameters["learning_rate"])
+    train = trees.mapped(
+        lambda values: torch.as_tensor(values).to(dtype) if values.dtype.kind == "f" else values,
+        trees.mapped(np.asarray, equations.own.data(parameters, seeds)["train"]),
+    )
+    train = trees.mapped(torch.as_tensor, train)
+    n = len(trees.tensors(train)[0])
+    size = parameters.get("batch_size", n)
+    for step in range(point.steps):
+        epoch, place = divmod(step, -(-n // size))
+        rows = np.arange(n)
+        if "batch_size" in parameters:
+            rows = seeds.stream("order", epoch).permutation(n)[place * size : (place + 1) * size]
+        optimizer.zero_grad()
+        equations.own.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023
+        optimizer.step()
+    return {equations._logged(n): v.detach() for n, v in network.named_parameters()}
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize("system", ["quadratic", "regression"])
+def test_equal_to_a_plain_loop(system, optimizer):
+    """Of quadratic bit by bit: its tensors are as PyTorch's kernels take them, alone or stacked."""
+    own = point(system, optimizer=optimizer, momentum=0.9)
+    alone, stacked = trained(own, [2]), trained(own, [0, 1, 2, 3])
+    expected = plain_loop(own, 2)
+    assert expected.keys() == alone.keys()
+    for name, values in expected.items():
+        for found in (alone[name][0], stacked[name][2]):
+            torch.testing.assert_close(found, values, rtol=0, atol=1e-13)
+            if system == "quadratic":
+                assert torch.equal(found, values), name
+    assert not torch.equal(stacked[name][1], stacked[name][2])
+
+
+def test_weights_follow_their_own_seeds():
+    equations = autograd.equations(point("quadratic").system)
+    own = point("quadratic").parameters
+    first, other = (point("quadratic", runs=4).seeds(seed) for seed in (1, 2))
+    mixed = type(first)(first.embedding, other.network, first.data, first.order)
+    a, b, both = (equations.initial(own, seeds) for seeds in (first, other, mixed))
+    assert list(a) == ["embedding", "output.weight"]
+    assert all(values.dtype == np.float64 for values in a.values())
+    np.testing.assert_array_equal(both["embedding"], a["embedding"])
+    np.testing.assert_array_equal(both["output.weight"], b["output.weight"])
+    assert (a["embedding"] != b["embedding"]).all()
+
+
+def test_the_generator_of_torch_is_left_alone():
+    torch.manual_seed(0)
+    before = torch.default_generator.get_state()
+    trained(point("quadratic", steps=2), [0, 1])
+    assert torch.equal(torch.default_generator.get_state(), before)
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_frozen_parameters_and_buffers_stay(tmp_path):
+    own = point("regression", steps=10, optimizer="adamw")
+    assert (trained(own, [0, 1])["shift"] == 1).all()
+    data = autograd.equations(own.system).data(own.parameters, [own.seeds(0), own.seeds(1)],
+                                               torch.float64, CPU)  # fmt: skip
+    assert data.buffers.keys() == {"scale"}  # each run has another
+
+
+def test_each_epoch_sees_every_example_once_in_its_own_order():
+    own = point("regression", optimizer="adamw")
+    equations, seeds = autograd.equations(own.system), [own.seeds(s) for s in range(2)]
+    data = equations.data(own.parameters, seeds, torch.float64, CPU)
+    assert own.steps_per_epoch == 3
+    epochs = []
+    for first in (1, 4):
+        parts = [
+            equations.batch(data, step).parts["train"]["y"] for step in range(first, first + 3)
+        ]
+        assert [part.shape for part in parts] == [(2, 8), (2, 8), (2, 4)]
+        epochs.append(torch.cat(parts, 1))
+    whole = data.parts["train"]["y"]
+    for epoch in epochs:
+        torch.testing.assert_close(epoch.sort(1).values, whole.sort(1).values, rtol=0, atol=0)
+    assert not torch.equal(*epochs)
+    again = equations.batch(data, 5).parts["train"]["y"]  # follows from the step alone
+    assert torch.equal(again, epochs[1][:, 8:16])
+
+
+def test_metrics_are_those_that_it_declares(tmp_path):
+    own = point("quadratic", results=tmp_path, steps=20)
+    job.run_block(own.blocks[0], "cpu")
+    curves = parquet.read_log(own.blocks[0], "curves")
+    assert list(curves.columns)[2:] == [
+        "train_loss", "test_loss", "train_accuracy", "test_accuracy",
+    ]  # fmt: skip
+    assert curves["train_accuracy"].between(0, 1).all()
+    runs = parquet.read_log(own.blocks[0], "runs")
+    last = curves[curves["step"] == 20].set_index("seed")
+    assert (runs.set_index("seed")["test_loss"] == last["test_loss"]).all()
+    other = point("regression", results=tmp_path / "b", steps=20, optimizer="adamw")
+    job.run_block(other.blocks[0], "cpu")
+    assert list(parquet.read_log(other.blocks[0], "curves").columns)[2:] == [
+        "train_loss", "test_loss",
+    ]  # fmt: skip
+    assert "test_accuracy" not in parquet.read_log(other.blocks[0], "runs")
+
+
+@pytest.mark.parametrize("system", ["quadratic", "regression"])
+def test_resumes_as_if_nothing_had_happened(system):
+    own = point(system, steps=30, optimizer="adamw", log={"curves": {"every": 1}})
+    seeds, saved = [0, 1, 2], None
+    for group in run.run_group(own, seeds, CPU):
+        if group.done == 17:
+            saved = copy.deepcopy(group.state())
+    expected = group.tables()
+    *_, resumed = run.run_group(own, seeds, CPU, saved=saved)
+    for kind, table in resumed.tables().items():
+        drop = [name for name in table.column_names if name == "seconds"]
+        assert table.drop_columns(drop).equals(expected[kind].drop_columns(drop)), kind
+
+
+def test_gradients_of_the_embedding_are_logged():
+    log = {"gradients": {"every": 10}, "gradient_norms": {"every": 10}}
+    own = point("quadratic", steps=20, log=log)
+    tables = {kind: t.to_pandas() for kind, t in run.run(own, [0, 1], CPU).items()}
+    norms = tables["gradient_norms"]
+    assert set(norms["name"]) == {"embedding", "output.weight"}
+    assert tables["gradients"]["frequency"].max() == 3
+    alone = run.run(own, [1], CPU)["gradient_norms"].to_pandas()
+    np.testing.assert_allclose(norms[norms["seed"] == 1]["norm"], alone["norm"], rtol=1e-6)
+
+
+def test_as_many_advance_together_as_the_caches_hold():
+    small, large = point("quadratic", runs=400), point("quadratic", runs=400, width=4096, p=97)
+    assert run.group_size(small, 400, CPU) > 50
+    assert run.group_size(large, 400, CPU) == 1
+    assert run.activations(small) == run.activations(point("quadratic", runs=2))
+
+
+def test_the_exact_cross_entropy_can_be_differentiated():
+    """By autograd, alone and stacked: the gradient that the shipped systems have."""
+    generator = torch.Generator().manual_seed(0)
+    logits = 30 * torch.randn(3, 9, 5, generator=generator)
+    target = torch.randint(5, (3, 9), generator=generator)
+
+    def mean(logits, target):
+        return exact.cross_entropy(logits, target[:, None], 1).mean()
+
+    found = torch.func.vmap(torch.func.grad(mean))(logits, target)
+    expected = exact.logit_gradient(logits, target[..., None], 2) / 9
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
+
+
+# What an author may get wrong: what is replaced in quadratic.py by what, and what is said of it.
+WRONG = {
+    "item": (
+        "return functional.cross_entropy(network(pairs), target)",
+        "x = functional.cross_entropy(network(pairs), target)\n"
+        "    return x if x.item() > 0 else -x",
+        r"quadratic.py:\d+: loss\(\) does what torch.func.vmap cannot do .*: use torch.where",
+    ),
+    "in-place": (
+        "return self.output(self.embed(pairs).sum(-2).square())",
+        "h = torch.zeros(len(pairs), 8).double()\n        h += self.embed(pairs).sum(-2)\n"
+        "        return self.output(h.square())",
+        "write x = x [+] y in place of x [+]= y",
+    ),
+    "in-place of a part": (
+        "return self.output(self.embed(pairs).sum(-2).square())",
+        "h = torch.zeros(len(pairs), 8).double()\n        h[:] = self.embed(pairs).sum(-2)\n"
+        "        return self.output(h.square())",
+        "build tensors with torch.stack",
+    ),
+    "a mask": (
+        "return functional.cross_entropy(network(pairs), target)",
+        "x = network(pairs)\n    return x[x > 0].sum()",
+        "a product with the mask in place of indexing",
+    ),
+    "dropout": (
+        "return self.output(self.embed(pairs).sum(-2).square())",
+        "return self.output(functional.dropout(self.embed(pairs).sum(-2).square()))",
+        "draw (random numbers|them) in data",
+    ),
+    "many losses": (
+        "functional.cross_entropy(network(pairs), target)",
+        "functional.cross_entropy(network(pairs), target, reduction='none')",
+        r"loss\(\) must return one number, a tensor of shape \(\), not a tensor of shape",
+    ),
+    "no train": ('"train": (pairs[:n]', '"trian": (pairs[:n]', 'must return a dictionary {"train"'),
+    "no tensor": (
+        'return {"train":', 'return {"p": p, "train":', "examples must be tensors, .* not 7"),
+    "no module": ("return Quadratic(", "return lambda: (", "must return a torch.nn.Module"),
+    "an unknown metric": (
+        'found[f"{part}_loss"]', 'found[f"{part}_los"]', "returns 'train_los', which SYSTEM"),
+    "no metric": (
+        "for part, (pairs, target) in parts.items()",
+        'for part, (pairs, target) in {"test": parts["test"]}.items()',
+        r"metrics\(\) does not return 'train_loss', which SYSTEM.metrics has"),
+    "a metric per example": (
+        ".double().mean()", ".double()", r"metrics\(\): train_accuracy must be one number"),
+    "another embedding": (
+        "self.embed", "self.embedded", "SYSTEM.embedding: the network has no 'embed.weight'"),
+    "other shapes": (
+        "int(0.8 * len(pairs))", "seeds.data + 9", "the examples of runs differ in shape"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("runs", [1, 2])
+def test_what_cannot_be_is_one_line(tmp_path, name, runs):
+    old, new, said = WRONG[name]
+    folder = shutil.copytree(NETWORKS, tmp_path / f"n{abs(hash((name, runs)))}")
+    file = folder / "equations/quadratic.py"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    own = point("quadratic", folder, runs=runs, steps=3)
+    only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
+    if only_stacked and runs == 1:
+        run.run(own, [0], CPU)  # autograd alone can do all of that
+        return
+    with pytest.raises(CircletError, match=said) as caught:
+        run.run(own, range(runs), CPU)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_path):
+    folder = shutil.copytree(NETWORKS, tmp_path / "unbatched")
+    old, new, _ = WRONG["item"]
+    file = folder / "equations/quadratic.py"
+    file.write_text(file.read_text().replace(old, new))
+    spec = folder / "systems/quadratic.py"
+    spec.write_text(spec.read_text().replace("metrics=", "batched=False,\n    metrics="))
+    own = point("quadratic", folder, steps=5)
+    assert run.group_size(own, 4, CPU) == 1
+    ends = run.run(own, range(4), CPU)["parameters"].to_pandas()
+    assert len(set(ends["seed"])) == 4
+    whole = run.run(point("quadratic", steps=5), range(4), CPU)["parameters"].to_pandas()
+    both = (frame.sort_values(["seed", "step"]).itertuples() for frame in (ends, whole))
+    for row, other in zip(*both, strict=True):
+        np.testing.assert_allclose(row.values, other.values, atol=1e-6)
