@@ -49,7 +49,7 @@ def _command_of(module: str) -> ModuleType:
 
 
 def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m circlet", description=__doc__)
+    parser = argparse.ArgumentParser(prog="circlet", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, text: str, function) -> argparse.ArgumentParser:
@@ -126,6 +126,7 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument("b", type=Path, metavar="B", help="another one")
     sub.add_argument("--rtol", type=float, default=0, help="relative tolerance; default: 0, exact")
     sub.add_argument("--ignore", nargs="+", default=[], metavar="NAME", help="columns to leave out")
+    _add_authoring(commands)
     for name, module in further.items():
         own = _command_of(module)
         sub = command(
@@ -133,6 +134,28 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         )
         own.add_arguments(sub)
     return parser
+
+
+def _add_authoring(commands) -> None:
+    """Commands for who writes a collection, which need no config."""
+    text = "make a collection, or a system, table or figure in one, that works as it is"
+    new = commands.add_parser("new", help=text, description=text)
+    kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for kind in ("collection", "system", "table", "figure"):
+        text = f"make a {kind}" + (" in a collection" if kind != "collection" else "")
+        sub = kinds.add_parser(kind, help=text, description=text)
+        sub.add_argument("path", type=Path, metavar="PATH", help="folder of the collection")
+        if kind != "collection":
+            sub.add_argument("name", metavar="NAME")
+        sub.set_defaults(function=make_new, log=None)
+    text = "try all that a collection has: systems, gradients, logs, tables, figures"
+    sub = commands.add_parser("check", help=text, description=text)
+    sub.add_argument("path", type=Path, metavar="PATH", help="folder of the collection")
+    sub.set_defaults(function=check_collection, log=None)
+    text = "print the completion of a shell: circlet completion bash > FILE, and source FILE"
+    sub = commands.add_parser("completion", help=text, description=text)
+    sub.add_argument("shell", choices=["bash", "zsh", "tcsh"])
+    sub.set_defaults(function=print_completion, log=None)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -307,6 +330,36 @@ def compare_folders(arguments: argparse.Namespace) -> None:
     print(said)
     if not equal:
         sys.exit(1)
+
+
+def make_new(arguments: argparse.Namespace) -> None:
+    """Make files to start from, and say what comes next."""
+    new, path = load("circlet.new"), arguments.path
+    own = (path, arguments.name) if arguments.kind != "collection" else (path,)
+    for file in getattr(new, arguments.kind)(*own):
+        print(f"made {file}")
+    if arguments.kind == "collection":
+        print(f"next: circlet new system {path} NAME")
+        return
+    print(f"next: edit it; circlet check {path}")
+    if arguments.kind == "system":
+        print(f"then: snakemake --cores all --configfile {path / arguments.name}.yaml")
+
+
+def check_collection(arguments: argparse.Namespace) -> None:
+    """Print what was tried of a collection; exit status 1 if something is wrong."""
+    check = load("circlet.check")
+    failed = 0
+    for found in check.collection(arguments.path):
+        failed += not found.good
+        print(f"{'ok   ' if found.good else 'error'} {found.about}: {found.text}", flush=True)
+    if failed:
+        sys.exit(f"{failed} errors" if failed > 1 else "1 error")
+
+
+def print_completion(arguments: argparse.Namespace) -> None:
+    """Print what completes the command line in a shell."""
+    print(load("shtab").complete(_parser(_further([])), arguments.shell))
 
 
 def make_partial(arguments: argparse.Namespace) -> None:

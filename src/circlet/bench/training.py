@@ -73,8 +73,8 @@ def circlet(
     point = block(system, runs).point
     if not logs:  # beyond the first steps, which are to warm up
         point = block(system, runs, {kind: {} for kind in point.logs[1:]}).point
-    if module:
-        point = replace(point, system=plain.as_module(point.system))
+    if module and (own := plain.as_module(point.system)):
+        point = replace(point, system=own)
     size = group_size(point, runs, device)
     steps = run_group(point, list(range(size)), device)
     next(steps)  # the initial arrays

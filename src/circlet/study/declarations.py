@@ -65,6 +65,17 @@ def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
             yield node.target, node
 
 
+def defined(module: str) -> set[str]:
+    """Names that a module defines or imports, outside of functions and classes."""
+    found = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
+    for node in tree_of(module).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+    return found
+
+
 @functools.cache
 def literals(module: str) -> dict[str, Any]:
     """Upper-case constants of a module that are plain literals, by name."""

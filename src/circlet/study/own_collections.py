@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, fingerprint
+from circlet.study import config_file, fingerprint, registry
 from circlet.study.claims_file import Claim, claims
-from circlet.study.declarations import declared, in_order
+from circlet.study.declarations import declared, defined, in_order
 from circlet.study.registry import Collection, Systems, explained, path_of
-from circlet.systems.spec import SystemSpec
+from circlet.systems.spec import Metric, SystemSpec
 
 KEYWORDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum",
@@ -25,6 +25,11 @@ FORMULAS = (
     "flops_per_step", "product_flops_per_step", "weights", "activations", "cpu_batch",
     "steps_per_epoch",
 )  # fmt: skip
+
+
+KINDS = """a network that is trained: network, data, loss (and metrics);
+with a gradient of its own: initial, data, gradients, metrics; simulated: initial, data, step"""
+OPTIMIZERS = ("adamw", "adam", "sgd")
 
 
 def check(collections: Iterable[Collection], systems: Systems) -> None:
@@ -117,6 +122,53 @@ def _check_system(system: SystemSpec) -> None:
             raise ConfigError(f"{where}: {name} must give a number")
     for rule in system.requires:
         _value(where, "requires", rule.holds, system)
+    if system.flops_per_step:
+        needed = {"weights", "activations"}
+        if lacking := sorted(name for name in needed if not getattr(system, name)):
+            raise ConfigError(
+                f"{where}: gives flops_per_step, but not {lacking[0]}; give both, or neither: then "
+                "what its runs cost is measured"
+            )
+        if system.embedding:
+            _look_up(f"{where}: flops_per_step is given, embedding, too", "parameter",
+                     system.parameters, ("p", "d"))  # fmt: skip
+    _check_metrics(where, system)
+    _check_functions(system)
+
+
+def _check_metrics(where: str, system: SystemSpec) -> None:
+    taken = {"seed", "step", "steps", "status", "seconds", "device", "dtype", *system.parameters}
+    for name, metric in system.metrics.items():
+        if not isinstance(metric, Metric):
+            raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
+        if not registry.NAME.fullmatch(name) or name in taken:
+            raise ConfigError(
+                f"{where}: metrics: {name!r} must be lower-case letters, digits and underscores, "
+                "and no parameter or other column of runs"
+            )
+
+
+def _check_functions(system: SystemSpec) -> None:
+    """Whether its equations have the functions of some kind of system, and it their parameters."""
+    has, file = defined(system.equations), path_of(system.equations)
+    is_network = {"network", "loss"} <= has
+    if "loss" in has:
+        needed = {"data"} if is_network else {"data", "initial"}
+    else:
+        needed = {"data", "initial"} | ({"metrics"} if "gradients" in has else {"step"})
+    if lacking := sorted(needed - has):
+        raise ConfigError(f"{file}: does not define {lacking[0]}() ({' '.join(KINDS.split())})")
+    where = f"{path_of(system.module)}: SYSTEM"
+    if has & {"loss", "gradients"} and not system.is_trained:
+        raise ConfigError(
+            f"{where}: it is trained, and has no parameter 'learning_rate'; take that of "
+            "circlet.systems.parameters, LEARNING_RATE"
+        )
+    if "optimizer" in system.parameters:
+        choices = system.parameters["optimizer"].limits.get("enum", ())
+        _look_up(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
+    if system.embedding not in ("", "embedding") and not is_network:
+        raise ConfigError(f"{where}: embedding must be 'embedding', the name that initial() gives")
 
 
 def _fits(where: str, value: Any, schema: dict[str, Any]) -> None:

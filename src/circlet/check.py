@@ -1,0 +1,275 @@
+"""Try all that a collection has: what its author would else find out in a job, hours later.
+
+Declarations are looked up as a plan does. Each system then takes a few steps of a few runs, and
+its tables and figures are made from them twice: as they are, and as if all had diverged.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import torch
+from torch import Tensor
+
+from circlet import build
+from circlet.errors import CircletError, ConfigError
+from circlet.storage import parquet
+from circlet.study import registry, targets
+from circlet.study.plan import Study
+from circlet.study.points import Block, Point
+from circlet.study.registry import Collection
+from circlet.systems.spec import Parameter
+from circlet.training import autograd, job
+from circlet.training.run import run_group
+
+RUNS, STEPS = 3, 20
+CLOSE = 1e-6  # relative, of float64
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried: what it is about, and what was found."""
+
+    about: str
+    text: str
+    good: bool = True
+
+
+def collection(path: Path) -> Iterator[Finding]:
+    """Everything that is tried of a collection, one by one; raises ConfigError if it is none."""
+    own = registry.find([str(path)])[-1]
+    with tempfile.TemporaryDirectory() as folder:
+        study = _study(own, Path(folder) / "results")
+        yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
+        for block in study.blocks:
+            if not block.point.experiment.startswith("role_"):
+                yield from _tried(block.point.system.name, _of_system(block))
+        if not study.points:
+            yield Finding(own.name, "has no system: its tables and figures were not tried")
+        yield from _targets(own, study, "of a few runs")
+        yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
+
+
+def _count(own: Collection) -> str:
+    numbers = [(kind, len(own.modules(kind))) for kind in ("systems", "tables", "figures")]
+    return ", ".join(f"{n} {kind if n != 1 else kind[:-1]}" for kind, n in numbers)
+
+
+def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
+    """What is said of something, up to the first thing that is wrong with it."""
+    try:
+        for text in tried:
+            yield Finding(about, text)
+    except CircletError as error:
+        yield Finding(about, str(error), good=False)
+    except Exception as error:  # whatever may be wrong in an author's code
+        place = registry.place_in_own(error) or about
+        line = " ".join(f"{type(error).__name__}: {error}".split())
+        yield Finding(about, f"{place}: {line}", good=False)
+
+
+# The study that is tried.
+
+
+def _study(own: Collection, results: Path) -> Study:
+    """An experiment of each system at its defaults, and one of each role that can be had."""
+    usual = {"steps": STEPS, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
+    config: dict[str, Any] = {"results": str(results), "collections": [str(own.folder)]}
+    systems = registry.Systems([own])
+    config["experiments"] = {
+        f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
+    }
+    if not systems:
+        config["experiments"]["none"] = usual | {"system": "constant_attention"}
+    Study.of(config)  # says what is wrong with them
+    for name, role in own.roles.items():
+        needs = role["needs"]
+        experiment = f"role_{name.rpartition('.')[2]}"
+        settings = usual | {"system": needs["system"], "parameters": _held(needs)}
+        if needs["system"] in systems:
+            swept = (k for k in needs["varies"] if k in systems[needs["system"]].parameters)
+            known = systems[needs["system"]].parameters
+            settings["sweep"] = {k: _two_values(known[k]) for k in [*swept][:1]}
+        trial = config | {
+            "experiments": config["experiments"] | {experiment: settings},
+            "reproduce": config.get("reproduce", {}) | {name: experiment},
+        }
+        try:
+            Study.of(trial)
+        except ConfigError:
+            continue  # what the role needs cannot be guessed
+        config = trial
+    if not systems:
+        del config["experiments"]["none"]
+    return Study.of(config)
+
+
+def _held(needs: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that a role fixes to a value."""
+    return {k: value for k, value in needs["holds"].items() if not isinstance(value, str)}
+
+
+def _two_values(parameter: Parameter) -> list[Any]:
+    """The default of a parameter, and another value."""
+    default, limits = parameter.default, parameter.limits
+    match parameter.type:
+        case "boolean":
+            return [default, not default]
+        case "string":
+            return list(limits["enum"][:2])
+        case "integer":
+            return [default, default + (1 if default < limits.get("maximum", default + 1) else -1)]
+    other = 2 * default if default else 1.0
+    return [default, other if other < limits.get("maximum", np.inf) else default / 2]
+
+
+# Systems.
+
+
+def _of_system(block: Block) -> Iterator[str]:
+    """What is tried of a system, in the order in which faults are easiest to understand."""
+    point = block.point
+    arrays = autograd.equations(point.system).initial(point.parameters, point.seeds(0))
+    numbers = sum(array.size for array in arrays.values())
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    yield f"a run has {numbers} numbers: {shapes}"
+    yield _together(point)
+    if hasattr(autograd.equations(point.system), "gradients"):
+        yield _gradient(point)
+    yield _logs(block)
+
+
+def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:
+    """Arrays of some runs after all steps."""
+    *_, group = run_group(point, seeds, CPU)
+    return group.stack.arrays
+
+
+def _together(point: Point) -> str:
+    """Whether runs that advance together are the same as alone."""
+    seeds = [*point.every_seed]
+    stacked, worst = _weights(point, seeds), 0.0
+    for i, seed in enumerate(seeds):
+        for name, values in _weights(point, [seed]).items():
+            difference = (stacked[name][i] - values[0]).abs().max().item()
+            worst = max(worst, difference / max(1.0, values.abs().max().item()))
+            if not difference <= CLOSE * max(1.0, values.abs().max().item()):
+                raise CircletError(
+                    f"{name} of seed {seed} is another after {STEPS} steps together with other "
+                    f"runs than alone (by {difference:.2g}): each run must depend on its own seed "
+                    "and its own row of every array alone"
+                )
+    return f"{RUNS} runs of {STEPS} steps together equal those alone (within {worst:.0e})"
+
+
+def _gradient(point: Point) -> str:
+    """Whether the gradient is that of the loss."""
+    equations, seeds = autograd.equations(point.system), [point.seeds(s) for s in point.every_seed]
+    arrays = [equations.initial(point.parameters, own) for own in seeds]
+    weights = {k: torch.as_tensor(np.stack([a[k] for a in arrays])).double() for k in arrays[0]}
+    data = equations.data(point.parameters, seeds, torch.float64, CPU)
+    found = {k: torch.zeros_like(values) for k, values in weights.items()}
+    equations.gradients(weights, data, found)
+    if not isinstance(equations, autograd.FromLoss):
+        return _slope(point, weights, data, found)
+    if not hasattr(equations.own, "gradients"):
+        return "the gradient is autograd's"
+    expected = {k: torch.zeros_like(values) for k, values in weights.items()}
+    equations.autograd(weights, data, expected)
+    for name, values in expected.items():
+        difference = (found[name] - values).abs().max().item()
+        if not difference <= CLOSE * max(values.abs().max().item(), 1e-3):
+            raise CircletError(
+                f"gradients(): that of {name} differs from autograd's by {difference:.2g}, of "
+                f"{values.abs().max().item():.2g}"
+            )
+    return "gradients() equal autograd's"
+
+
+def _slope(point: Point, weights: dict[str, Tensor], data: Any, found: dict[str, Tensor]) -> str:
+    """Whether the train loss changes along each array's gradient as the gradient says."""
+    metrics = autograd.equations(point.system).metrics
+    if "train_loss" not in point.system.metrics:
+        return "the gradient was not tried: there is no metric train_loss"
+    for name, gradient in found.items():
+        length = gradient.flatten(1).norm(dim=1)
+        unit = gradient / length.clamp_min(1e-30).view(-1, *[1] * (gradient.dim() - 1))
+        there, back = (
+            metrics(weights | {name: weights[name] + step * unit}, data)["train_loss"]
+            for step in (1e-5, -1e-5)
+        )
+        slope = (there - back) / 2e-5
+        if not torch.allclose(slope, length, rtol=1e-3, atol=1e-6):
+            raise CircletError(
+                f"gradients(): the loss changes by {slope[0]:.4g} along the gradient of {name}, "
+                f"whose length is {length[0]:.4g}"
+            )
+    return "gradients() are those of train_loss, by finite differences"
+
+
+def _logs(block: Block) -> str:
+    """Whether the logs of a job can be read as they were written."""
+    job.run_block(block, CPU)
+    rows = {kind: len(parquet.read_log(block, kind)) for kind in block.point.logs}
+    return f"logs: {', '.join(f'{kind} {n} rows' for kind, n in rows.items())}"
+
+
+# Tables and figures.
+
+
+def _diverged(study: Study, results: Path) -> Study:
+    """The same study as if every run had diverged: nothing in its logs is finite."""
+    config = study.config | {"results": str(results), "collections": study.folders}
+    other = Study.of(config)
+    for block, theirs in zip(other.blocks, study.blocks, strict=True):
+        for kind in block.point.logs:
+            if not theirs.log(kind).exists():
+                continue
+            table = pq.read_table(theirs.log(kind))
+            for i, field in enumerate(table.schema):
+                if pa.types.is_floating(field.type):
+                    nothing = pa.array(np.full(len(table), np.nan), field.type)
+                    table = table.set_column(i, field, nothing)
+                elif field.name == "status":
+                    said = pc.if_else(pa.scalar(True), "diverged", table["status"])
+                    table = table.set_column(i, field, said)
+            parquet.write(table, block.log(kind), parquet.footer(theirs.log(kind)))
+    return other
+
+
+def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
+    """Make the tables and figures of a collection, and what they are made from."""
+    made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
+    mine = [f"{kind}/{name}" for kind in ("tables", "figures") for name in own.modules(kind)]
+    done: set[str] = set()
+
+    def make(target: targets.Target) -> Iterator[str]:
+        for needed in reversed(targets.behind(target)):
+            if needed.name not in done:
+                for block in needed.study.blocks:
+                    if not block.log("runs").exists():
+                        job.run_block(block, CPU)
+                build.make(needed)
+                done.add(needed.name)
+        if target.kind == "figures":
+            yield f"drawn {when}"
+        else:
+            yield f"{pq.read_metadata(target.outputs[0]).num_rows} rows {when}"
+
+    for name in mine:
+        kind, _, short = name.partition("/")
+        if name in made:
+            yield from _tried(f"{kind[:-1]} {short}", make(made[name]))
+        else:
+            yield Finding(
+                f"{kind[:-1]} {short}",
+                "was not tried: it needs a role whose experiment cannot be guessed, or the runs of "
+                "another collection",
+            )

@@ -1,0 +1,99 @@
+"""Files to start from: a collection, a system, a table or a figure that works as it is."""
+
+import keyword
+from pathlib import Path
+from string import Template
+
+from circlet.errors import ConfigError
+from circlet.lazy_import import load
+from circlet.study import registry
+from circlet.study.registry import Collection
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def collection(path: Path) -> list[Path]:
+    """Make a collection; returns the files written. Raises ConfigError, as all here."""
+    name = path.resolve().name
+    _check_name(name)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigError(f"{path}: is there already")
+    title = name.replace("_", " ").capitalize()
+    text = _filled("collection.yaml", collection=name, title=title)
+    return _write({path / "collection.yaml": text})
+
+
+def system(path: Path, name: str) -> list[Path]:
+    """Make a system of a collection, and a config that runs it."""
+    own = _collection(path)
+    _check_name(name)
+    qualified = own.qualified(name)
+    return _write(
+        {
+            path / "systems" / f"{name}.py": _filled("system.txt"),
+            path / "equations" / f"{name}.py": _filled("equations.txt"),
+            path / f"{name}.yaml": _filled("config.yaml", name=name, system=qualified),
+        }
+    )
+
+
+def table(path: Path, name: str) -> list[Path]:
+    """Make a table of the first system of a collection."""
+    own = _collection(path)
+    _check_name(name)
+    found = _first_system(own)
+    text = _filled("table.txt", table=own.qualified(name), system=found)
+    return _write({path / "tables" / f"{name}.py": text})
+
+
+def figure(path: Path, name: str) -> list[Path]:
+    """Make a figure of the first table of a collection, or else of the table of all runs."""
+    own = _collection(path)
+    _check_name(name)
+    found = _first_system(own)
+    table, column, meaning = "runs", "seconds", "computing time (s)"
+    for table, module in own.modules("tables").items():
+        numbers = [f for f in load(module).COLUMNS if str(f.type) in ("double", "float")]
+        if numbers:
+            column, meaning = numbers[0].name, numbers[0].metadata[b"meaning"].decode()
+            break
+    words = {"system": found, "table": table, "column": column, "label": meaning}
+    sentence = meaning[0].upper() + meaning[1:]
+    text = _filled("figure.txt", **words, sentence=sentence)
+    return _write({path / "figures" / f"{name}.py": text})
+
+
+def _check_name(name: str) -> None:
+    if not registry.NAME.fullmatch(name) or keyword.iskeyword(name):
+        raise ConfigError(
+            f"{name!r}: must be lower-case letters, digits and underscores, and no word of Python"
+        )
+
+
+def _collection(path: Path) -> Collection:
+    return registry.find([str(path)])[-1]
+
+
+def _first_system(own: Collection) -> str:
+    names = [*own.modules("systems")]
+    if not names:
+        raise ConfigError(f"{own.folder}: has no system yet; make one with: circlet new system")
+    return names[0]
+
+
+def _filled(template: str, **words: str) -> str:
+    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(words)
+
+
+def _write(texts: dict[Path, str]) -> list[Path]:
+    """Write files, if none of them is there."""
+    for path in texts:
+        if path.exists():
+            raise ConfigError(f"{path}: is there already")
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    return [*texts]
