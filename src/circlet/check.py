@@ -5,10 +5,10 @@ its tables and figures are made from them twice: as they are, and as if all had 
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ class Finding:
 
     about: str
     text: str
-    good: bool = True
+    result: Literal["ok", "error", "note"] = "ok"
 
 
 def collection(path: Path) -> Iterator[Finding]:
@@ -48,11 +48,16 @@ def collection(path: Path) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         study = _study(own, Path(folder) / "results")
         yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
+        good = True
         for block in study.blocks:
             if not block.point.experiment.startswith("role_"):
-                yield from _tried(block.point.system.name, _of_system(block))
-        if not study.points:
-            yield Finding(own.name, "has no system: its tables and figures were not tried")
+                for found in _tried(block.point.system.name, _of_system(block)):
+                    yield found
+                    good &= found.result == "ok"
+        if not (good and study.points):
+            why = "has no system" if good else "has a system that does not work"
+            yield Finding(own.name, f"{why}: its tables and figures were not tried", "note")
+            return
         yield from _targets(own, study, "of a few runs")
         yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
 
@@ -68,11 +73,11 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
         for text in tried:
             yield Finding(about, text)
     except CircletError as error:
-        yield Finding(about, str(error), good=False)
+        yield Finding(about, str(error), "error")
     except Exception as error:  # whatever may be wrong in an author's code
         place = registry.place_in_own(error) or about
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Finding(about, f"{place}: {line}", good=False)
+        yield Finding(about, f"{place}: {line}", "error")
 
 
 # The study that is tried.
@@ -248,16 +253,16 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
     """Make the tables and figures of a collection, and what they are made from."""
     made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
     mine = [f"{kind}/{name}" for kind in ("tables", "figures") for name in own.modules(kind)]
-    done: set[str] = set()
+    done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:
         for needed in reversed(targets.behind(target)):
-            if needed.name not in done:
+            if (needed.kind, needed.name) not in done:
                 for block in needed.study.blocks:
                     if not block.log("runs").exists():
                         job.run_block(block, CPU)
                 build.make(needed)
-                done.add(needed.name)
+                done.add((needed.kind, needed.name))
         if target.kind == "figures":
             yield f"drawn {when}"
         else:
@@ -272,4 +277,5 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
                 f"{kind[:-1]} {short}",
                 "was not tried: it needs a role whose experiment cannot be guessed, or the runs of "
                 "another collection",
+                "note",
             )

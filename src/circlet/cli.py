@@ -351,8 +351,8 @@ def check_collection(arguments: argparse.Namespace) -> None:
     check = load("circlet.check")
     failed = 0
     for found in check.collection(arguments.path):
-        failed += not found.good
-        print(f"{'ok   ' if found.good else 'error'} {found.about}: {found.text}", flush=True)
+        failed += found.result == "error"
+        print(f"{found.result:5} {found.about}: {found.text}", flush=True)
     if failed:
         sys.exit(f"{failed} errors" if failed > 1 else "1 error")
 

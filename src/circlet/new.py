@@ -6,6 +6,7 @@ from string import Template
 
 from circlet.errors import ConfigError
 from circlet.lazy_import import load
+from circlet.storage.schema import RUN
 from circlet.study import registry
 from circlet.study.registry import Collection
 
@@ -52,10 +53,11 @@ def figure(path: Path, name: str) -> list[Path]:
     _check_name(name)
     found = _first_system(own)
     table, column, meaning = "runs", "seconds", "computing time (s)"
-    for table, module in own.modules("tables").items():
+    for name_of_table, module in own.modules("tables").items():
         numbers = [f for f in load(module).COLUMNS if str(f.type) in ("double", "float")]
-        if numbers:
-            column, meaning = numbers[0].name, numbers[0].metadata[b"meaning"].decode()
+        if numbers and load(module).COLUMNS[0] == RUN:
+            table, column = name_of_table, numbers[0].name
+            meaning = numbers[0].metadata[b"meaning"].decode()
             break
     words = {"system": found, "table": table, "column": column, "label": meaning}
     sentence = meaning[0].upper() + meaning[1:]
@@ -96,4 +98,5 @@ def _write(texts: dict[Path, str]) -> list[Path]:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    Collection.modules.cache_clear()  # there are more now
     return [*texts]

@@ -42,7 +42,7 @@ ROOMS = {
     "build": BASE,
     "bench": (*FILES, "systems", "training", "build", "terminal", "collections.*.plain"),
     "compare": FILES,
-    "new": BASE,
+    "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
     "cli": (*FILES, "build", "terminal", "compare", "new", "check"),
     "__main__": ("", "errors", "cli"),

@@ -35,6 +35,11 @@ class Measured:
     alone: float  # seconds of a step of one run
     stacked: float  # seconds of a step of as many as advance together
 
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> "Measured":
+        """From JSON, which has no tuples."""
+        return cls(**found | {"embedding": tuple(found["embedding"])})
+
     def step_seconds(self, runs: int) -> float:
         """Seconds of a step of some runs that advance together."""
         more = (self.stacked - self.alone) / max(1, self.together - 1)
@@ -59,7 +64,7 @@ def _kept(file: Path) -> dict[str, Measured]:
     """What the cache has of a system; whatever is not readable is measured anew."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return {k: Measured(**v | {"embedding": tuple(v["embedding"])}) for k, v in found.items()}
+        return {key: Measured.of(cost) for key, cost in found.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
@@ -102,7 +107,7 @@ def measure(points: Iterable["Point"]) -> None:
         raise CircletError(last.removeprefix("error: "))
     found: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:
-        own = {k: Measured(**found[k]) for k, point in missing.items() if _file(point) == file}
+        own = {k: Measured.of(found[k]) for k, point in missing.items() if _file(point) == file}
         kept = _kept(file)
         kept |= own
         _write(file, kept)

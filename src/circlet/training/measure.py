@@ -15,6 +15,7 @@ import torch
 from circlet.errors import CircletError
 from circlet.study.plan import Study
 from circlet.study.points import Point
+from circlet.study.registry import place_in_own
 from circlet.training import autograd, trees
 from circlet.training.job import settle
 from circlet.training.run import activations, run_group, together
@@ -86,3 +87,8 @@ if __name__ == "__main__":
         print(json.dumps(dict(_every(given["studies"], given["collections"]))))
     except CircletError as error:
         sys.exit(f"error: {error}")
+    except Exception as error:
+        if place := place_in_own(error):
+            line = " ".join(f"{type(error).__name__}: {error}".split())
+            sys.exit(f"error: {place}: {line}")
+        raise

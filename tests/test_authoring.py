@@ -1,0 +1,293 @@
+"""What somebody meets who writes a collection: new, check, and runs that follow their code."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from circlet import new
+from circlet.cli import main
+from circlet.errors import ConfigError
+from circlet.storage import progress
+from circlet.study import fingerprint, measured, registry
+from circlet.study.plan import Study
+from circlet.training import job
+
+NETWORKS = ROOT / "tests/networks"
+
+
+@pytest.fixture
+def mine(tmp_path, request):
+    """A new collection of a name of its own, as modules are found by name."""
+    folder = tmp_path / f"own{abs(hash(request.node.name)) % 10**9}"
+    new.collection(folder)
+    return folder
+
+
+def with_everything(folder):
+    new.system(folder, "sums")
+    new.table(folder, "sizes")
+    new.figure(folder, "sizes")
+
+
+def edit(file: Path, old: str, replacement: str) -> None:
+    text = file.read_text()
+    assert old in text, old
+    file.write_text(text.replace(old, replacement))
+
+
+def checked(folder, capsys):
+    """Exit status and output of ``circlet check``."""
+    capsys.readouterr()
+    try:
+        main(["check", str(folder)])
+        status = None
+    except SystemExit as stop:
+        status = stop.code
+    return status, capsys.readouterr().out
+
+
+def test_what_is_new_works_as_it_is(mine, capsys):
+    with_everything(mine)
+    status, said = checked(mine, capsys)
+    assert status is None
+    assert {line.split()[0] for line in said.splitlines()} == {"ok"}
+    for words in ("1 system, 1 table, 1 figure", "together equal those alone", "is autograd's",
+                  "embeddings 78 rows", "3 rows of a few runs", "0 rows if all diverged",
+                  "drawn if all diverged"):  # fmt: skip
+        assert words in said
+    study = Study.read(mine / "sums.yaml")
+    assert study.points[0].system.name == f"{mine.name}.sums"
+
+
+def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
+    new.system(mine, "sums")
+    new.figure(mine, "times")
+    assert 'TABLES = ("runs",)' in (mine / "figures/times.py").read_text()
+    assert checked(mine, capsys)[0] is None
+
+
+REFUSED = {
+    "a word of Python": (lambda mine: new.system(mine, "class"), "'class': must be lower-case"),
+    "capitals": (lambda mine: new.table(mine, "Sizes"), "'Sizes': must be lower-case letters"),
+    "a name with a dot": (lambda mine: new.figure(mine, "a.b"), "'a.b': must be lower-case"),
+    "twice": (lambda mine: [new.system(mine, "a") for _ in "ab"], "systems/a.py: is there already"),
+    "a collection again": (lambda mine: new.collection(mine), "is there already"),
+    "no collection": (lambda mine: new.system(mine / "x", "a"), "there is no such folder"),
+    "no system": (lambda mine: new.table(mine, "a"), "has no system yet; make one with"),
+    "a name of circlet": (
+        lambda mine: new.collection(mine / "ding") and new.system(mine / "ding", "a"),
+        "circlet has a collection 'ding'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_made_is_one_line(mine, case):
+    make, said = REFUSED[case]
+    with pytest.raises(ConfigError, match=said):
+        make(mine)
+
+
+def test_new_says_what_comes_next(tmp_path, capsys):
+    folder = tmp_path / "said"
+    main(["new", "collection", str(folder)])
+    main(["new", "system", str(folder), "net"])
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == f"next: circlet new system {folder} NAME"
+    assert said[-2:] == [
+        f"next: edit it; circlet check {folder}",
+        f"then: snakemake --cores all --configfile {folder}/net.yaml",
+    ]
+
+
+# What is replaced in which file by what, and what check says of it.
+BROKEN = {
+    "a gradient of its own that is another": (
+        "equations/sums.py", "def metrics(",
+        "def gradients(weights, batch, out):\n    for array in out.values():\n"
+        "        array.fill_(1)\n\n\ndef metrics(",
+        "error {}.sums: gradients(): that of embedding differs from autograd's by 1"),
+    "runs that look at each other": (
+        "equations/sums.py", "    order = seeds",
+        "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",
+        "after 20 steps together with other runs than alone"),
+    "a network that fails": (
+        "equations/sums.py", "self.layers(self.embed(pairs)", "self.layer(self.embed(pairs)",
+        "equations/sums.py:20: AttributeError: 'Network' object has no attribute 'layer'"),
+    "something that vmap cannot do": (
+        "equations/sums.py", "    pairs, target = examples\n    return",
+        "    pairs, target = examples\n    if network(pairs).sum() > 0:\n        pass\n    return",
+        "use torch.where in place of `if`"),
+    "a table that fails if all diverged": (
+        "tables/sizes.py", "    rows = log_frames.final(study, \"parameters\")",
+        "    rows = log_frames.final(study, \"parameters\")\n    rows[\"run_id\"].iloc[0]",
+        "error table {}.sizes: "),
+    "a figure that fails if all diverged": (
+        "figures/sizes.py", "figure = Figure(", "rows.iloc[0]\n    figure = Figure(",
+        "error figure {}.sizes: "),
+    "columns that are not declared": (
+        "tables/sizes.py", 'rename("weight_norm")', 'rename("norm")',
+        "missing columns ['weight_norm'], undeclared ['norm']"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_check_says_what_is_wrong(mine, capsys, case):
+    with_everything(mine)
+    del sys.modules[f"circlet.collections.{mine.name}.tables.sizes"]  # as a new process sees it
+    file, old, replacement, said = BROKEN[case]
+    edit(mine / file, old, replacement)
+    if "_seen" in replacement:
+        edit(mine / file, "class Network", "_seen = []\n\n\nclass Network")
+    status, printed = checked(mine, capsys)
+    assert status in ("1 error", "2 errors", "3 errors"), printed
+    wrong = [line for line in printed.splitlines() if line.startswith("error")]
+    assert any(said.format(mine.name) in line for line in wrong), printed
+
+
+def test_check_tries_a_gradient_without_a_loss(capsys):
+    """Those of the shipped systems, by finite differences."""
+    from circlet import check
+
+    for name in ("constant_attention", "embedding_mlp", "sparse_transformer"):
+        settings = {"system": name, "steps": 3, "seeds": {"count": 2}, "block": 2,
+                    "dtype": "float64"}  # fmt: skip
+        settings["parameters"] = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
+        point = Study.of({"results": "results", "experiments": {"x": settings}}).points[0]
+        assert (
+            check._gradient(point) == "gradients() are those of train_loss, by finite differences"
+        )
+
+
+def test_completion_knows_the_commands(capsys):
+    main(["completion", "bash"])
+    said = capsys.readouterr().out
+    for command in ("plan", "new", "check", "run"):
+        assert f"_circlet_{command}" in said or command in said.split()
+
+
+# Runs follow the code.
+
+
+@pytest.fixture
+def network(tmp_path, request):
+    """A copy of the networks, with a study of one of them that is done."""
+    return shutil.copytree(NETWORKS, tmp_path / f"own{abs(hash(request.node.name)) % 10**9}")
+
+
+def study_of(folder, results):
+    """As a process that has just started sees it."""
+    fingerprint.forget()
+    registry._spec.cache_clear()
+    for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:
+        del sys.modules[name]
+    settings = {"system": f"{folder.name}.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}
+    config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
+    return Study.of(config)
+
+
+EDITS = {
+    "a comment": ("equations", "import torch\n", "import torch  # a comment\n", "done"),
+    "a docstring": ("equations", '"""Logits are', '"""Logits are, of course,', "done"),
+    "its loss": ("equations", "0.8 * len", "0.7 * len", "outdated"),
+    "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # in its name
+    "a default that no name has": ("systems", 'LEARNING_RATE,\n        "w', None, "outdated"),
+    "a description": ("systems", '"Neurons."', '"Hidden neurons."', "done"),
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_runs_follow_the_equations(network, tmp_path, case):
+    kind, old, replacement, state = EDITS[case]
+    study = study_of(network, tmp_path / "results")
+    job.run_block(next(study.blocks), "cpu")
+    assert [found for _, found in progress.states(study)] == ["done"]
+    file = network / kind / "quadratic.py"
+    if replacement is None:
+        edit(file, '"learning_rate": LEARNING_RATE', '"learning_rate": number("x", 0.02)')
+        edit(file, "SystemSpec, integer", "SystemSpec, integer, number")
+    else:
+        edit(file, old, replacement)
+    again = study_of(network, tmp_path / "results")
+    assert [found for _, found in progress.states(again)] == [state]
+    said = list(progress.edited_systems(again, progress.states(again)))
+    assert said == []  # there is no version to raise
+
+
+def test_an_imported_module_of_its_collection_counts(network, tmp_path):
+    (network / "shared.py").write_text("SHARE = 0.8\n")
+    file = network / "equations/quadratic.py"
+    edit(
+        file,
+        "import torch\n",
+        f"import torch\nfrom circlet.collections.{network.name} import shared\n",
+    )
+    edit(file, "0.8 * len", "shared.SHARE * len")
+    before = study_of(network, tmp_path).points[0].version
+    (network / "shared.py").write_text("SHARE = 0.7\n")
+    assert study_of(network, tmp_path).points[0].version != before
+    (network / "unused.py").write_text("SHARE = 0.7\n")
+    assert study_of(network, tmp_path).points[0].version != before
+
+
+# What it costs is measured.
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(measured, "_folder", lambda: tmp_path / "cache")
+    measured._kept.cache_clear()
+    yield tmp_path / "cache"
+    measured._kept.cache_clear()
+
+
+def test_costs_are_measured_once(cache, monkeypatch, capsys):
+    study = study_of(NETWORKS, "results")
+    point = study.points[0]
+    assert measured.known(point) is None
+    measured.measure(study.points)
+    found = measured.of(point)
+    assert (found.weights, found.embedding) == (7 * 8 + 8 * 7, (7, 8))
+    assert 0 < found.alone < 0.1
+    assert found.step_seconds(1) == found.alone
+    assert found.step_seconds(found.together) == pytest.approx(found.stacked)
+    monkeypatch.setattr(measured.subprocess, "run", None)  # is not called again
+    measured._kept.cache_clear()
+    measured.measure(study.points)
+    assert measured.of(point) == found
+    (file,) = cache.iterdir()
+    file.write_text("{")
+    measured._kept.cache_clear()
+    assert measured.known(point) is None  # and is measured anew
+    assert "Measuring what a step of a network costs" in capsys.readouterr().err
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(cache):
+    cache.write_text("a file")
+    study = study_of(NETWORKS, "results")
+    measured.measure(study.points)
+    assert measured.of(study.points[0]).weights == 112
+
+
+def test_points_of_the_same_shapes_are_measured_once(monkeypatch):
+    from circlet.training import measure
+
+    made = []
+    monkeypatch.setattr(measure, "measured", lambda point: made.append(point.name) or {})
+    base = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    base["experiments"]["x"]["sweep"] = {"weight_decay": [0.0, 0.1, 0.2], "width": [4, 5]}
+    points = Study.of(base).points
+    texts = {point.name: point.blocks[0].study for point in points}
+    found = dict(measure._every(texts, [str(NETWORKS)]))
+    assert found.keys() == texts.keys()
+    assert len(made) == 2  # the widths
+
+
+def test_a_network_that_fails_is_said_when_it_is_planned(cache, network):
+    edit(network / "equations/quadratic.py", "self.output(", "self.outputs(")
+    study = study_of(network, "results")
+    with pytest.raises(Exception, match=r"quadratic.py:\d+: .*no attribute 'outputs'") as caught:
+        measured.measure(study.points)
+    assert "\n" not in str(caught.value)
