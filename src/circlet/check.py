@@ -13,14 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from circlet import build
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
-from circlet.study import registry, targets
+from circlet.study import interventions, own_collections, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -45,18 +44,20 @@ class Finding:
 def collection(path: Path) -> Iterator[Finding]:
     """Everything that is tried of a collection, one by one; raises ConfigError if it is none."""
     own = registry.find([str(path)])[-1]
+    own_collections.check((*registry.SHIPPED, own), registry.Systems((*registry.SHIPPED, own)))
+    yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
+    if not own.modules("systems"):
+        yield Finding(own.name, "has no system: its tables and figures were not tried", "note")
+        return
     with tempfile.TemporaryDirectory() as folder:
-        study = _study(own, Path(folder) / "results")
-        yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
-        good = True
+        study, good = _study(own, Path(folder) / "results"), True
         for block in study.blocks:
             if not block.point.experiment.startswith("role_"):
                 for found in _tried(block.point.system.name, _of_system(block)):
                     yield found
                     good &= found.result == "ok"
-        if not (good and study.points):
-            why = "has no system" if good else "has a system that does not work"
-            yield Finding(own.name, f"{why}: its tables and figures were not tried", "note")
+        if not good:
+            yield Finding(own.name, "its tables and figures were not tried", "note")
             return
         yield from _targets(own, study, "of a few runs")
         yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
@@ -91,9 +92,6 @@ def _study(own: Collection, results: Path) -> Study:
     config["experiments"] = {
         f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
     }
-    if not systems:
-        config["experiments"]["none"] = usual | {"system": "constant_attention"}
-    Study.of(config)  # says what is wrong with them
     for name, role in own.roles.items():
         needs = role["needs"]
         experiment = f"role_{name.rpartition('.')[2]}"
@@ -111,8 +109,6 @@ def _study(own: Collection, results: Path) -> Study:
         except ConfigError:
             continue  # what the role needs cannot be guessed
         config = trial
-    if not systems:
-        del config["experiments"]["none"]
     return Study.of(config)
 
 
@@ -148,7 +144,24 @@ def _of_system(block: Block) -> Iterator[str]:
     yield _together(point)
     if hasattr(autograd.equations(point.system), "gradients"):
         yield _gradient(point)
+    yield from _interventions(point, arrays)
     yield _logs(block)
+
+
+def _interventions(point: Point, arrays: dict[str, np.ndarray]) -> Iterator[str]:
+    """Whether the interventions of its collection can be applied to its arrays, at the defaults."""
+    for name in registry.own_modules("interventions"):
+        arguments = {
+            key: schema["default"]
+            for key, schema in interventions.INTERVENTIONS[name].items()
+            if "default" in schema
+        }
+        stream, parent = point.seeds(0).stream("intervention"), {}
+        if log := interventions.reads(name):
+            size = (len(arrays.get("embedding", ())) - 1) // 2
+            parent = arrays if log == "parameters" else {"signals": np.ones(size)}
+        interventions.apply(name, arguments, arrays, stream, parent)
+        yield f"{name} can be applied to it"
 
 
 def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:
@@ -237,7 +250,7 @@ def _diverged(study: Study, results: Path) -> Study:
         for kind in block.point.logs:
             if not theirs.log(kind).exists():
                 continue
-            table = pq.read_table(theirs.log(kind))
+            table = parquet.read(theirs.log(kind))
             for i, field in enumerate(table.schema):
                 if pa.types.is_floating(field.type):
                     nothing = pa.array(np.full(len(table), np.nan), field.type)
@@ -266,7 +279,7 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
         if target.kind == "figures":
             yield f"drawn {when}"
         else:
-            yield f"{pq.read_metadata(target.outputs[0]).num_rows} rows {when}"
+            yield f"{len(parquet.read(target.outputs[0]))} rows {when}"
 
     for name in mine:
         kind, _, short = name.partition("/")

@@ -1,12 +1,13 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
-from conftest import experiment
+from conftest import ROOT, experiment
 
 from circlet.collections.ding import survivors
-from circlet.errors import ConfigError
+from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
 from circlet.study import interventions, points
 from circlet.study.plan import Study
@@ -298,3 +299,63 @@ def golden_values():
 
 def test_golden_values(golden):
     golden("interventions", golden_values())
+
+
+# One in a user's folder.
+
+
+def mixed(tmp_path, **arguments):
+    base = {"system": "networks.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}
+    act = {"networks.mix": {"of": "base"} | arguments}
+    return Study.of(
+        {
+            "results": str(tmp_path),
+            "collections": [str(ROOT / "tests/networks")],
+            "experiments": {"base": base, "mixed": base | {"interventions": [act]}},
+        }
+    )
+
+
+def test_an_intervention_of_a_user(tmp_path):
+    study = mixed(tmp_path, share=[0.0, 1.0])
+    for block in study.ordered_blocks:
+        job.run_block(block, "cpu")
+    base, none, all_of_it = study.points
+    assert none.name.endswith("networks.mix-share=0-of=base")
+    assert none.keys["networks.mix_share"] == 0
+    start = {p: parquet.read_weights(p.blocks[0], [0]) for p in (none, all_of_it)}
+    end = parquet.read_weights(base.blocks[0], [3])
+    for name, values in end.items():
+        np.testing.assert_array_equal(start[all_of_it][name], values)
+        assert (start[none][name] != values).any()
+    assert {name for names in (study.parameters,) for name in names} >= {"networks.mix_share"}
+    made_by = none.spec["version"]
+    assert made_by[1] == interventions.VERSION and len(made_by) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"share": 2.0}, "networks.mix.share: 2.0 is greater than the maximum of 1"),
+        ({"sahre": 0.5}, "unknown key 'sahre'"),
+        ({"of": "nothing"}, "there is no experiment 'nothing'"),
+    ],
+)
+def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path, arguments, said):
+    with pytest.raises(ConfigError) as caught:
+        mixed(tmp_path, **arguments)
+    assert said in str(caught.value)
+
+
+def test_an_intervention_must_keep_the_arrays(tmp_path):
+    folder = shutil.copytree(ROOT / "tests/networks", tmp_path / "other")
+    file = folder / "interventions/mix.py"
+    file.write_text(file.read_text().replace("return found", 'return {"embedding": 1}'))
+    study = mixed(tmp_path)
+    config = study.config | {"collections": [str(folder)]}
+    for settings in config["experiments"].values():
+        settings["system"] = "other.quadratic"
+    config["experiments"]["mixed"]["interventions"] = [{"other.mix": {"of": "base"}}]
+    point = Study.of(config).points[1]
+    with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
+        run.initial(point, 0, run.initial(Study.of(config).points[0], 0, {}))

@@ -73,8 +73,8 @@ WRONG = {
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
     "nothing in it": (
         without("systems", "equations", "tables", "figures", "collection.yaml"),
-        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, commands/*.py, "
-        "claims.csv or collection.yaml"),
+        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, interventions/*.py, "
+        "commands/*.py, claims.csv or collection.yaml"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
     "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),

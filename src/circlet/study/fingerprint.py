@@ -44,7 +44,7 @@ def forget() -> None:
         _closure,
         _own,
         digest,
-        _of_equations,
+        own_code,
     ):
         function.cache_clear()
     _read.clear()
@@ -169,11 +169,12 @@ def of_equations(system: SystemSpec) -> str:
     parameters, which runs with these values do not list.
     """
     declared = [system.defaults, system.embedding, AUTOGRAD]
-    return _of_equations(system.equations, json.dumps(declared, sort_keys=True))
+    return own_code(system.equations, json.dumps(declared, sort_keys=True))
 
 
 @functools.cache
-def _of_equations(module: str, declared: str) -> str:
+def own_code(module: str, declared: str = "") -> str:
+    """Fingerprint of a module, and of what it imports of its collection."""
     package = module.rsplit(".", 2)[0]
     own = sorted(name for name in _closure(module) if f"{name}.".startswith(f"{package}."))
     return _hash([*(f"{name} {_own(name)}" for name in own), declared])

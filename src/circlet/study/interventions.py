@@ -1,17 +1,35 @@
 """Interventions: transforms of the initial state, most of them of the embedding.
 
-A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` declares
-the arguments of each as JSON schemas. ``freeze`` transforms nothing: it keeps the embedding as it
+A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` has the
+arguments of each as JSON schemas. ``freeze`` transforms nothing: it keeps the embedding as it
 is throughout the training.
+
+A collection adds its own in ``interventions/NAME.py``, which takes no torch:
+
+``ARGUMENTS``
+    its arguments by name, as `circlet.systems.spec.Parameter`;
+``READS``
+    optional: ``parameters`` or ``signals``, the log whose last step it gets of another experiment,
+    which its argument ``of`` then names;
+``apply(arrays, stream, parent, **arguments)``
+    the arrays of a run after it, by name, of the same shapes, float64. It draws from ``stream``, a
+    numpy generator; ``parent`` is what it reads, by name.
 """
 
+import importlib
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from circlet.errors import CircletError, ConfigError
+from circlet.study import registry
+from circlet.systems.spec import Parameter
+
 VERSION = 1  # raised whenever their numbers change; runs with interventions are then made again
 
-INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
+_SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
     "scale": {
         "frequency": {
             "description": "The frequency whose Fourier coefficient is multiplied.",
@@ -79,13 +97,66 @@ INTERVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 
-# Logs of the experiment `of` that an intervention looks at.
-READS = {"keep": "signals", "transfer": "parameters"}
-
-# Those about frequencies, which need a system whose embedding has signals.
+# Those about the embedding, and of these those about frequencies: they need its signals.
 SPECTRAL = ("scale", "construct", "keep")
+OF_EMBEDDING = (*SPECTRAL, "freeze")
 
 FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code
+
+
+def module_of(name: str) -> str:
+    """The module of an intervention of a user's collection; empty if it is circlet's or none."""
+    return registry.own_modules("interventions").get(name, "")
+
+
+def _own(name: str) -> ModuleType:
+    """That module; raises ConfigError if it is not one of an intervention."""
+    path = registry.path_of(module_of(name))
+    with registry.explained(path):
+        own = importlib.import_module(module_of(name))
+    arguments = getattr(own, "ARGUMENTS", None)
+    if not isinstance(arguments, dict) or not all(
+        isinstance(argument, Parameter) for argument in arguments.values()
+    ):
+        raise ConfigError(
+            f"{path}: must declare ARGUMENTS, a dictionary of circlet.systems.spec.Parameter"
+        )
+    if not callable(getattr(own, "apply", None)):
+        raise ConfigError(f"{path}: does not define apply()")
+    if getattr(own, "READS", "") not in ("", "signals", "parameters"):
+        raise ConfigError(f"{path}: READS must be 'signals' or 'parameters'")
+    return own
+
+
+class _Interventions(Mapping[str, dict[str, dict[str, Any]]]):
+    """JSON schemas of the arguments of all interventions, circlet's and of users' collections."""
+
+    def __getitem__(self, name: str) -> dict[str, dict[str, Any]]:
+        if name in _SHIPPED or not module_of(name):
+            return _SHIPPED[name]
+        own = _own(name)
+        found = {k: a.schema | {"default": a.default} for k, a in own.ARGUMENTS.items()}
+        if getattr(own, "READS", ""):
+            text = f"Name of the experiment whose last {own.READS} it looks at, of the same seed."
+            found["of"] = {"description": text, "type": "string"}
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _SHIPPED
+        yield from registry.own_modules("interventions")
+
+    def __len__(self) -> int:
+        return len([*self])
+
+
+INTERVENTIONS = _Interventions()
+
+
+def reads(name: str) -> str:
+    """The log of the experiment ``of`` that an intervention looks at; empty if none."""
+    if module_of(name):
+        return getattr(_own(name), "READS", "")
+    return {"keep": "signals", "transfer": "parameters"}.get(name, "")
 
 
 def acts(interventions: list[dict[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
@@ -97,6 +168,8 @@ def columns(name: str) -> dict[str, dict[str, Any]]:
     """Schemas of the key columns that an intervention gives a table: ``scale_factor``, ..."""
     if not INTERVENTIONS[name]:
         text = "whether the embedding stays as it is at step 0"
+        if module_of(name):
+            text = f"whether the run begins with {name}"
         return {name: {"description": text, "type": "boolean"}}
     return {f"{name}_{argument}": schema for argument, schema in INTERVENTIONS[name].items()}
 
@@ -166,10 +239,12 @@ def apply(
     run's end: ``signals``, ((p-1)//2,), or the arrays of a transfer. If they are not finite,
     neither is the result: the run cannot be made.
     """
+    if module_of(name):
+        return _applied(name, arguments, arrays, stream, parent)
+    if name == "transfer":
+        return {key: parent[key].astype(float) for key in arrays}
     embedding, final = arrays["embedding"], parent.get("signals", np.array([np.nan]))
     match name:
-        case "transfer":
-            return {key: parent[key].astype(float) for key in arrays}
         case "scale":
             changed = scale(embedding, **arguments)
         case "construct":
@@ -188,3 +263,24 @@ def apply(
         case _:
             raise NotImplementedError(name)
     return arrays | {"embedding": changed}
+
+
+def _applied(
+    name: str,
+    arguments: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    stream: np.random.Generator,
+    parent: dict[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The same for an intervention of a user's collection; raises CircletError."""
+    given = {key: value for key, value in arguments.items() if key != "of"}
+    copies = {key: values.copy() for key, values in arrays.items()}
+    result = _own(name).apply(copies, stream, parent, **given)
+    shapes = {key: values.shape for key, values in arrays.items()}
+    found = {key: np.shape(values) for key, values in result.items()} if result else result
+    if found != shapes:
+        raise CircletError(
+            f"{registry.path_of(module_of(name))}: apply() must return the arrays that it gets, of "
+            f"the same shapes {shapes}, not {found}"
+        )
+    return {key: np.asarray(result[key], dtype=float) for key in arrays}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, fingerprint, registry
+from circlet.study import config_file, fingerprint, interventions, registry
 from circlet.study.claims_file import Claim, claims
 from circlet.study.declarations import declared, defined, in_order
 from circlet.study.registry import Collection, Systems, explained, path_of
@@ -58,6 +58,8 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
                 if not (path.parent / file).exists():
                     raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
         _check_modules(collection)
+        for name in collection.modules("interventions"):
+            _check_intervention(name)
         for system in collection.modules("systems"):
             _check_system(systems[system])
         where = f"{collection.folder}/collection.yaml"
@@ -93,7 +95,7 @@ def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]
 
 def _check_modules(collection: Collection) -> None:
     """Whether its modules and what they import of it are Python, and there."""
-    kinds = ("systems", "equations", "tables", "figures", "commands")
+    kinds = (*registry.PARTS, "equations")
     todo = [module for kind in kinds for module in collection.modules(kind).values()]
     todo += [module for module, _ in _declarations(collection)]
     for module in todo:  # grows as it goes
@@ -134,6 +136,14 @@ def _check_system(system: SystemSpec) -> None:
                      system.parameters, ("p", "d"))  # fmt: skip
     _check_metrics(where, system)
     _check_functions(system)
+
+
+def _check_intervention(name: str) -> None:
+    """Whether it declares its arguments, and their defaults fit."""
+    path = path_of(interventions.module_of(name))
+    for argument, schema in interventions.INTERVENTIONS[name].items():
+        if "default" in schema:
+            _fits(f"{path}: ARGUMENTS: {argument}: default", schema["default"], schema)
 
 
 def _check_metrics(where: str, system: SystemSpec) -> None:

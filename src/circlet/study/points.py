@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from circlet.study import fingerprint
-from circlet.study.interventions import INTERVENTIONS, READS, acts
+from circlet.study.interventions import INTERVENTIONS, acts, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.schedules import Schedule, Schedules
 from circlet.study.seeds import PURPOSES, Seeds
@@ -222,7 +222,7 @@ class Point:
     @property
     def reads(self) -> list[str]:
         """Kinds of logs of its parent that its interventions look at."""
-        return [READS[name] for name, _ in acts(self.interventions) if name in READS]
+        return [log for name, _ in acts(self.interventions) if (log := reads(name))]
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -296,4 +296,6 @@ class Point:
     def version(self) -> int | str | list[int | str]:
         """Version of the code that decides its numbers: its system's and its interventions'."""
         own = self.system.version or fingerprint.of_equations(self.system)
-        return [own, INTERVENTIONS_VERSION] if self.interventions else own
+        modules = [module_of(name) for name, _ in acts(self.interventions)]
+        theirs = [fingerprint.own_code(module) for module in modules if module]
+        return [own, INTERVENTIONS_VERSION, *theirs] if self.interventions else own

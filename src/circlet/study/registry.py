@@ -7,6 +7,8 @@ have the same layout, every part of which may be left out:
     a system: what it declares, and what computes it (`circlet.systems`);
 ``tables/NAME.py``, ``figures/NAME.py``
     a table or a figure (`circlet.study.targets`);
+``interventions/NAME.py``
+    a transform of the initial state (`circlet.study.interventions`);
 ``run_list.py``, ``explorer/``
     what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`), and its panels and
     live sections (`circlet.pages.explorer`);
@@ -45,6 +47,7 @@ from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+PARTS = ("systems", "tables", "figures", "interventions", "commands")
 FILES = ("claims.csv", "collection.yaml")
 OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
 LOSSES = {
@@ -172,6 +175,11 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     return (*SHIPPED, *found.values())
 
 
+def own_modules(kind: str) -> dict[str, str]:
+    """Modules of one of the folders of all collections of users that this process has found."""
+    return {n: m for collection in _own.values() for n, m in collection.modules(kind).items()}
+
+
 def own_folders() -> list[str]:
     """Folders of the collections of its user that this process has found."""
     return [str(collection.folder) for collection in _own.values()]
@@ -185,11 +193,11 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
-    made = [collection.modules(kind) for kind in ("systems", "tables", "figures", "commands")]
+    made = [collection.modules(kind) for kind in PARTS]
     if not any(made) and not any((folder / file).exists() for file in FILES):
         raise ConfigError(
-            f"collections: {folder}: is not a collection: it has no systems/*.py, tables/*.py, "
-            f"figures/*.py, commands/*.py, {' or '.join(FILES)}"
+            f"collections: {folder}: is not a collection: it has no "
+            f"{', '.join(f'{part}/*.py' for part in PARTS)}, {' or '.join(FILES)}"
         )
 
 

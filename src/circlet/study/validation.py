@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, limits
-from circlet.study.interventions import INTERVENTIONS, SPECTRAL, acts, is_list_of_values
+from circlet.study.interventions import (
+    INTERVENTIONS,
+    OF_EMBEDDING,
+    SPECTRAL,
+    acts,
+    is_list_of_values,
+)
 from circlet.study.registry import Systems
 from circlet.study.schedules import INT32_MAX
 from circlet.study.seeds import PURPOSES
@@ -101,7 +107,7 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(
             f"{where}.interventions: freeze needs a trained system, {name} is simulated"
         )
-    if not system.embedding and (unfit := set(named) - {"transfer"}):
+    if not system.embedding and (unfit := set(named) & set(OF_EMBEDDING)):
         raise ConfigError(
             f"{where}.interventions: {min(unfit)} is about the embedding, {name} has none"
         )

@@ -1,0 +1,16 @@
+"""Move all weights towards those of another run's end, and shuffle the tokens."""
+
+from circlet.systems.spec import boolean, number
+
+ARGUMENTS = {
+    "share": number("Share of the way.", 0.5, minimum=0, maximum=1),
+    "shuffle": boolean("Whether tokens are shuffled.", False),
+}
+READS = "parameters"
+
+
+def apply(arrays, stream, parent, share, shuffle):
+    found = {name: (1 - share) * values + share * parent[name] for name, values in arrays.items()}
+    if shuffle:
+        found["embedding"] = stream.permutation(found["embedding"])
+    return found
