@@ -156,7 +156,8 @@ def _interventions(point: Point, arrays: dict[str, np.ndarray]) -> Iterator[str]
             for key, schema in interventions.INTERVENTIONS[name].items()
             if "default" in schema
         }
-        stream, parent = point.seeds(0).stream("intervention"), {}
+        stream = point.seeds(0).stream("intervention")
+        parent: dict[str, np.ndarray] = {}
         if log := interventions.reads(name):
             size = (len(arrays.get("embedding", ())) - 1) // 2
             parent = arrays if log == "parameters" else {"signals": np.ones(size)}

@@ -2,33 +2,59 @@
 
 A system is two files of a collection. ``systems/NAME.py`` declares it: ``SYSTEM``, a
 `circlet.systems.spec.SystemSpec`; plans import it, so it must not import torch.
-``equations/NAME.py`` computes it and is imported by jobs alone. `circlet.training.run` calls its
-functions in this order:
+``equations/NAME.py`` computes it and is imported by jobs alone. ``parameters`` are those of a
+point, by name, and ``seeds`` a `circlet.study.seeds.Seeds`, with random streams.
 
+A network and its loss
+----------------------
+Functions of one run. circlet stacks the runs and differentiates (`circlet.training.autograd`).
+
+``network(parameters, seeds)``
+    The ``torch.nn.Module`` of a run at step 0. What PyTorch draws meanwhile follows the run's seed
+    of networks, and of its embedding that of embeddings.
+``data(parameters, seeds)``
+    ``{"train": ..., "test": ...}``: tensors or numpy arrays, or dictionaries, tuples or lists of
+    them. Their first axis counts examples. Floats become the dtype of the run.
+``loss(network, examples)``
+    One number, of the train examples or of a batch of them.
+``metrics(network, parts)``
+    Optional: numbers by name, those of ``SYSTEM.metrics``, of all that ``data`` returned. Without
+    it there are ``train_loss`` and ``test_loss``.
+``learning_rate_multipliers(parameters)``
+    Optional: multiples of the learning rate by name of the weight, where they are not 1.
+``gradients(weights, examples, out)``
+    Optional: as below; ``examples`` are the train examples of all runs.
+
+In place of ``network`` there may be ``initial``, as below; then ``loss`` and ``metrics`` get the
+weights of one run by name.
+
+A gradient of its own
+---------------------
 ``initial(parameters, seeds)``
     The arrays of one run at step 0 by name, float64 numpy arrays of the same shapes for all seeds.
-    One of them is ``embedding``, shape (p, d). ``seeds`` is a `circlet.study.seeds.Seeds`.
+    If ``SYSTEM.embedding`` says so, one of them is ``embedding``, shape (tokens, d).
 ``learning_rate_multipliers(parameters)``
-    Optional: multiples of the learning rate by name of the array, where they are not 1.
+    As above.
 ``data(parameters, seeds, dtype, device)``
     What stays fixed during the runs (train and test sets, masks), for a list of seeds.
 
-From here on arrays have the runs as their first axis. A system that is trained defines
+From here on arrays have the runs as their first axis.
 
 ``batch(data, step)``
     Optional: what ``gradients`` sees in a step, counted from 1. It must follow from seed and step
     alone, as checkpoints keep nothing of it. Without it, every step sees ``data``.
 ``gradients(weights, data, out)``
     Write the gradient of every run's loss into the arrays of ``out``, which have the names and
-    shapes of ``weights``; AdamW then takes the step.
+    shapes of ``weights``; the optimiser then takes the step.
 ``metrics(weights, data)``
-    Loss (nat) and accuracy (0..1) of every run: ``train_loss``, ``test_loss``, ``train_accuracy``
-    and ``test_accuracy``, each of shape (runs,).
+    Those of ``SYSTEM.metrics``, by name, each of shape (runs,).
 
-and one that is simulated
+A simulation
+------------
+``initial`` and ``data`` are as those before.
 
 ``step(state, data)``
     Advance the arrays of every run by one step, in place.
 
-Arrays of another shape raise a CircletError that names the array (`circlet.training.shapes`).
+Whatever is of another shape raises a CircletError that names it (`circlet.training.shapes`).
 """
