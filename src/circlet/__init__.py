@@ -1,3 +1,3 @@
 """circlet: sweeps of tiny networks that learn modular addition, from training to a scorecard."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -45,6 +45,7 @@ ROOMS = {
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
     "cli": (*FILES, "build", "terminal", "compare", "new", "check"),
+    "pipeline": (*FILES, "terminal"),
     "__main__": ("", "errors", "cli"),
     "errors": (),
     "lazy_import": (),
@@ -204,6 +205,12 @@ def test_comments_in_any_module_change_no_fingerprint(monkeypatch):
     before = fingerprint.digest(*MODULES)
     with edited(monkeypatch, ".py", "# A remark.\n"):
         assert fingerprint.digest(*MODULES) == before
+
+
+def test_a_release_changes_no_fingerprint(monkeypatch):
+    before = fingerprint.digest("circlet.sweeps.tables.scorecard")
+    with edited(monkeypatch, "circlet/__init__.py", '__version__ = "9.9.9"\n'):
+        assert fingerprint.digest("circlet.sweeps.tables.scorecard") == before
 
 
 def test_a_package_counts_for_what_is_below_it(monkeypatch):

@@ -116,7 +116,8 @@ def _closure(module: str) -> frozenset[str]:
 def _own(module: str) -> str:
     """Fingerprint of one module, and of the files that it declares in ``DATA``."""
     path, found = path_of(module), list[str]()
-    _collect(tree_of(module), found)
+    body = [node for node in tree_of(module).body if not _is_version(node)]
+    _collect(ast.Module(body, []), found)
     _read[path] = text_of(module)
     data = [path.parent / file for file in literals(module).get("DATA", ())]
     return _hash([*found, *map(_data, data)])
@@ -155,6 +156,11 @@ def _is_text(first: list[ast.stmt]) -> bool:
         and isinstance(first[0].value, ast.Constant)
         and isinstance(first[0].value.value, str)
     )
+
+
+def _is_version(node: ast.stmt) -> bool:
+    """Whether a statement is the version of circlet: a release by itself is no edit."""
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
 
 
 def of_system(system: SystemSpec) -> str:
