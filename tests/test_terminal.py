@@ -175,7 +175,7 @@ def half_done(tmp_path):
 def test_failures_are_named_with_their_reason_and_log(half_done):
     study, second = half_done
     second.job_log.write_text("e: 3 % done\nerror: no space\n")
-    said = terminal.failures(study, "my.yaml")
+    said = terminal.failures(study, "--configfile my.yaml")
     name = "/".join(second.key)
     assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
     assert "2 of 4 runs are done" in said

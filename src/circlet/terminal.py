@@ -122,8 +122,11 @@ def status(study: Study, verify: bool = False) -> str:
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
 
 
-def failures(study: Study, configfile: str, most: int = 20) -> str:
-    """What has failed, when a run of the study has ended before its time, and what to do."""
+def failures(study: Study, chosen: str, most: int = 20) -> str:
+    """What has failed, when a run of the study has ended before its time, and what to do.
+
+    ``chosen`` is the option that gives commands the study.
+    """
     found = progress.states(study)
     failed = list(progress.failures(study, found))
     started = (block for block, state in found if state == "started")
@@ -142,8 +145,7 @@ def failures(study: Study, configfile: str, most: int = 20) -> str:
         [
             *lines,
             f"{then} the command: it resumes from here.",
-            "Tables and report of what is done: python -m circlet partial --configfile "
-            f"{configfile}",
+            f"Tables and report of what is done: python -m circlet partial {chosen}",
         ]
     )
 

@@ -1,8 +1,9 @@
 # Figures: one rule per figure that the study has the tables for; then the pages.
-FIGURES = [target for target in TARGETS if target.kind == "figures"]
-# Where ../report/figure.rst finds them; as parameters they would draw a figure again.
-config["captions"] = {
-    f"figure_{figure.name}": targets.caption(figure.name, study) for figure in FIGURES
+FIGURES = PLAN.of_kind("figures")
+# Where ../report/figure.rst finds them; as parameters they would draw a figure again. The config
+# of a module belongs to the workflow around it, so this is another.
+config = config | {
+    "captions": {figure.name: targets.caption(figure.name, STUDY) for figure in FIGURES}
 }
 
 for figure in FIGURES:
@@ -29,9 +30,9 @@ for figure in FIGURES:
             collections=COLLECTIONS,
         params:
             name=figure.name,
-            study=lambda wildcards, figure=figure: argument(figure.study.json),
-            key=key(figure),
-            tables=table_keys(figure),
+            study=lambda wildcards, figure=figure: PLAN.argument(figure.study.json),
+            key=PLAN.key(figure),
+            tables=PLAN.table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} {resources.collections} --log {log:q}"
@@ -42,7 +43,7 @@ rule figures:
         [figure.outputs for figure in FIGURES],
 
 
-*_, REPORT, EXPLORER = TARGETS
+REPORT, EXPLORER = PLAN.of_kind("pages")
 
 
 rule report:
@@ -63,9 +64,9 @@ rule report:
     resources:
         collections=COLLECTIONS,
     params:
-        study=lambda wildcards: argument(REPORT.study.json),
-        key=key(REPORT),
-        tables=table_keys(REPORT),
+        study=lambda wildcards: PLAN.argument(REPORT.study.json),
+        key=PLAN.key(REPORT),
+        tables=PLAN.table_keys(REPORT),
     shell:
         "python -m circlet report --study {params.study:q} --key {params.key} "
         "--tables={params.tables:q} {resources.collections} --log {log:q}"
@@ -84,9 +85,9 @@ rule explorer:
     resources:
         collections=COLLECTIONS,
     params:
-        study=lambda wildcards: argument(EXPLORER.study.json),
-        key=key(EXPLORER),
-        tables=table_keys(EXPLORER),
+        study=lambda wildcards: PLAN.argument(EXPLORER.study.json),
+        key=PLAN.key(EXPLORER),
+        tables=PLAN.table_keys(EXPLORER),
     shell:
         "python -m circlet explorer --study {params.study:q} --key {params.key} "
         "--tables={params.tables:q} {resources.collections} --log {log:q}"

@@ -1,5 +1,5 @@
 # Tables: one rule per table that the study has the inputs for.
-TABLES = [target for target in TARGETS if target.kind == "tables"]
+TABLES = PLAN.of_kind("tables")
 
 for table in TABLES:
 
@@ -15,16 +15,16 @@ for table in TABLES:
         conda:
             CONDA
         resources:
-            mem_mb=lambda wildcards, attempt, table=table: memory(
+            mem_mb=lambda wildcards, attempt, table=table: PLAN.memory(
                 table.memory_mb, attempt
             ),
-            runtime=lambda wildcards, attempt: runtime(60, attempt),
+            runtime=lambda wildcards, attempt: PLAN.runtime(60, attempt),
             collections=COLLECTIONS,
         params:
             name=table.name,
-            study=lambda wildcards, table=table: argument(table.study.json),
-            key=key(table),
-            tables=table_keys(table),
+            study=lambda wildcards, table=table: PLAN.argument(table.study.json),
+            key=PLAN.key(table),
+            tables=PLAN.table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} {resources.collections} --log {log:q}"

@@ -1,0 +1,248 @@
+"""What Snakemake's rules ask of circlet: the plan, what each job gets, and a lock on the results.
+
+The workflow may be used as a whole, or as a module of another workflow, also several times in one.
+Nothing here imports Snakemake: its rules hand over the object ``workflow``.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from circlet import terminal
+from circlet.errors import CircletError, ConfigError
+from circlet.storage import files, locks
+from circlet.study import config_file, cost, targets
+from circlet.study.plan import Study
+from circlet.study.points import Block
+from circlet.study.targets import Target
+
+# Linux takes 128 KiB in one argument, and a whole shell command is one.
+MAX_ARGUMENT = 100_000
+KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
+
+
+def checked(path: str | Path) -> dict[str, Any]:
+    """Read a config file more strictly than Snakemake does, which takes a key given twice."""
+    try:
+        content = config_file.read(path)
+        if "__use_yte__" in content:
+            raise ConfigError("__use_yte__: must not be there: it lets a config execute code")
+        return content
+    except CircletError as error:
+        sys.exit(f"error: {path}: {error}")
+
+
+class Pipeline:
+    """One use of the workflow. Ends the program with one line if its config is wrong."""
+
+    def __init__(self, workflow: Any, config: dict[str, Any]):
+        self.workflow = workflow
+        # Names of the module and of those around it; none if the workflow is used as a whole.
+        self.modules = [m.namespace for m in workflow.modifier_stack if m.namespace]
+        # A part of the config, as config["circlet"], may stand in no file at all.
+        whole = config is workflow.modifier_stack[0].globals["config"]
+        self.files = list(workflow.configfiles) if whole else []
+        self.name = str(self.files[-1]) if self.files else f"module {'.'.join(self.modules)}"
+        # In a job of a cluster a Snakemake reads the config and the code again, possibly after an
+        # edit. It must make what the Snakemake that submitted it has planned, which passes on its
+        # plan.
+        self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
+        try:
+            self.study = Study.of(self._given(config) if self.outer else self._planned())
+            self.targets = targets.ordered(self.study)
+        except CircletError as error:
+            sys.exit(f"error: {self.name}: {error}")
+        # The study as it is now, for jobs that begin later.
+        self.frozen = json.dumps(
+            self.study.config | {"collections": self.study.folders}, sort_keys=True
+        )
+        self.job_configs = self.study.results / "job_configs"
+        # Of a module, no config file may be the study as it is.
+        self.study_file = self.study.results / "study.json"
+        is_file = self.files and Path(str(config.get("results"))) == self.study.results
+        # How commands such as `status` get the study.
+        self.option = f"--configfile {self.name}" if is_file else f"--study {self.study_file}"
+        self.blocks = {block.key: block for block in self.study.blocks}
+        self._prepare_environment()
+        self._register()
+
+    def _given(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The config with the folders of its collections and of its results as they are meant."""
+        if self.modules and not config:
+            raise ConfigError("has no config: write `config: config` into the module statement")
+        given = dict(config)
+        # Snakemake leaves folders as they are given: relative to the file.
+        for path in self.files:
+            given |= {k: v for k, v in checked(path).items() if k == "collections"}
+        folders, configfiles = given.get("collections"), self.workflow.configfiles
+        if not self.files and isinstance(folders, list):
+            here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
+            given["collections"] = [str(here / str(folder)) for folder in folders]
+        if self.modules and isinstance(given.get("results"), str):
+            # Commands and rules get the prefix of a module by the results, so Snakemake, which
+            # knows of paths in rules alone, must not add it again.
+            prefix = self.workflow.modifier.path_modifier
+            given["results"] = prefix.replace_prefix(f"{given['results']}/x").removesuffix("/x")
+        return given
+
+    def _variable(self, name: str) -> str:
+        """An environment variable of this module alone."""
+        return re.sub(r"\W", "_", "_".join(["CIRCLET", name, *self.modules]), flags=re.ASCII)
+
+    def _planned(self) -> dict[str, Any]:
+        """The config as it was when jobs were planned."""
+        return json.loads(Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8"))
+
+    def _prepare_environment(self) -> None:
+        """What jobs find in their environment, and Snakemakes that run in them."""
+        if self.modules:
+            modifier = self.workflow.modifier
+            modifier.path_modifier = type(modifier.path_modifier)(None, None, self.workflow)
+        study, keys = self._variable("STUDY"), self._variable("KEYS")
+        if self.outer:
+            os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
+            os.environ[study] = str(self._job_config(self.frozen))
+            os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
+        self.workflow.register_envvars("CIRCLET_GPUS", study, keys)
+        self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
+        # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
+        here = str(Path(sys.executable).parent)
+        if os.get_exec_path()[:1] != [here]:
+            os.environ["PATH"] = os.pathsep.join([here, *os.get_exec_path()])
+
+    def _register(self) -> None:
+        """Have Snakemake tell when it begins to run jobs, and when one has failed.
+
+        It runs `onstart` and `onerror` of the main Snakefile alone, and only the last of each.
+        """
+        uses: dict[Path, Pipeline] = vars(self.workflow).setdefault("circlet", {})
+        if not uses:
+            _before(self.workflow, "onstart", uses, Pipeline.start)
+            _before(self.workflow, "onerror", uses, Pipeline.explain)
+        other = uses.setdefault(self.study.results, self)
+        if other.frozen != self.frozen:
+            sys.exit(
+                f"error: {self.name}: results: {other.name} writes to {self.study.results}, too; "
+                "give each module its own `prefix`, or each config its own `results`"
+            )
+
+    @property
+    def is_default(self) -> bool:
+        """Whether a bare `snakemake` makes all of it: not if a module's rules get other names."""
+        return self.workflow.modifier.modify_rulename("all") == "all"
+
+    def start(self) -> None:
+        """Lock the results, and write down what later jobs need."""
+        # Snakemake's own lock (off, see profiles/default) outlives a killed Snakemake; this one
+        # ends with its process, so that the same command resumes.
+        self.lock = locks.lock(self.study.results)
+        try:
+            for path in self.job_configs.glob("*.json"):
+                if time.time() - path.stat().st_mtime > KEPT:
+                    path.unlink()
+            self._written(self.frozen)
+            if str(self.study_file) in self.option:
+                _write(self.study_file, self.frozen)
+        except CircletError as error:
+            sys.exit(f"error: {error}")
+
+    def explain(self) -> None:
+        """Say what has failed, and what to do."""
+        print(terminal.failures(self.study, self.option), file=sys.stderr)
+
+    def provided(self, name: str) -> Any:
+        """What a profile provides in all, under `resources`; None if it does not say."""
+        given = self.workflow.global_resources.get(name)
+        return given and given.value
+
+    def of_kind(self, kind: str) -> list[Target]:
+        """The tables, the figures or the pages."""
+        return [target for target in self.targets if target.kind == kind]
+
+    def key(self, target: Target) -> str:
+        """The key that a target is planned with; jobs make nothing else."""
+        return self.keys.get(f"{target.kind}/{target.name}", "none")
+
+    def table_keys(self, target: Target) -> str:
+        """The keys of the tables that a target reads."""
+        return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
+
+    def _job_config(self, text: str) -> Path:
+        """Path of a file with a study, named by what is in it."""
+        return self.job_configs / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+
+    def _written(self, text: str) -> Path:
+        """The same, when it is there."""
+        path = self._job_config(text)
+        if not (path.exists() and path.read_text(encoding="utf-8") == text):
+            _write(path, text)
+        return path
+
+    def argument(self, text: str) -> str:
+        """A study for the command line: itself, or if it is too long the name of a file with it."""
+        if len(text) <= MAX_ARGUMENT:
+            return text
+        return str(self._job_config(text) if self.workflow.dryrun else self._written(text))
+
+    def memory(self, megabytes: float, attempt: int) -> float:
+        """Memory that a job asks for: twice as much each time it is tried again."""
+        # On a cluster two more Snakemakes run in the job, and wait for the command.
+        own = megabytes + (0 if self.workflow.local_exec else 500)
+        return own * 2 ** (attempt - 1)
+
+    def runtime(self, minutes: float, attempt: int) -> float:
+        """Time that a job asks for, likewise; at most what the profile allows."""
+        return min(minutes * 2 ** (attempt - 1), self.provided("max_runtime") or math.inf)
+
+    @property
+    def collections(self) -> str:
+        """The option that names the folders of its user's collections."""
+        folders = self.study.folders
+        return f"--collections {shlex.join(folders)}" if folders else ""
+
+    def block(self, wildcards: Any) -> Block:
+        """The block that a job makes."""
+        return self.blocks[wildcards.experiment, wildcards.point, wildcards.seeds]
+
+    def gpus(self, wildcards: Any) -> int:
+        """How many GPUs that job asks for."""
+        return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
+
+
+def _write(path: Path, text: str) -> None:
+    with files.atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _before(
+    workflow: Any, event: str, uses: dict[Path, Pipeline], ours: Callable[[Pipeline], None]
+) -> None:
+    """Call ours at an event of Snakemake, before what Snakefiles say for it, now or later."""
+    register, handler = getattr(workflow, event), f"_{event}"
+
+    def add_ours() -> None:
+        theirs = getattr(workflow, handler)
+
+        def both(log: Any) -> None:
+            for use in uses.values():
+                ours(use)
+            theirs(log)
+
+        setattr(workflow, handler, both)
+
+    def later(theirs: Callable[[Any], object]) -> None:
+        before = getattr(workflow, handler)
+        register(theirs)
+        if getattr(workflow, handler) is not before:  # Snakemake leaves out that of a module
+            add_ours()
+
+    add_ours()
+    setattr(workflow, event, later)
