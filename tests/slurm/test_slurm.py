@@ -14,6 +14,7 @@ from pathlib import Path
 import cluster as slurm
 import pandas as pd
 import pytest
+import yaml
 from conftest import project_copy, start_seconds
 from sweep import Sweep
 
@@ -292,3 +293,34 @@ def test_the_bare_name_of_the_profile(cluster, sweep, tmp_path, monkeypatch):
     sweep.study(short=SHORT)
     done = sweep.project.run("snakemake", "--profile", "slurm", "--dry-run")
     assert "particles" in done.stdout
+
+
+def test_modules_side_by_side(sweep):
+    """A job of a module makes what this module has planned, even if the config was edited since."""
+    folder, module = (
+        sweep.project.folder,
+        """
+module {name}:
+    snakefile: "workflow/Snakefile"
+    config: config["{name}"]
+    prefix: "{name}"
+use rule * from {name} as {name}_*
+""",
+    )
+    text = "".join(module.format(name=name) for name in ("one", "two"))
+    (folder / "Snakefile").write_text(f'configfile: "config/config.yaml"\n{text}')
+    studies = {}
+    for name, steps in (("one", 20), ("two", 30)):
+        settings = SHORT | {"steps": steps, "block": 3}
+        studies[name] = {"results": "results", "experiments": {"e": settings}}
+    path = folder / "config/config.yaml"
+    path.write_text(yaml.safe_dump(studies))
+    sweep.start("one_table_runs", "two_table_runs")
+    sweep.wait_for("two/results/study.json")
+    for study in studies.values():
+        study["experiments"]["e"]["steps"] = 50
+    path.write_text(yaml.safe_dump(studies))
+    assert sweep.ends() == 0, sweep.said
+    for name, steps in (("one", 20), ("two", 30)):
+        runs = pd.read_parquet(folder / f"{name}/results/tables/runs.parquet")
+        assert runs["steps"].tolist() == [steps] * 3

@@ -343,7 +343,7 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     assert not folder.exists()
     empty_project.snakemake("table_runs", config="config/long.yaml")
     assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 1
-    assert len(list(folder.iterdir())) == 2  # of a block and a table
+    assert len(list(folder.iterdir())) == 3  # of a block, a table, and the whole
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
 
 

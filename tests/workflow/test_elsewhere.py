@@ -1,0 +1,337 @@
+"""circlet without its clone: the wheel, the workflow as a module, and what snakedeploy lays out."""
+
+import os
+import re
+import shlex
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import MINE, ROOT, config, config_of, experiment, project_copy, project_files
+
+import circlet
+from circlet.storage import locks, parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+
+TEXT = (ROOT / "docs/elsewhere.md").read_text()
+CONFIG, PROFILE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+[SNAKEFILE] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+CATALOG = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+WORKFLOW = ROOT / "workflow/Snakefile"
+
+
+class Folder:
+    """A folder of a user, with a Snakefile and a config."""
+
+    def __init__(self, path, snakefile=None, config=None, python=sys.executable):
+        self.path, self.python = path, str(python)
+        path.mkdir(exist_ok=True)
+        if snakefile:
+            (path / "Snakefile").write_text(snakefile)
+        if config:
+            (path / "config.yaml").write_text(config if isinstance(config, str) else dumped(config))
+
+    def run(self, *command, check=True, **environment):
+        """Run a module with the folder's Python; what it says on both streams."""
+        known = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        if self.python == sys.executable:
+            known["PYTHONPATH"] = str(ROOT / "src")
+        how = () if command[0] == "-c" else ("-m",)
+        done = subprocess.run(
+            [self.python, *how, *map(str, command)], cwd=self.path, env=known | environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        assert (done.returncode == 0) == check, done.stdout
+        return done.stdout
+
+    def snakemake(self, *arguments, **options):
+        return self.run("snakemake", "--cores", "2", *arguments, **options)
+
+    def line(self, *arguments):
+        """The one line with which Snakemake ends."""
+        lines = self.snakemake(*arguments, check=False).splitlines()
+        assert len(lines) == 1, lines
+        return lines[0]
+
+
+def dumped(content):
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW):
+    """A module of a Snakefile, and all its rules."""
+    lines = [f"module {name}:", f"    snakefile: {str(snakefile)!r}"]
+    if config:
+        lines.append(f"    config: {config.format(name=name)}")
+    if prefix:
+        lines.append(f"    prefix: {prefix.format(name=name)!r}")
+    return "\n".join([*lines, f"use rule * from {name} as {name}_*", ""])
+
+
+HEAD = 'configfile: "config.yaml"\n'
+
+
+# --- The wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A wheel of the project."""
+    folder = tmp_path_factory.mktemp("wheel")
+    project_copy(folder / "clone")  # pip builds in the folder itself
+    command = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run(
+        [sys.executable, "-m", *command, "--wheel-dir", folder, folder / "clone"], check=True
+    )
+    [path] = folder.glob("circlet-*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """A Python that has the wheel and its dependencies, and knows nothing of the clone."""
+    folder = tmp_path_factory.mktemp("python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    # Of an editable install there is a .pth file, which counts in a folder of packages alone.
+    known = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
+    [own] = folder.glob("lib/python*/site-packages")
+    (own / "dependencies.pth").write_text("\n".join(dict.fromkeys(known)))
+    zipfile.ZipFile(wheel).extractall(own)
+    return folder / "bin/python"
+
+
+def test_a_wheel_has_every_file_of_the_package(wheel):
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("circlet/")}
+    assert packed == {n.removeprefix("src/") for n in project_files() if n.startswith("src/")}
+    assert wheel.name.startswith(f"circlet-{circlet.__version__}-")
+
+
+def test_a_wheel_makes_a_study_in_another_folder(python, tmp_path):
+    swept = experiment(sweep={"weight_decay": [0, 1]})
+    study = {"results": "out", "experiments": {"e": swept}, "reproduce": {"weight_magnitudes": "e"}}
+    folder = Folder(tmp_path / "mine", config=study, python=python)
+    chosen = ("--configfile", "config.yaml")
+    where = folder.run("-c", "import circlet; print(circlet.__file__)")
+    assert Path(where).is_relative_to(python.parents[1])
+    plan = folder.run("circlet", "plan", *chosen)
+    assert re.search(r"^total +2 +4 +2 ", plan, re.MULTILINE)
+    assert "figures: weight_magnitudes" in plan
+    folder.run("circlet", "run", *chosen)
+    said = folder.run("circlet", "partial", *chosen)
+    assert "partial: 4 of 4 runs" in said
+    folder.run("circlet", "table", "runs", *chosen)
+    assert len(pd.read_parquet(folder.path / "out/tables/runs.parquet")) == 4
+    report = (folder.path / "out/partial/report.html").read_text()
+    assert "Largest weights" in report or "weight_magnitudes" in report
+    assert (folder.path / "out/partial/figures/weight_magnitudes.svg").exists()
+    assert (folder.path / "out/partial/explorer.html").stat().st_size > 10_000
+
+
+# --- As snakedeploy lays it out
+
+
+DEPLOYED = """
+configfile: "config/config.yaml"
+
+module circlet:
+    snakefile:
+        gitfile({repository!r}, path="workflow/Snakefile", ref="HEAD")
+    config:
+        config
+
+use rule * from circlet
+"""
+
+
+@pytest.fixture
+def deployed(tmp_path, python):
+    """What `snakedeploy deploy-workflow` makes of a repository, beside an installed package.
+
+    It would name the file by ``github(...)``; that of a repository on disk is read the same way.
+    """
+    repository = project_copy(tmp_path / "repository").folder
+    git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "All"]):
+        subprocess.run([*git, *command], check=True)
+    folder = Folder(tmp_path / "deployed", python=python)
+    (folder.path / "workflow").mkdir()
+    (folder.path / "workflow/Snakefile").write_text(DEPLOYED.format(repository=str(repository)))
+    shutil.copytree(repository / "config", folder.path / "config")
+    shutil.rmtree(repository / "src")  # the installed package is used, not that of the repository
+    (folder.path / "config/config.yaml").write_text(
+        dumped(config(system="particles") | {"reproduce": {}})
+    )
+    return folder
+
+
+def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed):
+    folder = deployed.path
+    deployed.run("snakemake", "--cores", "all")
+    for name in ("tables/runs.parquet", "report.html", "explorer.html"):
+        assert (folder / "results" / name).exists()
+    assert not (folder / "results/study.json").exists()  # config/config.yaml is the study
+    flags = shlex.split(CATALOG["mandatory-flags"]["flags"])
+    assert "Nothing to be done" in deployed.run("snakemake", "--cores", "all", *flags)
+    text = (folder / "config/config.yaml").read_text()
+    (folder / "config/config.yaml").write_text(text.replace("results: results", "results: 'a b'"))
+    assert deployed.line().startswith("error: config/config.yaml: results: 'a b' is not")
+    (folder / "config/config.yaml").write_text(f"{text}results: twice\n")
+    assert deployed.line().startswith("error: config/config.yaml: 'results' is given twice")
+
+
+def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
+    assert "profile" not in CATALOG["mandatory-flags"]["flags"]
+    assert yaml.safe_load(PROFILE) == yaml.safe_load(
+        (ROOT / "profiles/default/config.yaml").read_text()
+    )
+
+
+# --- As a module
+
+
+def test_two_modules_with_rules_of_ones_own(tmp_path):
+    """As printed in the docs. A rule with `run:` starts another Snakemake, which plans both."""
+    snakefile = SNAKEFILE.replace("path/to/circlet", str(ROOT))
+    handlers = "".join(f'\n{e}:\n    print("my {e}")\n' for e in ("onstart", "onsuccess"))
+    folder = Folder(tmp_path / "host", snakefile + handlers, CONFIG)
+    said = folder.snakemake()
+    assert "my onstart" in said
+    assert "my onsuccess" in said
+    losses = pd.read_csv(folder.path / "losses.csv")
+    assert len(losses) == 10
+    assert losses["slow"].mean() != losses["fast"].mean()
+    for name in ("slow", "fast"):
+        logs = {path.parts[-5] for path in folder.path.glob(f"{name}/**/seeds_*/runs.parquet")}
+        assert logs == {"logs"}
+    assert {path.name for path in folder.path.iterdir()} == {
+        "Snakefile", "config.yaml", "losses.csv", "slow", "fast", ".snakemake"
+    }  # fmt: skip
+    status = folder.run("circlet", "status", "--study", "slow/results/study.json")
+    assert re.search(r"^total +10 +10 ", status, re.MULTILINE)
+
+    assert "Nothing to be done" in folder.snakemake("slow_table_runs", "all")
+    listed = folder.snakemake("fast_all", "--dry-run", "--quiet", "rules")
+    assert "fast_report" in listed
+    assert "slow_" not in listed
+    text = (folder.path / "config.yaml").read_text()
+    (folder.path / "config.yaml").write_text(text.replace("0.02", "0.03"))
+    jobs = folder.snakemake("--dry-run", "--quiet", "rules")
+    assert re.search(r"^fast_constant_attention +1$", jobs, re.MULTILINE)
+    assert "slow_" not in jobs
+
+
+STUDY = config(system="particles") | {"reproduce": {}}
+
+
+def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_path):
+    handlers = 'onstart:\n    print("first start")\n', 'onerror:\n    print("my error")\n'
+    text = handlers[0] + HEAD + module("one") + module("two") + handlers[1]
+    folder = Folder(tmp_path / "host", text, {"one": config_of("mine"), "two": STUDY})
+    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    equations = folder.path / "mine/equations/drift.py"
+    equations.write_text(equations.read_text().replace("1 - rate", "1 - rates"))
+    with locks.lock(folder.path / "two/results"):
+        said = folder.snakemake("one_table_runs", check=False)
+    assert f"another Snakemake works on two/results (process {os.getpid()} on" in said
+    assert "Traceback" not in said
+    assert not (folder.path / "one/results/logs").exists()
+    said = folder.snakemake("one_table_runs", "--keep-going", check=False)
+    assert "first start" in said
+    assert "0 of 4 runs are done.\n2 failed:\n  e/p5_d2_r0.1/00000-00001: " in said
+    assert "python -m circlet partial --study one/results/study.json" in said
+    assert said.index("partial --study two/") < said.index("my error")
+
+
+@pytest.mark.parametrize(("study", "line"), [
+    ({"experiments": {"e": experiment(stps=5)}}, "experiments.e: unknown key 'stps' ("),
+    ({"results": 5}, "results: 5 is not of type 'string'"),
+    ({"collections": ["nowhere"]}, "collections: {here}/nowhere: there is no such folder"),
+    (None, "has no config: write `config: config` into the module statement"),
+])  # fmt: skip
+def test_an_error_in_the_config_of_a_module_is_one_line(tmp_path, study, line):
+    content = {"one": study and STUDY | study}
+    folder = Folder(tmp_path / "host", HEAD + module("one"), content)
+    expected = f"error: module one: {line.format(here=folder.path)}"
+    assert folder.line("--dry-run").startswith(expected)
+
+
+def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
+    other = STUDY | {"experiments": {"f": experiment("particles")}}
+    text = HEAD + module("one", prefix="") + module("two", prefix="")
+    folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other})
+    assert folder.line("--dry-run").startswith(
+        "error: module two: results: module one writes to results, too; give each module its own "
+    )
+    folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other | {"results": "more"}})
+    assert "two_particles" in folder.snakemake("--dry-run", "two_logs")
+
+
+def test_a_module_with_a_collection_and_its_captions(tmp_path):
+    """In Snakemake's report; also of a rule that is changed, and of a module within a module."""
+    folder = Folder(tmp_path / "host", config={"study": config_of("mine")})
+    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    inner = module("one", config="config", prefix="inner")
+    inner += "use rule table_runs from one as one_table_runs with:\n    threads: 2\n"
+    (folder.path / "inner.smk").write_text(inner)
+    outer = module("all", 'config["study"]', "outer", "inner.smk")
+    (folder.path / "Snakefile").write_text(HEAD + outer)
+    figure = "outer/inner/results/figures/mine.distances.svg"
+    folder.snakemake("all_one_table_runs", figure)
+    assert len(pd.read_parquet(folder.path / "outer/inner/results/tables/runs.parquet")) == 4
+    folder.snakemake("--report", "report.html", figure)
+    assert (
+        "Distance from the origin at the end, by rate" in (folder.path / "report.html").read_text()
+    )
+
+
+def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeypatch):
+    """There Snakemake reads the config again; each module has a plan of its own."""
+    folder = Folder(
+        tmp_path / "host", HEAD + module("one") + module("two"), {"one": STUDY, "two": STUDY}
+    )
+    planned = {}
+    for name in ("one", "two"):
+        study = Study.of(STUDY | {"results": f"{name}/results"})
+        (folder.path / f"{name}.json").write_text(study.json)
+        keys = " ".join(f"{t.kind}/{t.name}={t.key}" for t in targets.ordered(study))
+        planned |= {f"CIRCLET_STUDY_{name}": f"{name}.json", f"CIRCLET_KEYS_{name}": keys}
+    edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}}
+    Folder(folder.path, config={"one": edited, "two": edited})
+    [block] = Study.of(STUDY | {"results": "two/results"}).blocks
+    folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_GPUS="0", **planned)
+    monkeypatch.chdir(folder.path)
+    assert parquet.is_current(block)
+
+
+# --- Versions
+
+
+def test_another_version_of_the_package_is_one_line(tmp_path):
+    """As of a deployed workflow and a package that was installed before or after it."""
+    copied = shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
+    common = copied / "rules/common.smk"
+    text = common.read_text()
+    assert f'\nVERSION = "{circlet.__version__}"' in text
+    common.write_text(text.replace(circlet.__version__, "9.9.9"))
+    snakefile = HEAD + module("one", snakefile=copied / "Snakefile")
+    folder = Folder(tmp_path / "host", snakefile, {"one": STUDY})
+    assert folder.line("--dry-run") == (
+        f"error: the workflow is circlet 9.9.9, the Python package circlet of {sys.executable} is "
+        f"{circlet.__version__}; install circlet 9.9.9 there, or use the workflow of the package's "
+        "version; see docs/elsewhere.md"
+    )
+    common.write_text(text.replace("from circlet import", "from circlet_of_nobody import"))
+    assert f"is not installed; install circlet {circlet.__version__} there" in folder.line("-n")
+
+
+def test_the_changelog_begins_with_the_version():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(r"^## (\S+)", text, re.MULTILINE)[1] == circlet.__version__
