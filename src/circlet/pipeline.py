@@ -65,17 +65,18 @@ class Pipeline:
             self.study.config | {"collections": self.study.folders}, sort_keys=True
         )
         self.job_configs = self.study.results / "job_configs"
-        # Of a module, no config file may be the study as it is.
+        # How commands such as `status` get the study: of a module, it may be in no config file.
         self.study_file = self.study.results / "study.json"
-        is_file = self.files and Path(str(config.get("results"))) == self.study.results
-        # How commands such as `status` get the study.
-        self.option = f"--configfile {self.name}" if is_file else f"--study {self.study_file}"
+        same = self.files and self.outer and Path(config["results"]) == self.study.results
+        self.option = f"--configfile {self.name}" if same else f"--study {self.study_file}"
         self.blocks = {block.key: block for block in self.study.blocks}
         self._prepare_environment()
         self._register()
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """The config with the folders of its collections and of its results as they are meant."""
+        if not isinstance(config, dict):
+            raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
         given = dict(config)
@@ -156,7 +157,8 @@ class Pipeline:
 
     def explain(self) -> None:
         """Say what has failed, and what to do."""
-        print(terminal.failures(self.study, self.option), file=sys.stderr)
+        whose = f"\n{self.name}:" if self.modules else ""
+        print(whose + terminal.failures(self.study, self.option), file=sys.stderr)
 
     def provided(self, name: str) -> Any:
         """What a profile provides in all, under `resources`; None if it does not say."""

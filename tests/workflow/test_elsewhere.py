@@ -26,6 +26,7 @@ CONFIG, PROFILE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 [SNAKEFILE] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 CATALOG = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
 WORKFLOW = ROOT / "workflow/Snakefile"
+HEAD = 'configfile: "config.yaml"\n'
 
 
 class Folder:
@@ -76,9 +77,6 @@ def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW)
     return "\n".join([*lines, f"use rule * from {name} as {name}_*", ""])
 
 
-HEAD = 'configfile: "config.yaml"\n'
-
-
 # --- The wheel
 
 
@@ -114,10 +112,11 @@ def test_a_wheel_has_every_file_of_the_package(wheel):
     assert wheel.name.startswith(f"circlet-{circlet.__version__}-")
 
 
-def test_a_wheel_makes_a_study_in_another_folder(python, tmp_path):
+def makes_a_study(python, path):
+    """What `plan`, `run`, `partial` and `table` make with a Python, in a folder with a config."""
     swept = experiment(sweep={"weight_decay": [0, 1]})
     study = {"results": "out", "experiments": {"e": swept}, "reproduce": {"weight_magnitudes": "e"}}
-    folder = Folder(tmp_path / "mine", config=study, python=python)
+    folder = Folder(path, HEAD, study, python)
     chosen = ("--configfile", "config.yaml")
     where = folder.run("-c", "import circlet; print(circlet.__file__)")
     assert Path(where).is_relative_to(python.parents[1])
@@ -125,14 +124,32 @@ def test_a_wheel_makes_a_study_in_another_folder(python, tmp_path):
     assert re.search(r"^total +2 +4 +2 ", plan, re.MULTILINE)
     assert "figures: weight_magnitudes" in plan
     folder.run("circlet", "run", *chosen)
-    said = folder.run("circlet", "partial", *chosen)
-    assert "partial: 4 of 4 runs" in said
+    assert "partial: 4 of 4 runs" in folder.run("circlet", "partial", *chosen)
     folder.run("circlet", "table", "runs", *chosen)
-    assert len(pd.read_parquet(folder.path / "out/tables/runs.parquet")) == 4
-    report = (folder.path / "out/partial/report.html").read_text()
-    assert "Largest weights" in report or "weight_magnitudes" in report
-    assert (folder.path / "out/partial/figures/weight_magnitudes.svg").exists()
-    assert (folder.path / "out/partial/explorer.html").stat().st_size > 10_000
+    made = folder.path / "out"
+    assert len(pd.read_parquet(made / "tables/runs.parquet")) == 4
+    assert (made / "partial/figures/weight_magnitudes.svg").stat().st_size > 5000
+    caption = targets.caption("weight_magnitudes", Study.of(study))
+    assert caption[:20] in (made / "partial/report.html").read_text()
+    assert (made / "partial/explorer.html").stat().st_size > 10_000
+    return folder
+
+
+def test_a_wheel_makes_a_study_in_another_folder(python, tmp_path):
+    makes_a_study(python, tmp_path / "mine")
+
+
+@pytest.mark.slow
+def test_a_wheel_in_an_empty_environment(wheel, tmp_path):
+    """With all that pip installs with it, and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv/bin/python"
+    pinned = ["--constraint", ROOT / "constraints.txt"]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *pinned, wheel], check=True)
+    folder = makes_a_study(python, tmp_path / "mine")
+    (folder.path / "Snakefile").write_text(HEAD + module("one", "config", prefix=""))
+    listed = folder.snakemake("one_all", "--dry-run", "--quiet", "rules")
+    assert "one_figure_weight_magnitudes" in listed
 
 
 # --- As snakedeploy lays it out
@@ -156,6 +173,7 @@ def deployed(tmp_path, python):
     """What `snakedeploy deploy-workflow` makes of a repository, beside an installed package.
 
     It would name the file by ``github(...)``; that of a repository on disk is read the same way.
+    Before version 0.17 it left out ``profiles``.
     """
     repository = project_copy(tmp_path / "repository").folder
     git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -185,6 +203,11 @@ def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed
     assert deployed.line().startswith("error: config/config.yaml: results: 'a b' is not")
     (folder / "config/config.yaml").write_text(f"{text}results: twice\n")
     assert deployed.line().startswith("error: config/config.yaml: 'results' is given twice")
+    (folder / "config/config.yaml").write_text(text)
+    shutil.copytree(ROOT / "profiles", folder / "profiles")
+    said = deployed.run("snakemake", "--cores", "all")
+    assert "Using workflow specific profile profiles/default" in said
+    assert "Nothing to be done" in said
 
 
 def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
@@ -245,7 +268,7 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
     assert not (folder.path / "one/results/logs").exists()
     said = folder.snakemake("one_table_runs", "--keep-going", check=False)
     assert "first start" in said
-    assert "0 of 4 runs are done.\n2 failed:\n  e/p5_d2_r0.1/00000-00001: " in said
+    assert "\nmodule one:\n0 of 4 runs are done.\n2 failed:\n  e/p5_d2_r0.1/00000-00001: " in said
     assert "python -m circlet partial --study one/results/study.json" in said
     assert said.index("partial --study two/") < said.index("my error")
 
@@ -255,9 +278,10 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
     ({"results": 5}, "results: 5 is not of type 'string'"),
     ({"collections": ["nowhere"]}, "collections: {here}/nowhere: there is no such folder"),
     (None, "has no config: write `config: config` into the module statement"),
+    (["a"], "its config must be a mapping of keys to values"),
 ])  # fmt: skip
 def test_an_error_in_the_config_of_a_module_is_one_line(tmp_path, study, line):
-    content = {"one": study and STUDY | study}
+    content = {"one": STUDY | study if isinstance(study, dict) else study}
     folder = Folder(tmp_path / "host", HEAD + module("one"), content)
     expected = f"error: module one: {line.format(here=folder.path)}"
     assert folder.line("--dry-run").startswith(expected)
