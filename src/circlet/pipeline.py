@@ -60,6 +60,11 @@ class Pipeline:
             self.targets = targets.ordered(self.study)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
+        if self.modules:
+            # By now the prefix of a module is in `results`, and so in rules and commands alike.
+            # Snakemake, which knows the paths in rules alone, must not add it again.
+            modifier = workflow.modifier
+            modifier.path_modifier = type(modifier.path_modifier)(None, None, workflow)
         # The study as it is now, for jobs that begin later.
         self.frozen = json.dumps(
             self.study.config | {"collections": self.study.folders}, sort_keys=True
@@ -88,8 +93,6 @@ class Pipeline:
             here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
             given["collections"] = [str(here / str(folder)) for folder in folders]
         if self.modules and isinstance(given.get("results"), str):
-            # Commands and rules get the prefix of a module by the results, so Snakemake, which
-            # knows of paths in rules alone, must not add it again.
             prefix = self.workflow.modifier.path_modifier
             given["results"] = prefix.replace_prefix(f"{given['results']}/x").removesuffix("/x")
         return given
@@ -104,9 +107,6 @@ class Pipeline:
 
     def _prepare_environment(self) -> None:
         """What jobs find in their environment, and Snakemakes that run in them."""
-        if self.modules:
-            modifier = self.workflow.modifier
-            modifier.path_modifier = type(modifier.path_modifier)(None, None, self.workflow)
         study, keys = self._variable("STUDY"), self._variable("KEYS")
         if self.outer:
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
