@@ -19,7 +19,7 @@ from typing import Any
 from circlet import terminal
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import files, locks
-from circlet.study import config_file, cost, targets
+from circlet.study import config_file, cost, measured, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.targets import Target
@@ -58,6 +58,8 @@ class Pipeline:
         try:
             self.study = Study.of(self._given(config) if self.outer else self._planned())
             self.targets = targets.ordered(self.study)
+            if self.outer:
+                measured.measure(self.study.points)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
         if self.modules:
