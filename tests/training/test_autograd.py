@@ -12,7 +12,7 @@ from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.systems import loss as exact
-from circlet.training import autograd, job, run, trees
+from circlet.training import autograd, cuda_graphs, job, run, trees
 
 CPU = torch.device("cpu")
 NETWORKS = ROOT / "tests/networks"
@@ -153,6 +153,22 @@ def test_metrics_are_those_that_it_declares(tmp_path):
         "train_loss", "test_loss",
     ]  # fmt: skip
     assert "test_accuracy" not in parquet.read_log(other.blocks[0], "runs")
+
+
+@pytest.mark.parametrize("system", ["quadratic", "regression"])
+def test_steps_can_be_recorded_for_a_gpu(monkeypatch, system):
+    """A graph reads and writes fixed memory: batches are copied there."""
+    own = point(system, steps=30, optimizer="adamw")
+    expected = trained(own, [0, 1])
+
+    def record(function):
+        return function  # does it at every replay
+
+    monkeypatch.setattr(
+        cuda_graphs, "graphed", lambda step, data, device: cuda_graphs.Graphed(step, data, record)
+    )
+    for name, values in trained(own, [0, 1]).items():
+        assert torch.equal(values, expected[name]), name
 
 
 @pytest.mark.parametrize("system", ["quadratic", "regression"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import ROOT, config
 
 from circlet.study.plan import Study
 from circlet.training import cuda_graphs, run
@@ -15,12 +15,15 @@ LAST = {
     "particles": ("embeddings", "vector"),
     "embedding_mlp": ("embeddings", "vector"),
     "sparse_transformer": ("parameters", "values"),
+    "networks.quadratic": ("embeddings", "vector"),
+    "networks.regression": ("parameters", "values"),
 }
 every_system = pytest.mark.parametrize("system", LAST)
 
 
 def point(system, steps, **changes):
-    return Study.of(config(system=system, steps=steps, **changes)).points[0]
+    own = config(system=system, steps=steps, **changes)
+    return Study.of(own | {"collections": [str(ROOT / "tests/networks")]}).points[0]
 
 
 def outcome(one, device="cuda"):
