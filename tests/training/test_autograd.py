@@ -266,6 +266,9 @@ WRONG = {
         ".double().mean()", ".double()", r"metrics\(\): train_accuracy must be one number"),
     "another embedding": (
         "self.embed", "self.embedded", "SYSTEM.embedding: the network has no 'embed.weight'"),
+    "a multiplier of nothing": (
+        "def metrics(", "def learning_rate_multipliers(parameters):\n    return {'outptu': 2}\n\n\n"
+        "def metrics(", "learning_rate_multipliers.. names 'outptu', which is no array"),
     "other shapes": (
         "int(0.8 * len(pairs))", "seeds.data + 9", "the examples of runs differ in shape"),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -57,6 +57,7 @@ class Examples:
     buffers: dict[str, Tensor]  # of its buffers those that differ between runs, (runs, ...)
     parameters: dict[str, Any]
     seeds: Sequence[Seeds]
+    orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
 
 
 class _Calling(nn.Module):
@@ -144,11 +145,14 @@ class FromLoss:
         if not size or size >= n:
             return data
         epoch, place = divmod(step - 1, math.ceil(n / size))
-        rows = slice(place * size, (place + 1) * size)
-        orders = [own.stream("order", epoch).permutation(n)[rows] for own in data.seeds]
+        if epoch not in data.orders:
+            data.orders.clear()
+            orders = [own.stream("order", epoch).permutation(n) for own in data.seeds]
+            data.orders[epoch] = np.stack(orders)
         device = trees.tensors(data.parts["train"])[0].device
-        chosen = torch.as_tensor(np.stack(orders)).to(device)
-        runs = torch.arange(len(orders), device=device)[:, None]
+        rows = data.orders[epoch][:, place * size : (place + 1) * size]
+        chosen = torch.as_tensor(rows).to(device)
+        runs = torch.arange(len(rows), device=device)[:, None]
         train = trees.mapped(lambda values: values[runs, chosen], data.parts["train"])
         return replace(data, parts={"train": train})
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from circlet.errors import CircletError
 from circlet.study import interventions
 from circlet.study.points import Point, even
 from circlet.study.seeds import PURPOSES
@@ -132,7 +133,13 @@ def run_group(
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
     starts = initials(point, seeds, parents or {})
-    stack = Stack(starts, dtype, device, learning_rate_multipliers(point))
+    multipliers = learning_rate_multipliers(point)
+    if unknown := multipliers.keys() - starts[0].keys():
+        raise CircletError(
+            f"{point.system.name}: learning_rate_multipliers() names {min(unknown)!r}, which is no "
+            f"array (there are: {', '.join(starts[0])})"
+        )
+    stack = Stack(starts, dtype, device, multipliers)
     weights = stack.arrays
     del starts  # twice as large
 
