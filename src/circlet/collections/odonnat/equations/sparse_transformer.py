@@ -62,8 +62,8 @@ def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
 
 def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
     """Multiples of the learning rate by array, where they are not 1."""
-    mlp = ("hidden.weight", "hidden.bias", "output.weight", "output.bias")
-    return dict.fromkeys(mlp, 1 / parameters["mlp_divisor"])
+    mlp = ("hidden.weight", "output.weight", "hidden.bias", "output.bias")
+    return dict.fromkeys(mlp if parameters["bias"] else mlp[:2], 1 / parameters["mlp_divisor"])
 
 
 @dataclass(frozen=True)

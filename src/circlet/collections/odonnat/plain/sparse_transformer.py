@@ -48,13 +48,6 @@ def network(parameters: dict[str, Any], seeds: Seeds) -> SparseTransformer:
     return SparseTransformer(equations.initial(parameters, seeds))
 
 
-def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
-    """That of the MLP."""
-    names = ("hidden.weight", "hidden.bias", "output.weight", "output.bias")
-    rate = 1 / parameters["mlp_divisor"]
-    return dict.fromkeys(names if parameters["bias"] else names[::2], rate)
-
-
 def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
     """Train sequences and their sums."""
     train, _ = equations.sequences(parameters, seeds)
@@ -62,6 +55,7 @@ def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
     return {"train": (tokens, tokens[:, : parameters["k"]].sum(1) % parameters["p"])}
 
 
+learning_rate_multipliers = equations.learning_rate_multipliers
 loss = cross_entropy
 
 
