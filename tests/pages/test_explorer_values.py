@@ -22,6 +22,7 @@ from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import structures
 from circlet.collections.odonnat.equations import sparse_transformer
 from circlet.sweeps import explorer_budget
+from circlet.systems.parameters import CROSS_ENTROPY
 
 pytestmark = pytest.mark.browser
 
@@ -59,11 +60,9 @@ def test_curves_are_those_of_the_log(page_of, finished, run_id):
     columns, rows = numbers(page_of(at(run_id)), "losses")  # with six digits
     frame = logged(finished, run_id, "curves").set_index("step")
     shown = np.array(rows, float)
-    assert columns == ["step", *explorer_budget.MEASURED]
+    assert columns == ["step", *CROSS_ENTROPY]
     assert shown[-1, 0] == block_of(run_id)[0].point.steps
-    np.testing.assert_allclose(
-        shown[:, 1:], frame.loc[shown[:, 0], list(explorer_budget.MEASURED)], rtol=5e-6
-    )
+    np.testing.assert_allclose(shown[:, 1:], frame.loc[shown[:, 0], list(CROSS_ENTROPY)], rtol=5e-6)
 
 
 def test_planes_of_frequencies_are_those_of_python(page_of, finished):

@@ -85,7 +85,8 @@ def test_a_system_that_says_nothing_has_what_its_logs_allow(explorer_of):
     assert panels(page) == ["embedding", "signals", "losses"]
     assert page.inner_text("#system") == "mine.net"
     heads = page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")
-    assert heads == ["seed", "outcome", "test loss", "test accuracy"]
+    metrics = ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"]
+    assert heads == ["seed", *metrics]  # no status, as all are finished
     assert page.locator("[id^=live]").count() == 0  # those of other collections
     assert page.is_hidden("#numbers")
 

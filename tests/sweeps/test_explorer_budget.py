@@ -149,7 +149,7 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
                 expected = log.sort_values("frequency")["signal"]
             elif name == "curves":
                 log = last(parquet.read_log(block, "curves", [step]))
-                expected = log[list(explorer_budget.MEASURED)].iloc[0]
+                expected = log[list(block.point.system.metrics)].iloc[0]
             elif name == "embedding" and "embeddings" in block.point.logs:
                 log = last(parquet.read_log(block, "embeddings", [step]))
                 expected = np.concatenate(log.sort_values("token")["vector"].tolist())

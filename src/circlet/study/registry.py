@@ -306,7 +306,10 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         metrics=metrics,
         logs=system.logs or _usual_logs(system),
         outcomes=system.outcomes
-        or tuple(Outcome(k, m.meaning, "mean", "runs", k, m.unit) for k, m in metrics.items()),
+        or tuple(
+            Outcome(name, name.replace("_", " "), "mean", "runs", name, metric.unit)
+            for name, metric in metrics.items()
+        ),
     )
 
 
@@ -314,5 +317,6 @@ def _usual_logs(system: SystemSpec) -> dict[str, Log]:
     """Logs of a system that does not say which it has."""
     logs = {"curves": Log({"every": 50})} if system.is_trained else {}
     if system.embedding:
-        logs |= {"signals": signals(per_decade=20), "embeddings": Log({})}
+        numbers = {"signals": signals(per_decade=20)} if "p" in system.parameters else {}
+        logs |= numbers | {"embeddings": Log({})}
     return logs | {"parameters": Log({})}

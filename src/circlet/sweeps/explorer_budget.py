@@ -23,19 +23,20 @@ FRAMES = 101
 RUN = 400_000  # bytes of one log of one run: of large networks fewer steps are shown
 FEWEST = 3  # steps of a large network
 
-MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
-
 
 def arrays(point: Point) -> dict[str, int]:
     """Logs of which a run's states are made, and how many values each has at a step."""
-    p, d = cost.embedding(point)
+    tokens, d = cost.embedding(point)
+    frequencies = max(0, (tokens - 1) // 2)
     sizes = {
-        "embeddings": p * d + SCALE,
-        "signals": (p - 1) // 2 + SCALE,
-        "curves": 2 * len(MEASURED),
+        "embeddings": tokens * d + SCALE,
+        "signals": frequencies + SCALE,
+        "curves": 2 * len(point.system.metrics),
     }
+    if not frequencies:
+        del sizes["signals"]
     if point.system.explorer_weights:
-        embedded = p * d if "embeddings" in point.logs else 0
+        embedded = tokens * d if "embeddings" in point.logs else 0
         sizes["parameters"] = int(cost.weights(point)) - embedded + 9 * SCALE
     return {k: size for k, size in sizes.items() if k in point.logs and point.steps_logged(k)}
 

@@ -105,7 +105,8 @@ class SystemSpec:
     interventions are about it. Logs call it ``embedding``, whatever its name in a network is."""
     logs: Mapping[str, Log] = field(default_factory=dict)
     """The logs that its runs have beside ``runs``. If not given: ``curves``, ``parameters`` at the
-    end, and of an embedding ``signals`` and its first and last state."""
+    end, the first and last state of an embedding, and, if there is a parameter ``p``, its
+    ``signals``: they are for tokens that are the numbers modulo p."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """What ``curves`` record, and ``runs`` at the end. If not given, of a system that is trained:
     ``train_loss`` and ``test_loss``."""
@@ -137,10 +138,11 @@ class SystemSpec:
     """If its runs can start from others (``transfer``): the parameters in which these must agree,
     as they decide the shapes of the arrays."""
     run_columns: Mapping[str, str] = field(default_factory=dict)
-    """Columns of the explorer's list of runs and their headings, beside seed and outcome; all
-    numbers there are, if it names none. With batches it has ``fit_epoch`` for ``fit_step``."""
+    """Columns of the explorer's list of runs and their headings, beside seed and outcome. If not
+    given: its metrics, and all numbers of its collection's run_list.py. With batches it has
+    ``fit_epoch`` for ``fit_step``."""
     panels: tuple[str, ...] = ()
-    """Panels of the explorer for its runs, in their order; what its logs allow, if it names none.
+    """Panels of the explorer for its runs, in their order. If not given: what its logs allow.
     Every collection may use those of all (`circlet.pages.explorer`)."""
     explorer_weights: bool = False
     """Whether the explorer has all weights and biases that are logged, for its panels."""

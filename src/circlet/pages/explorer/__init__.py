@@ -50,6 +50,7 @@ DATA = (
     "catalogue.js",
     "charts.js",
     "controls.js",
+    "curves.js",
     "draw.js",
     "explore.js",
     "files.js",
@@ -57,6 +58,7 @@ DATA = (
     "live.js",
     "panels.js",
     "pictures.js",
+    "plane.js",
     "random.js",
     "runs.js",
     "scene.js",
@@ -118,7 +120,9 @@ def _chunk(states: pd.DataFrame) -> bytes:
     arrays, blobs, at = [], [], 0
     for (run_id, name), rows in states.groupby(["run_id", "name"], sort=False):
         values = np.stack(rows["values"]).astype(np.float64)
-        entry = {"run": run_id, "name": name, "steps": rows["step"].tolist(), "at": at}
+        shape = [int(length) for length in rows["shape"].iloc[0]]
+        steps = rows["step"].tolist()
+        entry = {"run": run_id, "name": name, "shape": shape, "steps": steps, "at": at}
         if name == "curves":  # losses span many powers of ten
             blob = values.astype("<f4").tobytes()
         else:
@@ -193,15 +197,32 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def _headings(point: Point, measures: list[str]) -> dict[str, str]:
+    """Columns of the list of runs and their headings: metrics, and what its collection adds."""
+    system = point.system
+    if system.run_columns:
+        return dict(system.run_columns)
+    labels = {one.column: one.label for one in system.outcomes if one.table == "runs"}
+    found = {}
+    for name, metric in system.metrics.items():
+        unit = f" ({metric.unit})" if metric.unit not in ("", "0..1") else ""
+        found[name] = labels.get(name, name.replace("_", " ")) + unit
+    return found | {name: name.replace("_", " ") for name in measures}
+
+
 def _system(point: Point, collection: Collection, measures: list[str]) -> dict[str, Any]:
     """What the page knows of a point's system: what it says, else what its logs allow."""
     system = point.system
-    every = [_epoch(name, point) for name in measures]
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
     return {
         "short": collection.about.get("short", ""),
         "outcomes": collection.about.get("outcomes", ""),
-        "columns": system.run_columns or {name: name.replace("_", " ") for name in every},
+        "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
+        "columns": _headings(point, [_epoch(name, point) for name in measures]),
+        "metrics": [
+            {"name": name, "meaning": metric.meaning, "unit": metric.unit}
+            for name, metric in system.metrics.items()
+        ],
         "panels": system.panels or [name for name, log in logged.items() if log in system.logs],
         "signals": "signals" in system.logs,
         "coloured": system.coloured_signals,
@@ -286,7 +307,8 @@ def make(target: Target) -> None:
         runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
         points, chunks = _points(study, runs, states)
         numbers = runs[_measures(runs)].select_dtypes("number")
-        systems = _systems(study, list(numbers))
+        metrics = {name for system in study.systems for name in study.known[system].metrics}
+        systems = _systems(study, [name for name in numbers if name not in metrics])
     trained = {r["run_id"] for point in points for r in point["runs"] if r["shown"] == "training"}
     data = _data(target, trained)
     modules = _modules(study)
@@ -305,6 +327,7 @@ def make(target: Target) -> None:
         absent=absent,
         partial=bool(study.missing or study.left_out),
         rule=_rule(points, states),
+        no_parent=any(run["outcome"] == "no parent" for p in points for run in p["runs"]),
         live=_live(used, data),
         styles=Markup(_styles(study)),
         imports=Markup(json.dumps({"imports": modules})),

@@ -1,6 +1,7 @@
 // The address of what is seen, `#run=...&step=...`, so that it can be sent to somebody.
 
 export const CHECKS = ["numbers", "fit", "log"];
+export const COMPONENTS = -1; // the plane of principal components
 const LINES = ["successive", "neighbours", "none"];
 
 const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text) : otherwise);
@@ -9,20 +10,21 @@ const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text)
  * What an address names: `runId`, null for none, `step` and `view`, as it is where nothing is said.
  * `choices` are those of panels: values by name, of which the first is usual.
  *
- * A view is how embeddings are seen: `plane`, a frequency, or 0 for the dimensions `x` and `y`;
+ * A view is how embeddings are seen: `plane`, a frequency, or 0 for the dimensions `x` and `y`, or
+ * COMPONENTS for the principal components `x` and `y`;
  * `chosen`, whether the reader has chosen that; `wanted`, the lines that the reader has chosen;
  * what is chosen in panels; `numbers`, classes are written; `fit`, each step has its own scale,
  * and `fitted`, whether the reader has chosen that; `log`, steps are logarithmic.
  */
 export function parse(address, choices) {
   const parts = new URLSearchParams(address.slice(1));
-  const [x, y] = (parts.get("dimensions") ?? "").split(",");
+  const [x, y] = (parts.get("components") ?? parts.get("dimensions") ?? "").split(",");
   const checked = (id, usual) => (parts.has(id) ? parts.get(id) === "1" : usual);
   const view = {
-    plane: whole(parts.get("frequency"), 0),
+    plane: parts.has("components") ? COMPONENTS : whole(parts.get("frequency"), 0),
     x: whole(x, 1) - 1,
     y: whole(y, 2) - 1,
-    chosen: parts.has("frequency") || parts.has("dimensions"),
+    chosen: ["frequency", "dimensions", "components"].some((name) => parts.has(name)),
     wanted: LINES.find((name) => name === parts.get("lines")) ?? "",
     numbers: checked("numbers", true),
     fit: checked("fit", false),
@@ -40,8 +42,9 @@ export function parse(address, choices) {
 /** The address of a run's step and a view; `fit` is whether each step usually has its own scale. */
 export function format(runId, step, view, fit, choices) {
   const parts = new URLSearchParams({ run: runId, step });
-  if (view.chosen && view.plane) parts.set("frequency", view.plane);
-  if (view.chosen && !view.plane) parts.set("dimensions", `${view.x + 1},${view.y + 1}`);
+  const axes = view.plane === COMPONENTS ? "components" : "dimensions";
+  if (view.chosen && view.plane > 0) parts.set("frequency", view.plane);
+  if (view.chosen && view.plane <= 0) parts.set(axes, `${view.x + 1},${view.y + 1}`);
   if (view.wanted) parts.set("lines", view.wanted);
   for (const [name, values] of Object.entries(choices)) {
     if (view[name] !== Object.keys(values)[0]) parts.set(name, view[name]);

@@ -16,8 +16,9 @@ const NAN = -32768; // code of a value that is not finite
 
 /** An array of a run at its logged steps. */
 export class Series {
-  constructor({ steps, size, at, rounded }, buffer) {
+  constructor({ steps, size, shape, at, rounded }, buffer) {
     this.steps = steps;
+    this.shape = shape; // of its values at a step
     this.size = size;
     const count = steps.length * size;
     if (!rounded) {

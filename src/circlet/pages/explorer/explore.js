@@ -2,8 +2,9 @@
 import { CHECKS, format, parse } from "circlet/address";
 import { arraysOf, unpack } from "circlet/catalogue";
 import { byId, options, Player, rounded } from "circlet/controls";
+import { reading } from "circlet/curves";
 import { offerFiles } from "circlet/files";
-import { NUMBERED } from "circlet/panels";
+import { fits, isChart, offerPlanes, onPlane } from "circlet/plane";
 import { Runs } from "circlet/runs";
 import { Scene } from "circlet/scene";
 
@@ -63,11 +64,6 @@ export function explore(catalogue, makers, plotly, say) {
     return panel;
   }
 
-  const isChart = ({ source }) => !source;
-
-  /** Whether each step of what is looked at usually has its own scale. */
-  const fits = () => shown.some((panel) => panel.fits);
-
   // Choosing: system, experiment, point, run.
 
   const distinct = (values) => [...new Set(values)];
@@ -83,7 +79,8 @@ export function explore(catalogue, makers, plotly, say) {
     options("system", every.map(written), point.system);
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options("experiment", experiments.map(named), point.experiment);
-    const counted = ([outcome, count]) => `${count} × ${outcome}`;
+    const times = systems[point.system].outcome === "status" ? " " : " × ";
+    const counted = ([outcome, count]) => `${count}${times}${outcome}`;
     const summary = ({ name, outcomes }) => `${name}: ${outcomes.map(counted).join("; ")}`;
     const own = same("experiment").map((entry) => [entry.place, summary(entry)]);
     options("point", own, point.place);
@@ -104,13 +101,13 @@ export function explore(catalogue, makers, plotly, say) {
     }
     opened = mine;
     const before = point;
+    const d = scene?.d;
     point = entry;
     if (before?.system !== point.system) chooseSystem();
-    // A plane of one space says nothing of another.
-    const kept = before?.system === point.system && before.parameters.d === point.parameters.d;
-    if (!link && !kept) view.chosen = false;
     offer();
-    chooseRun(runs.open(point, link?.runId), link?.step);
+    // A plane of one space says nothing of another.
+    const kept = (now) => link || (before?.system === point.system && d === now.d);
+    chooseRun(runs.open(point, link?.runId), link?.step, kept);
     return true;
   }
 
@@ -118,11 +115,13 @@ export function explore(catalogue, makers, plotly, say) {
   function chooseSystem() {
     const system = systems[point.system];
     byId("outcomes").textContent = system.outcomes;
+    byId("outcome-word").textContent = system.outcome;
     shown = system.panels.map((name) => panels[name]);
     for (const { id } of Object.values(panels)) byId(id).hidden = true;
-    for (const { id } of shown) {
+    for (const { id, title } of shown) {
       byId(id).hidden = false;
       byId("panels").append(byId(id));
+      if (title) entitle(byId(id), title(system));
     }
   }
 
@@ -131,7 +130,17 @@ export function explore(catalogue, makers, plotly, say) {
     chooseRun(run, scene && at < scene.steps.length - 1 ? scene.steps[at] : undefined);
   }
 
-  function chooseRun(run, step) {
+  /** Another title of a panel, which its buttons say, too. */
+  function entitle(panel, words) {
+    const title = panel.querySelector("b");
+    for (const button of panel.querySelectorAll("button")) {
+      button.ariaLabel = button.ariaLabel.replace(title.textContent, words);
+    }
+    title.textContent = words;
+  }
+
+  /** Show a run; `kept` says of a scene whether the plane that the reader has chosen is one of it. */
+  function chooseRun(run, step, kept = () => true) {
     player.play(false);
     moving();
     byId("not-here").hidden = true;
@@ -139,7 +148,8 @@ export function explore(catalogue, makers, plotly, say) {
     try {
       const arrays = chunks.get(point.place).get(run.run_id) ?? {};
       scene = new Scene(point, run, systems[point.system], arrays, view);
-      findPlane();
+      if (!kept(scene)) view.chosen = false;
+      offerPlanes(scene, shown);
       at = step === undefined ? scene.steps.length - 1 : nearest(step);
       byId("step-slider").max = scene.steps.length - 1;
       for (const id of ["step-slider", "play", "back", "forward"]) {
@@ -156,44 +166,6 @@ export function explore(catalogue, makers, plotly, say) {
       say(`${words}: ${error.message}.`);
       console.error(words, error);
     }
-  }
-
-  // The plane in which embeddings are seen.
-
-  /** Offer the planes of a run; unless the reader has chosen, take the one that shows most. */
-  function findPlane() {
-    const { d, frequencies, strongest } = scene;
-    const valid = view.plane <= frequencies && view.x < d && view.y < Math.max(d, 2);
-    if (!view.chosen || !valid) {
-      Object.assign(view, { plane: d > 2 ? strongest : 0, x: 0, y: 1, chosen: false });
-    }
-    if (!view.fitted) view.fit = fits();
-    byId("fit").checked = view.fit;
-    view.lines = view.wanted || (view.plane ? "neighbours" : "successive");
-    if (view.lines === "neighbours" && !scene.neighbour) view.lines = "successive";
-    const planes = Array.from({ length: frequencies }, (_, i) => [i + 1, `frequency ${i + 1}`]);
-    options("plane", [[0, "dimensions"], ...planes], view.plane);
-    const dimensions = Array.from({ length: d }, (_, i) => [i, `${i + 1}`]);
-    options("x", dimensions, view.x);
-    options("y", dimensions, view.y);
-    // Where it says something: else a is joined to a + 1.
-    byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
-    byId("lines").value = view.lines;
-    const moves = shown.some((panel) => !isChart(panel));
-    const hide = (id, hidden) => (byId(id).closest("label").hidden = hidden);
-    hide("plane", frequencies === 0);
-    hide("x", view.plane > 0 || !moves);
-    hide("y", view.plane > 0 || d < 2 || !moves);
-    hide("fit", !moves);
-    hide("lines", frequencies === 0);
-    hide("numbers", scene.p > NUMBERED || !shown.some((panel) => panel.numbered));
-    scene.see();
-  }
-
-  function changePlane(changes) {
-    Object.assign(view, changes, { chosen: true, wanted: "" });
-    findPlane();
-    show();
   }
 
   // Drawing.
@@ -268,11 +240,11 @@ export function explore(catalogue, makers, plotly, say) {
     const slider = byId("step-slider");
     slider.value = at;
     slider.setAttribute("aria-valuetext", `step ${step}`);
-    const parts = [`seed ${run.seed}: ${run.outcome} at the end`];
+    const ending = systems[point.system].outcome === "status" ? "" : " at the end";
+    const parts = [`seed ${run.seed}: ${run.outcome}${ending}`];
     const dated = (words, logged) => (logged === step ? words : `${words} (step ${logged})`);
     if (arrays.curves) {
-      const [loss, , , accuracy] = arrays.curves.at(step);
-      const words = `train loss ${rounded(loss)}, test accuracy ${rounded(accuracy)}`;
+      const words = reading(systems[point.system].metrics, arrays.curves.at(step), rounded);
       parts.push(dated(words, arrays.curves.logged(step)));
     }
     for (const panel of shown) {
@@ -324,7 +296,7 @@ export function explore(catalogue, makers, plotly, say) {
   // The address, so that a view can be sent to somebody.
 
   function remember() {
-    const address = format(scene.run.run_id, scene.steps[at], view, fits(), choices);
+    const address = format(scene.run.run_id, scene.steps[at], view, fits(shown), choices);
     // Another run is another place to come back to; what is seen of it is not.
     const another = addressed && addressed !== scene.run.run_id;
     addressed = scene.run.run_id;
@@ -393,14 +365,11 @@ export function explore(catalogue, makers, plotly, say) {
     else if (event.key === ",") moveTo(at - 1);
     else if (event.key === ".") moveTo(at + 1);
   });
-  byId("plane").addEventListener("change", ({ target }) =>
-    changePlane({ plane: Number(target.value), x: 0, y: 1 }),
-  );
-  for (const id of ["x", "y"]) {
-    byId(id).addEventListener("change", ({ target }) =>
-      changePlane({ plane: 0, [id]: Number(target.value) }),
-    );
-  }
+  onPlane((changes) => {
+    Object.assign(view, changes, { chosen: true, wanted: "" });
+    offerPlanes(scene, shown);
+    show();
+  });
   byId("lines").addEventListener("change", ({ target }) => {
     view.lines = view.wanted = target.value;
     show();

@@ -40,6 +40,56 @@ export function frequencyPlane(embedding, d, k) {
   return xy;
 }
 
+const TURNS = 200; // of the power iteration; what is alike then spans the same plane
+
+/**
+ * The mean of the rows of a matrix, and its principal axes, the largest first: each its direction,
+ * `along`, and its `share` of the variance. There are fewer than `most` if the rows span less.
+ */
+export function principal(matrix, d, most) {
+  const rows = matrix.length / d;
+  const mean = new Float64Array(d);
+  const finite = Float64Array.from(matrix, (value) => (Number.isFinite(value) ? value : 0));
+  finite.forEach((value, n) => (mean[n % d] += value / rows));
+  const rest = finite.map((value, n) => value - mean[n % d]);
+  const whole = rest.reduce((total, value) => total + value * value, 0);
+  const axes = [];
+  while (axes.length < most && whole > 0) {
+    let along = Float64Array.from({ length: d }, (_, i) => Math.sin(i + 1));
+    let size = 0; // the variance along it
+    const places = new Float64Array(rows);
+    for (let turn = 0; turn < TURNS; turn++) {
+      for (let a = 0; a < rows; a++) {
+        places[a] = 0;
+        for (let i = 0; i < d; i++) places[a] += rest[a * d + i] * along[i];
+      }
+      const next = new Float64Array(d);
+      rest.forEach((value, n) => (next[n % d] += value * places[Math.floor(n / d)]));
+      size = Math.hypot(...next);
+      if (!(size > 1e-12 * whole)) break;
+      along = next.map((value) => value / size);
+    }
+    if (!(size > 1e-12 * whole)) break;
+    axes.push({ along, share: size / whole });
+    for (let a = 0; a < rows; a++) {
+      let place = 0;
+      for (let i = 0; i < d; i++) place += rest[a * d + i] * along[i];
+      for (let i = 0; i < d; i++) rest[a * d + i] -= place * along[i];
+    }
+  }
+  return { mean, axes };
+}
+
+/** Rows of a matrix along two directions, from a point: [x_0, y_0, x_1, y_1, ...]. */
+export function along(matrix, d, origin, directions) {
+  const xy = new Float64Array((2 * matrix.length) / d);
+  for (let n = 0; n < xy.length; n++) {
+    const row = Math.floor(n / 2) * d;
+    for (let i = 0; i < d; i++) xy[n] += (matrix[row + i] - origin[i]) * directions[n % 2][i];
+  }
+  return xy;
+}
+
 /** The step between neighbours on the circle of frequency k, 1/k mod p; undefined if k has none. */
 export function delta(k, p) {
   for (let n = 1; n < p; n++) if ((n * k) % p === 1) return n;

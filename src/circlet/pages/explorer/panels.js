@@ -5,14 +5,14 @@
 // one it is a chart, over which a line moves. It may have a `note(scene, step)`; `choices`, selects in its caption, by the
 // name of what they set in the view; `reading(scene, step, atRest)`, words for the line above all
 // panels and the step that they are of; `numbered`, if it can write classes as numbers; and `fits`,
-// if each step usually has its own scale.
+// if each step usually has its own scale, and a `title(system)` in place of that of all.
 import { Chart } from "circlet/charts";
+import { axesOf, domains, inWords, titleOf, valueAxis } from "circlet/curves";
 import { classColour, Plane, theme } from "circlet/draw";
 import { around } from "circlet/geometry";
 import { embeddingIn } from "circlet/pictures";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
-const MEASURED = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"];
 export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positive and negative
 
 /** Side of the grid on which a classifier is asked. */
@@ -43,7 +43,10 @@ function embeddingPanel(holder) {
     source: "embedding",
     picture: plane,
     missing: (scene) => (scene.arrays.embedding ? "" : absent(scene)),
-    note: ({ arrays }) => (arrays.position ? "marked: tokens; grey: positions" : ""),
+    note({ arrays, frequencies }) {
+      if (arrays.position) return "marked: tokens; grey: positions";
+      return frequencies ? "" : "numbers: tokens, counted from 0";
+    },
     draw(scene, step) {
       const now = theme();
       const { colour } = now;
@@ -106,7 +109,15 @@ function signalsPanel(holder, { plotly, goTo }) {
   const chart = new Chart(holder, plotly, goTo);
   return {
     picture: chart,
-    missing: (scene) => (scene.arrays.signals?.steps.length > 1 ? "" : absent(scene)),
+    missing(scene) {
+      if (scene.arrays.embedding && !scene.frequencies) {
+        const why = scene.isCyclic
+          ? "so few have no frequencies"
+          : "they are not the numbers modulo p";
+        return `There are ${scene.tokens} tokens: ${why}.`;
+      }
+      return scene.arrays.signals?.steps.length > 1 ? "" : absent(scene);
+    },
     note({ run, system: { coloured } }) {
       if (!run[coloured]) return "";
       return run[coloured].length ? `coloured: ${coloured}` : `no ${coloured}: all are coloured`;
@@ -156,47 +167,71 @@ function signalsPanel(holder, { plotly, goTo }) {
   };
 }
 
-/** A logarithmic axis of a loss: with about six ticks, however many powers of ten it spans. */
-function lossAxis(values) {
-  const finite = values.filter((value) => value > 0 && Number.isFinite(value));
-  const decades = Math.log10(Math.max(...finite) / Math.min(...finite));
-  // Within a decade the library finds steps itself; the format is so that it writes whole numbers.
-  if (decades < 2)
-    return { type: "log", tickformat: "~g", ...(decades < 1 ? {} : { dtick: "D2" }) };
-  return { type: "log", dtick: Math.ceil(decades / 6) };
+/** Colours and dashes of curves by their label: the first two as everywhere, train and test. */
+function lineOf(label, labels) {
+  const rank = labels.indexOf(label);
+  const color = rank < 2 ? [FIRST, SECOND][rank] : classColour(6, theme())(rank % 6);
+  return { color, width: 2, dash: rank % 2 ? "6px,3px" : "solid" };
 }
 
+/** The metrics of a run: an axis for each unit, one above the other. */
 function lossesPanel(holder, { plotly, goTo }) {
   const chart = new Chart(holder, plotly, goTo);
   return {
     picture: chart,
+    title: titleOf,
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
     draw(scene) {
-      const { arrays, run, view } = scene;
+      const { arrays, run, system, view } = scene;
       const shown = visible(arrays.curves, view);
-      const traces = MEASURED.map((name, i) => ({
-        x: shown.map(([step]) => step),
-        y: shown.map(([, place]) => arrays.curves.frame(place)[i]),
-        yaxis: i < 2 ? "y" : "y2",
-        mode: "lines",
-        name: i % 2 ? "test" : "train",
-        showlegend: i < 2,
-        line: { color: i % 2 ? SECOND : FIRST, width: 2, dash: i % 2 ? "6px,3px" : "solid" },
-        hovertemplate: `${name.replace("_", " ")}: %{y:.3g}<br>step %{x}<extra></extra>`,
-      }));
-      const losses = [...traces[0].y, ...traces[1].y];
-      const layout = {
-        xaxis: { ...stepAxis(scene), anchor: "y2" },
-        yaxis: { title: { text: "loss (nat)" }, ...lossAxis(losses), domain: [0.42, 1] },
-        yaxis2: { title: { text: "accuracy" }, range: [-0.03, 1.03], domain: [0, 0.36] },
-        showlegend: true,
-        legend: { orientation: "h", x: 1, xanchor: "right", y: 1.12 },
+      const axes = axesOf(system.metrics);
+      const labels = [...new Set(axes.flatMap(({ curves }) => curves.map(({ label }) => label)))];
+      const named = new Set(); // in the legend
+      const layout = {};
+      const traces = axes.flatMap((axis, n) => {
+        const id = n ? `${n + 1}` : "";
+        const drawn = axis.curves.map(({ label, meaning, name, place, unit }) => {
+          const isFirst = axis.curves.length > 1 && !named.has(label);
+          if (isFirst) named.add(label);
+          const [value, step] = ["%{y:.3g}", "step %{x}"];
+          const words = unit && !axis.isShare ? `${value} ${unit}` : value;
+          return {
+            x: shown.map(([at]) => at),
+            y: shown.map(([, at]) => arrays.curves.frame(at)[place]),
+            yaxis: `y${id}`,
+            mode: "lines",
+            name: label,
+            showlegend: isFirst,
+            line: lineOf(label, labels),
+            hovertemplate: `${inWords({ name })}: ${words}<br>${meaning}<br>${step}<extra></extra>`,
+          };
+        });
+        layout[`yaxis${id}`] = {
+          title: { text: axis.title },
+          ...valueAxis(
+            axis,
+            drawn.flatMap(({ y }) => y),
+          ),
+          domain: domains(axes.length)[n],
+        };
+        return drawn;
+      });
+      const ids = Object.keys(layout);
+      const height = 21 + 7 * Math.max(0, axes.length - 2);
+      holder.style.height = `${height}rem`;
+      Object.assign(layout, {
+        xaxis: { ...stepAxis(scene), anchor: ids.at(-1).replace("axis", "") },
+        showlegend: named.size > 0,
+        legend: { orientation: "h", x: 1, xanchor: "right", y: 1 + 2.52 / height },
         margin: { l: 58, r: 12, t: 26, b: 40 },
         uirevision: `${run.run_id} ${view.log}`,
-      };
-      chart.show(traces, layout, ["xaxis", "yaxis", "yaxis2"]);
+      });
+      chart.show(traces, layout, ["xaxis", ...ids]);
     },
-    table: ({ arrays: { curves } }) => [["step", ...MEASURED], seriesRows(curves)],
+    table: ({ arrays: { curves }, system: { metrics } }) => [
+      ["step", ...metrics.map(({ name }) => name)],
+      seriesRows(curves),
+    ],
   };
 }
 

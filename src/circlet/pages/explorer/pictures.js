@@ -2,6 +2,7 @@
 import { outward } from "circlet/geometry";
 
 export const CROWDED = 30; // numbers above which their names do not fit in their places
+const NAMELESS = 300; // above which they do not fit at all
 
 /** Of an embedding in the plane, joined by lines: every number in its place, or a dot beside it. */
 export function embeddingIn(xy, lines, { colour }) {
@@ -11,7 +12,8 @@ export function embeddingIn(xy, lines, { colour }) {
     return {
       lines,
       dots: [{ xy, colour: colour("ink"), size: 4 }],
-      texts: [{ xy: outward(xy, 0.09), words, colour: colour("quiet"), size: 8 }],
+      texts:
+        p > NAMELESS ? [] : [{ xy: outward(xy, 0.09), words, colour: colour("quiet"), size: 8 }],
     };
   }
   return {

@@ -43,13 +43,21 @@ export class Runs {
     return this.run;
   }
 
+  get system() {
+    return this.systems[this.point.system];
+  }
+
   /** Headings by column. */
   get heads() {
-    return { seed: "seed", outcome: "outcome", ...this.systems[this.point.system].columns };
+    const { columns, outcome } = this.system;
+    return { seed: "seed", outcome, ...columns };
   }
 
   get columns() {
-    return Object.keys(this.heads).filter((name) => this.point.runs.some((run) => name in run));
+    const { runs } = this.point;
+    const told = this.system.outcome !== "status" || runs.some((run) => run.outcome !== "finished");
+    const says = (name) => (name !== "outcome" || told) && runs.some((run) => name in run);
+    return Object.keys(this.heads).filter(says);
   }
 
   get listed() {
@@ -102,6 +110,7 @@ export class Runs {
     const button = document.createElement("button");
     button.textContent = this.heads[name];
     button.dataset.by = name;
+    button.title = this.system.metrics.find((metric) => metric.name === name)?.meaning ?? "";
     if (this.by === name) cell.ariaSort = this.down ? "descending" : "ascending";
     cell.append(button);
     return cell;

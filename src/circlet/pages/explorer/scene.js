@@ -1,7 +1,9 @@
 // What is looked at: a run with its arrays, and the plane in which it is seen.
+import { COMPONENTS } from "circlet/address";
 import * as geometry from "circlet/geometry";
 
 const BOX_FRAMES = 25; // steps that decide the box of a picture
+const MOST = 6; // principal components to choose from
 const BESIDE = ["embedding", "signals", "curves"]; // arrays with logs of their own
 
 export class Scene {
@@ -11,9 +13,13 @@ export class Scene {
     const every = Object.values(arrays).flatMap((series) => series.steps);
     this.steps = [...new Set(every)].sort((a, b) => a - b);
     if (!this.steps.length) this.steps = [point.steps];
-    this.p = point.parameters.p;
-    this.d = point.parameters.d;
-    this.frequencies = system.signals ? Math.floor((this.p - 1) / 2) : 0; // in its embedding
+    // Of the embedding; what only its outcome is shown of may say so in its parameters.
+    const { p, d } = point.parameters;
+    [this.tokens, this.d] = arrays.embedding?.shape ?? [p ?? 0, d ?? 0];
+    this.p = p ?? this.tokens;
+    // Its tokens have frequencies if they are the numbers modulo p.
+    this.isCyclic = system.signals && this.p === this.tokens;
+    this.frequencies = this.isCyclic ? Math.floor((this.tokens - 1) / 2) : 0;
     this.see();
   }
 
@@ -21,6 +27,13 @@ export class Scene {
   get strongest() {
     const last = this.arrays.signals?.frame();
     return last ? last.indexOf(Math.max(...last)) + 1 : 0;
+  }
+
+  /** Principal axes of the embedding as it is logged last: { along, share }; of few or one, none. */
+  get components() {
+    const last = this.arrays.embedding?.frame();
+    this.main ??= last ? geometry.principal(last, this.d, MOST) : { axes: [] };
+    return this.main.axes;
   }
 
   /** Look again, after the plane was changed: what depends on it is computed anew. */
@@ -50,7 +63,7 @@ export class Scene {
    */
   get neighbour() {
     const k = this.view.plane || (this.d === 2 && this.strongest);
-    return k ? geometry.delta(k, this.p) : undefined;
+    return k > 0 ? geometry.delta(k, this.p) : undefined;
   }
 
   /** The network of the embedding that is shown at a step; none if it is not logged as often. */
@@ -70,6 +83,10 @@ export class Scene {
   /** Rows of length d in the plane: [x_0, y_0, x_1, y_1, ...]. */
   inPlane(matrix) {
     const { plane, x, y } = this.view;
+    if (plane === COMPONENTS) {
+      const directions = [x, y].map((n) => this.components[n].along);
+      return geometry.along(matrix, this.d, this.main.mean, directions);
+    }
     return plane
       ? geometry.frequencyPlane(matrix, this.d, plane)
       : geometry.dimensions(matrix, this.d, x, y);
@@ -82,6 +99,11 @@ export class Scene {
 
   get axes() {
     const { plane, x, y } = this.view;
+    if (plane === COMPONENTS) {
+      const label = (n) =>
+        `component ${n + 1}: ${Math.round(100 * this.components[n].share)} % of the final variance`;
+      return { xLabel: label(x), yLabel: label(y) };
+    }
     if (plane) return { xLabel: `along Re F${plane}`, yLabel: `along Im F${plane}` };
     return { xLabel: `dimension ${x + 1}`, yLabel: y < this.d ? `dimension ${y + 1}` : "" };
   }
@@ -89,6 +111,7 @@ export class Scene {
   /** The plane in names of files. */
   get planeName() {
     const { plane, x, y } = this.view;
+    if (plane === COMPONENTS) return `components_${x + 1}_${y + 1}`;
     return plane ? `frequency_${plane}` : `dimensions_${x + 1}_${y + 1}`;
   }
 

@@ -2,7 +2,8 @@
 
 A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
 ``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
-and those that it declares in ``COLUMNS``, made from its ``TABLES``.
+and those that it declares in ``COLUMNS``, made from its ``TABLES``. Without one, the outcome is the
+status of the run: finished, diverged or no parent.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEED, column, names
+from circlet.storage.schema import RUN, SEED, column, metrics, names
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
@@ -22,16 +23,15 @@ COLUMNS = [
     RUN,
     SEED,
     column("outcome", pa.string(), "in a word, as the run_list.py of its collection says"),
-    column("test_loss", pa.float64(), "at the last step", "nat"),
-    column("test_accuracy", pa.float64(), "at the last step", "0..1"),
     column("shown", pa.string(), "in the explorer: training, end, outcome, or nothing"),
 ]
 
 
 def columns(study: Study) -> list[pa.Field]:
-    """Its columns: those of all runs, and those of the collections whose systems it has."""
+    """Its columns: those of all runs, metrics of its systems, and those of their collections."""
     lists = (load(name) for name in targets.contributed(study, "run_list.py"))
-    return COLUMNS + [field for own in lists for field in own.COLUMNS]
+    measured = metrics(study.known[name] for name in study.systems)
+    return [*COLUMNS, *measured, *(field for own in lists for field in own.COLUMNS)]
 
 
 def table(study: Study) -> pd.DataFrame:

@@ -1,8 +1,9 @@
 """Table ``explorer_states``: arrays of the runs that the explorer shows, step by step.
 
-``embedding``; every weight and bias of networks that the page computes; ``signals``, of frequencies
-1..(p-1)//2; ``curves``: train and test loss, train and test accuracy. Which runs and steps is in
-`circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are logged.
+``embedding``, if there is one; every weight and bias of networks that the page computes;
+``signals`` of its frequencies; ``curves``: the metrics of its system, in their order. Which runs
+and steps is in `circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are
+logged.
 """
 
 from collections.abc import Iterator
@@ -25,11 +26,10 @@ COLUMNS = [
     *ARRAY,
 ]
 
-# Columns of a log that are its values, and the one by which they are ordered within a run.
+# Name of a log's array, the column with its values, and the one that orders them within a run.
 _VALUES = {
-    "embeddings": ("embedding", "vector", ["token"]),
-    "signals": ("signals", "signal", ["frequency"]),
-    "curves": ("curves", list(explorer_budget.MEASURED), []),
+    "embeddings": ("embedding", "vector", "token"),
+    "signals": ("signals", "signal", "frequency"),
 }
 
 
@@ -40,11 +40,14 @@ def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
         if "embeddings" in explorer_budget.arrays(block.point):
             del weights["embedding"]  # is in its own log
         return weights
-    name, columns, order = _VALUES[kind]
-    rows = parquet.read_log(block, kind, steps).sort_values(["step", "seed", *order])[columns]
-    values = np.stack(rows) if rows.ndim == 1 and rows.dtype == object else rows.to_numpy()
-    shape = values.shape[1:] if kind == "curves" else (-1, *values.shape[1:])
-    return {name: values.reshape(len(steps), block.count, *shape)}
+    rows = parquet.read_log(block, kind, steps)
+    if kind == "curves":
+        measured = rows.sort_values(["step", "seed"])[list(block.point.system.metrics)].to_numpy()
+        return {"curves": measured.reshape(len(steps), block.count, -1)}
+    name, column, order = _VALUES[kind]
+    cells = rows.sort_values(["step", "seed", order])[column]
+    values = np.stack(cells) if cells.dtype == object else cells.to_numpy()
+    return {name: values.reshape(len(steps), block.count, -1, *values.shape[1:])}
 
 
 def _rows(block: Block, shown: dict[int, str]) -> Iterator[dict]:
