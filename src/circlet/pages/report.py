@@ -10,15 +10,18 @@ import yaml
 from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.storage import files, parquet
-from circlet.study import targets
+from circlet.study import cost, targets
 from circlet.study.plan import Study
+from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
 
 DATA = ("report.html",)
-OPTIONAL_TABLES = ("scorecard", "runs", "provenance")
+OPTIONAL_TABLES = ("scorecard", "runs", "provenance", "metric_means")
 FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions", "summary")
 
+OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
+MOST = 8  # values of a parameter that are named
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
 
 
@@ -45,6 +48,53 @@ def _summary(own: dict[str, Any], table: pd.DataFrame) -> dict[str, dict[str, An
     }
 
 
+def _means(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """The same of experiments whose collection has no such table: means and their intervals."""
+    found = {}
+    for name, own in table.groupby("experiment"):
+        headings = {"runs": "runs"}
+        rows: dict[str, dict[str, Any]] = {}
+        for row in own.to_dict("records"):
+            unit = f", {row['unit']}" if row["unit"] not in ("", "0..1") else ""
+            column = f"mean {row['metric']}"
+            headings[column] = f"{row['label']}{unit}"
+            cells = rows.setdefault(row["point"], {"point": row["point"]})
+            cells["runs"] = f"{row['n_runs']} of {row['n_planned']}"
+            low, high = (terminal.number(row[f"mean_{end}"]) for end in ("low", "high"))
+            interval = f" [{low} … {high}]" if pd.notna(row["mean_low"]) else ""
+            cells[column] = terminal.number(row["mean"]) + interval
+        found[name] = {"headings": headings, "rows": list(rows.values()), "means": True}
+    return found
+
+
+def _values(values: list[Any]) -> str:
+    """The different values of a parameter, if there are not too many."""
+    different = dict.fromkeys(values)
+    words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
+    if len(words) <= MOST:
+        return ", ".join(words)
+    return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
+
+
+def _setting(points: list[Point]) -> dict[str, Any]:
+    """What the runs of an experiment are: their parameters, and how they are trained."""
+    system = points[0].system
+    names = [name for name in system.parameters if name != "optimizer"]
+    parameters = [f"{n} = {_values([p.parameters[n] for p in points])}" for n in names]
+    steps = f"{_values([point.steps for point in points])} steps"
+    if system.is_trained:
+        used = [point.parameters.get("optimizer", "adamw") for point in points]
+        steps += f" of {_values([OPTIMIZERS.get(name, name) for name in used])}"
+    weights = sorted({int(cost.weights(point)) for point in points})
+    ends = dict.fromkeys((weights[0], weights[-1]))
+    return {
+        "about": targets.description(system),
+        "parameters": "; ".join(parameters),
+        "steps": steps,
+        "weights": " to ".join(map(str, ends)) if system.is_trained else "",
+    }
+
+
 def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
     """What ran, experiment by experiment, with the summary of each point where there is one."""
     rows = []
@@ -60,6 +110,7 @@ def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) ->
                 "hours": float(here["seconds"].sum()) / 3600,
                 "device": ", ".join(sorted(here["device"].unique())),
                 "points": summaries.get(name),
+                **_setting(study.experiment(name)),
             }
         )
     return rows
@@ -97,6 +148,12 @@ def _section(
     }
 
 
+def _says(section: dict[str, Any]) -> bool:
+    """Whether there is more to say of a collection than that it has runs."""
+    has_results = section["figures"] or sum(section["counts"].values())
+    return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
+
+
 def make(target: Target) -> None:
     """Write the report of a study."""
     study = target.study
@@ -110,7 +167,7 @@ def make(target: Target) -> None:
     card = table("scorecard", ["claim", "paper", "verdict", "n_runs"])
     card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
     card["verdict"] = card["verdict"].str.replace("_", " ")
-    summaries: dict[str, Any] = {}
+    summaries = _means(table("metric_means", ["experiment"]))
     for own in filter(None, (c.summary for c in study.collections)):
         summaries |= _summary(own, table(own["table"], ["experiment", *own["where"]]))
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
@@ -118,7 +175,8 @@ def make(target: Target) -> None:
     page = pages.template("report.html").render(
         number=terminal.number,
         time=_time,
-        sections=[s for s in sections if s["runs"] or s["figures"] or sum(s["counts"].values())],
+        sections=[s for s in sections if _says(s)],
+        has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
         verdicts={
             verdict: sum(s["counts"][verdict] for s in sections) for verdict in terminal.VERDICTS
         },

@@ -17,8 +17,8 @@ inputs that it declares in literals:
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
     what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures, or the table of its ``summary``; files with a ``*``, ``explorer/*.js``, of those of
-    other systems, too.
+    figures and descriptions of systems, or the table of its ``summary``; files with a ``*``,
+    ``explorer/*.js``, of those of other systems, too.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
 or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
@@ -41,6 +41,7 @@ from circlet.study import cost, fingerprint
 from circlet.study.claims_file import claims
 from circlet.study.declarations import declared, in_order, literals, tree_of
 from circlet.study.plan import Study
+from circlet.systems.spec import SystemSpec
 
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
@@ -191,6 +192,8 @@ def code_of(kind: str, module: str, study: Study) -> str:
     own += [systems[name] for name in study.systems]
     has_captions = "captions" in literals(module).get("FROM_COLLECTIONS", ())
     captions = [caption(name, study) for name in names(study)[1]] if has_captions else []
+    if has_captions:
+        captions += [description(study.known[name]) for name in study.systems]
     return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(captions))
 
 
@@ -277,6 +280,12 @@ def caption(figure: str, study: Study) -> str:
     """Caption of a figure, one line of plain text."""
     text = ast.get_docstring(tree_of(modules(study, "figures")[figure]))
     return " ".join((text or "").split())
+
+
+def description(system: SystemSpec) -> str:
+    """What its module says of a system, in one line: the first paragraph of its docstring."""
+    text = ast.get_docstring(tree_of(system.module)) or ""
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:
