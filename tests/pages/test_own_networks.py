@@ -1,0 +1,212 @@
+"""What the pages and their tables say of networks of a user, who wrote no line about them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT, experiment
+from driving import choices, settled
+
+from circlet import build
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps import explorer_budget
+from circlet.training import job
+
+PANELS = {
+    "letters": ["embedding", "losses"],
+    "numbers": ["embedding", "signals", "losses"],
+    "teacher": ["losses"],
+}
+TITLES = {"letters": "Metrics", "numbers": "Losses and accuracy", "teacher": "Losses"}
+AXES = {
+    "letters": ["loss (bit)", "accuracy", "weight norm", "margin (logit)"],
+    "numbers": ["loss (nat)", "accuracy"],
+    "teacher": ["loss"],
+}
+HEADS = {
+    "letters": [
+        *("train loss (bit)", "test loss (bit)", "test accuracy"),
+        *("weight norm", "margin (logit)"),
+    ],
+    "numbers": ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"],
+    "teacher": ["train loss", "test loss"],
+}
+
+
+def system(name, **changes):
+    return experiment(f"nets.{name}", steps=60, seeds={"count": 3}, block=3, **changes)
+
+
+EXPERIMENTS = {
+    "letters": system("letters", log={"embeddings": {"every": 20}}),
+    "single": system("letters", parameters={"letters": 1, "size": 1}),
+    "numbers": system("numbers", sweep={"width": [1, 8]}),
+    "teacher": system("teacher"),
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study of three networks, with its pages."""
+    folder = tmp_path_factory.mktemp("nets")
+    settings = {"results": str(folder), "collections": [str(ROOT / "tests/nets")]}
+    study = Study.of(settings | {"experiments": EXPERIMENTS})
+    for block in study.ordered_blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(study):
+        build.make(target)
+    return study
+
+
+@pytest.fixture
+def page_of(visit, study):
+    """Open the explorer with the first run of an experiment."""
+
+    def page_of(experiment, **others):
+        run_id = study.experiment(experiment)[-1].run_id(0)
+        parts = "&".join(f"{name}={value}" for name, value in others.items())
+        page = visit(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}")
+        page.wait_for_function("document.documentElement.dataset.ready")
+        settled(page)
+        return page
+
+    return page_of
+
+
+def table(study, name):
+    return pd.read_parquet(study.table(name))
+
+
+def test_runs_have_the_metrics_of_their_system(study):
+    listed, runs = (table(study, name).set_index("run_id") for name in ("explorer_runs", "runs"))
+    every = {name for system in study.systems for name in study.known[system].metrics}
+    assert every < set(listed.columns)
+    for name, rows in listed.groupby("system"):
+        own = list(study.known[name].metrics)
+        pd.testing.assert_frame_equal(rows[own], runs.loc[rows.index, own])
+        assert rows[list(every - set(own))].isna().all(axis=None)
+    assert set(listed["outcome"]) == {"finished"}
+    assert set(listed["shown"]) == {"training"}
+
+
+def test_states_are_what_a_system_has(study):
+    states = table(study, "explorer_states")
+    for name, rows in states.groupby("experiment"):
+        point = study.experiment(name)[-1]
+        arrays = {"embeddings": "embedding"}
+        kinds = {arrays.get(kind, kind) for kind in explorer_budget.arrays(point)}
+        assert set(rows["name"]) == kinds
+        curves = rows[rows["name"] == "curves"]
+        assert {len(values) for values in curves["values"]} == {len(point.system.metrics)}
+    shape = states.query("experiment == 'single' and name == 'embedding'")["shape"].iloc[0]
+    assert list(shape) == [1, 1]
+
+
+def test_means_stay_within_what_they_can_be(study):
+    means = table(study, "metric_means")
+    assert set(means["n_runs"]) == {3} and set(means["n_planned"]) == {3}
+    shares, losses = (means[means["unit"] == unit] for unit in ("0..1", "bit"))
+    assert (shares["mean_high"].dropna() <= 1).all() and (shares["mean_low"].dropna() >= 0).all()
+    assert (losses["mean_low"].dropna() >= 0).all()
+    runs = table(study, "runs")
+    row = means.query("experiment == 'teacher' and metric == 'test_loss'").iloc[0]
+    own = runs[runs["experiment"] == "teacher"]["test_loss"].astype(float)
+    assert row["mean"] == pytest.approx(own.mean())
+    assert row["mean_low"] < row["mean"] < row["mean_high"]
+
+
+def test_the_report_speaks_of_this_study(study):
+    text = targets.report(study).outputs[0].read_text()
+    body = text.split("<body>")[1]
+    assert "15 runs of nets.letters, nets.numbers, nets.teacher." in body
+    assert "A network without an embedding that learns a function of five numbers." in body
+    assert "p = 7; width = 1, 8; learning_rate = 0.01; 60 steps of AdamW" in body
+    assert "trains on batches" not in body  # only the first paragraph of a docstring
+    for other in ("modular addition", "published claims", "691", "simulations"):
+        assert other not in body
+    assert "test loss, bit" in body and "3 of 3" in body
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", PANELS)
+def test_panels_are_of_what_a_system_has(page_of, study, name):
+    page = page_of(name)
+    shown = "#panels figure:not([hidden])"
+    assert page.eval_on_selector_all(shown, "all => all.map(one => one.id)") == PANELS[name]
+    assert page.inner_text("#losses b") == TITLES[name]
+    label = page.get_attribute("#losses [data-save=csv]", "aria-label")
+    assert label == f"{TITLES[name]} of the run as CSV"
+    chart = "document.querySelector('#losses-picture .js-plotly-plot')"
+    titles = page.evaluate(
+        f"Object.entries({chart}.layout).filter(([k]) => k.startsWith('yaxis'))"
+        ".map(([, axis]) => axis.title.text)"
+    )
+    assert titles == AXES[name]
+    hovers = page.evaluate(f"{chart}.data.map(trace => trace.hovertemplate)")
+    metrics = study.known[f"nets.{name}"].metrics
+    assert len(hovers) == len(metrics)
+    for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
+        assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover
+    assert (
+        page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")[1:]
+        == HEADS[name]
+    )
+    reading = page.inner_text("#reading-now")
+    assert reading.startswith("seed 0: finished · train loss ")
+    assert ("accuracy" in reading) == (name != "teacher")
+    assert page.inner_text("#outcome-word") == "status"
+
+
+@pytest.mark.browser
+def test_an_axis_is_logarithmic_where_all_is_positive(page_of):
+    page = page_of("letters")
+    kinds = page.evaluate(
+        "Object.entries(document.querySelector('#losses-picture .js-plotly-plot')._fullLayout)"
+        ".filter(([k]) => k.startsWith('yaxis')).map(([, axis]) => axis.type)"
+    )
+    assert kinds[:3] == ["log", "linear", "log"] and len(kinds) == 4
+
+
+@pytest.mark.browser
+def test_tokens_that_are_no_numbers_are_seen_along_their_principal_components(page_of, study):
+    page = page_of("letters")
+    assert choices(page, "plane") == ["principal components", "dimensions"]
+    assert page.is_hidden("#lines")
+    words = page.text_content("#embedding-picture svg")
+    assert "component 1: " in words and "of the final variance" in words
+    page.select_option("#y", label="3")
+    page.wait_for_function("location.hash.includes('components=1,3')")
+    states = table(study, "explorer_states")
+    run_id = study.experiment("letters")[0].run_id(0)
+    rows = states[(states["run_id"] == run_id) & (states["name"] == "embedding")]
+    matrix = np.stack(rows.sort_values("step")["values"])[-1].reshape(6, 4).astype(float)
+    found = page.evaluate(
+        "async (values) => (await import('circlet/geometry')).principal(Float64Array.from(values),"
+        " 4, 6).axes.map(({ along, share }) => [share, ...along])",
+        matrix.ravel().tolist(),
+    )
+    _, sizes, axes = np.linalg.svd(matrix - matrix.mean(0))
+    shares = np.array(found)[:, 0]
+    np.testing.assert_allclose(shares, sizes**2 / (sizes**2).sum(), atol=1e-4)
+    turns = np.abs((np.array(found)[:, 1:] * axes).sum(1))
+    np.testing.assert_allclose(turns, 1, atol=1e-2)
+
+
+@pytest.mark.browser
+def test_a_view_of_components_can_be_sent(page_of):
+    page = page_of("letters", components="2,1")
+    assert [page.input_value(f"#{name}") for name in ("plane", "x", "y")] == ["-1", "1", "0"]
+    page.select_option("#plane", label="dimensions")
+    page.wait_for_function("location.hash.includes('dimensions=1,2')")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["single", "numbers"])
+def test_one_token_or_one_dimension_can_be_seen(page_of, name):
+    page = page_of(name)
+    if name == "numbers":  # the first point has one dimension
+        page.select_option("#point", index=0)
+        settled(page)
+        assert len(choices(page, "plane")) == 1 + 3  # frequencies
+    assert page.is_hidden("#problem") and page.is_visible("#embedding-picture")
+    assert page.locator("#embedding-picture text", has_text="0").count()
