@@ -36,7 +36,7 @@ ROOMS = {
     "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),
-    "sweeps": (*FILES, "analysis"),
+    "sweeps": (*FILES, "systems.spec", "analysis"),
     "pages": (*FILES, "systems.spec", "analysis.claims", "analysis.log_frames", "terminal"),
     "terminal": (*FILES, "analysis.claims"),
     "build": BASE,
@@ -261,6 +261,34 @@ def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
         assert code() == before
     with edited(monkeypatch, "/musat/claims.csv"):
         assert code() != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_other"),
+    [
+        ('"norm_ratio": "norm ratio"', '"norm_ratio": "largest / smallest"', False),
+        ('"sums", "signals"', '"signals"', False),
+        ('opens_with="circle"', 'opens_with="grid"', False),
+        ("step_size", "stepsize", True),
+    ],
+)
+def test_what_pages_show_of_a_system_does_not_count_as_its_code(monkeypatch, old, new, is_other):
+    system, read = SYSTEMS["particles"], Path.read_text
+    before = fingerprint.of_system(system)
+
+    def changed(self, *arguments, **options):
+        text = read(self, *arguments, **options)
+        if not self.as_posix().endswith("systems/particles.py"):
+            return text
+        assert old in text
+        return text.replace(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", changed)
+        fingerprint.forget()
+        found = fingerprint.of_system(system)
+    fingerprint.forget()
+    assert (found != before) == is_other
 
 
 def test_the_fingerprint_of_a_systems_runs_follows_what_decides_their_numbers(monkeypatch):

@@ -4,6 +4,7 @@ Comments, docstrings and layout do not count: editing them must not re-run anyth
 """
 
 import ast
+import copy
 import functools
 import hashlib
 import json
@@ -15,6 +16,11 @@ from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
 TRAINER = "circlet.training.run"
+# What a system declares for tables and pages: no number of its runs follows from it.
+SHOWN = (
+    *("outcomes", "run_columns", "panels"),
+    *("explorer_weights", "coloured_signals", "opens_with"),
+)
 AUTOGRAD = 1  # raised when circlet's part in systems without a version changes their numbers
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
@@ -43,6 +49,7 @@ def forget() -> None:
         imports,
         _closure,
         _own,
+        _declared,
         digest,
         own_code,
     ):
@@ -165,7 +172,20 @@ def _is_version(node: ast.stmt) -> bool:
 
 def of_system(system: SystemSpec) -> str:
     """Fingerprint of the code that decides the numbers of a system's runs."""
-    return digest(TRAINER, system.module, system.equations)
+    others = sorted(imports(system.module))
+    return digest(TRAINER, system.equations, *others, texts=(_declared(system.module),))
+
+
+@functools.cache
+def _declared(module: str) -> str:
+    """What a system declares, but for what tables and pages show of it."""
+    tree, found = copy.deepcopy(tree_of(module)), list[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg not in SHOWN]
+    _collect(tree, found)
+    _read[path_of(module)] = text_of(module)
+    return _hash(found)
 
 
 def of_equations(system: SystemSpec) -> str:
