@@ -45,17 +45,21 @@ EXPERIMENTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """A study of three networks, with its pages."""
-    folder = tmp_path_factory.mktemp("nets")
+def made(folder, experiments):
+    """A study of these networks, with its pages."""
     settings = {"results": str(folder), "collections": [str(ROOT / "tests/nets")]}
-    study = Study.of(settings | {"experiments": EXPERIMENTS})
+    study = Study.of(settings | {"experiments": experiments})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(study):
         build.make(target)
     return study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study of three networks, with its pages."""
+    return made(tmp_path_factory.mktemp("nets"), EXPERIMENTS)
 
 
 @pytest.fixture
@@ -210,3 +214,33 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
         assert len(choices(page, "plane")) == 1 + 3  # frequencies
     assert page.is_hidden("#problem") and page.is_visible("#embedding-picture")
     assert page.locator("#embedding-picture text", has_text="0").count()
+
+
+@pytest.mark.browser
+def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
+    wild = {"parameters": {"learning_rate": 1e30}, "steps": 20}
+    study = made(tmp_path, {name: system(name) | wild for name in PANELS})
+    page = visit(targets.explorer(study).outputs[0])
+    page.wait_for_function("document.documentElement.dataset.ready")
+    for name in choices(page, "system"):
+        page.select_option("#system", name)
+        settled(page)
+        assert page.is_hidden("#problem") and page.is_visible("#losses-picture")
+        if "diverged" in page.inner_text("#reading-now"):  # the list says so, too
+            assert "status" in page.inner_text("#run-head")
+    assert "diverged" in targets.report(study).outputs[0].read_text()
+
+
+@pytest.mark.browser
+def test_runs_of_which_the_page_has_numbers_alone_say_so(visit, tmp_path, monkeypatch):
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
+    monkeypatch.setattr(explorer_budget, "ENDS", 0)
+    study = made(tmp_path, {name: system(name) for name in PANELS})
+    page = visit(targets.explorer(study).outputs[0])
+    page.wait_for_function("document.documentElement.dataset.ready")
+    for name in choices(page, "system"):
+        page.select_option("#system", name)
+        settled(page)
+        assert page.is_hidden("#problem")
+        assert page.inner_text("#losses-missing") == "This page has only the outcome of this run."
+        assert page.inner_text("#reading-now") == "seed 0: finished"

@@ -62,7 +62,7 @@ def affordable(points: list[Point], costs: list[int], counts: list[int], budget:
     every_point_first = firsts <= budget
     while system := _next(waiting, spent, every_point_first):
         used, i = heapq.heappop(waiting[system])
-        if runs[i] == counts[i] or costs[i] > budget:
+        if runs[i] == counts[i] or not 0 < costs[i] <= budget:  # without a cost there is nothing
             continue
         runs[i] += 1
         budget -= costs[i]
