@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, experiment
+from conftest import ROOT, experiment, serious
 from driving import choices, settled
 
 from circlet import build
@@ -159,6 +159,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
     assert reading.startswith("seed 0: finished · train loss ")
     assert ("accuracy" in reading) == (name != "teacher")
     assert page.inner_text("#outcome-word") == "status"
+    assert not serious(page)
 
 
 @pytest.mark.browser

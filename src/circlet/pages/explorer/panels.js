@@ -171,7 +171,7 @@ function signalsPanel(holder, { plotly, goTo }) {
 function lineOf(label, labels) {
   const rank = labels.indexOf(label);
   const color = rank < 2 ? [FIRST, SECOND][rank] : classColour(6, theme())(rank % 6);
-  return { color, width: 2, dash: rank % 2 ? "6px,3px" : "solid" };
+  return { color, width: 2, dash: rank === 1 ? "6px,3px" : "solid" };
 }
 
 /** The metrics of a run: an axis for each unit, one above the other. */
