@@ -193,7 +193,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
     has_captions = "captions" in literals(module).get("FROM_COLLECTIONS", ())
     captions = [caption(name, study) for name in names(study)[1]] if has_captions else []
     if has_captions:
-        captions += [description(study.known[name]) for name in study.systems]
+        captions += [description(study.known[name]) for name in sorted(study.systems)]
     return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(captions))
 
 
