@@ -124,7 +124,8 @@ def test_the_report_speaks_of_this_study(study):
     body = text.split("<body>")[1]
     assert "15 runs of nets.letters, nets.numbers, nets.teacher." in body
     assert "A network without an embedding that learns a function of five numbers." in body
-    assert "p = 7; width = 1, 8; learning_rate = 0.01; 60 steps of AdamW" in body
+    assert "Unless an experiment says otherwise: p = 7; width = 8; learning_rate = 0.01." in body
+    assert "width = 1, 8; 60 steps of AdamW" in body
     assert "trains on batches" not in body  # only the first paragraph of a docstring
     for other in ("modular addition", "published claims", "691", "simulations"):
         assert other not in body

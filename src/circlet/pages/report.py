@@ -15,6 +15,7 @@ from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
+from circlet.systems.spec import SystemSpec
 
 DATA = ("report.html",)
 OPTIONAL_TABLES = ("scorecard", "runs", "provenance", "metric_means")
@@ -77,10 +78,11 @@ def _values(values: list[Any]) -> str:
 
 
 def _setting(points: list[Point]) -> dict[str, Any]:
-    """What the runs of an experiment are: their parameters, and how they are trained."""
+    """What the runs of an experiment are: parameters that are not the usual, and the training."""
     system = points[0].system
-    names = [name for name in system.parameters if name != "optimizer"]
-    parameters = [f"{n} = {_values([p.parameters[n] for p in points])}" for n in names]
+    values = {name: [point.parameters[name] for point in points] for name in system.parameters}
+    others = {name: own for name, own in values.items() if set(own) != {system.defaults[name]}}
+    parts = [f"{name} = {_values(own)}" for name, own in others.items() if name != "optimizer"]
     steps = f"{_values([point.steps for point in points])} steps"
     if system.is_trained:
         used = [point.parameters.get("optimizer", "adamw") for point in points]
@@ -88,11 +90,16 @@ def _setting(points: list[Point]) -> dict[str, Any]:
     weights = sorted({int(cost.weights(point)) for point in points})
     ends = dict.fromkeys((weights[0], weights[-1]))
     return {
-        "about": targets.description(system),
-        "parameters": "; ".join(parameters),
-        "steps": steps,
+        "setting": "; ".join([*parts, steps]),
         "weights": " to ".join(map(str, ends)) if system.is_trained else "",
     }
+
+
+def _system(system: SystemSpec) -> dict[str, str]:
+    """What a system is, and its parameters where an experiment gives no others."""
+    usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
+    about = targets.description(system)
+    return {"name": system.name, "about": about, "usual": "; ".join(usual)}
 
 
 def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
@@ -180,6 +187,7 @@ def make(target: Target) -> None:
         verdicts={
             verdict: sum(s["counts"][verdict] for s in sections) for verdict in terminal.VERDICTS
         },
+        systems=[_system(study.known[name]) for name in study.systems],
         experiments=_experiments(study, runs, summaries),
         provenance=provenance.to_dict("records"),
         versions=provenance["versions"].drop_duplicates(),
