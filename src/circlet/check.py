@@ -53,7 +53,7 @@ def collection(path: Path) -> Iterator[Finding]:
         study, good = _study(own, Path(folder) / "results"), True
         for block in study.blocks:
             if not block.point.experiment.startswith("role_"):
-                for found in _tried(block.point.system.name, _of_system(block)):
+                for found in _tried(block.point.system.name, _of_system(own, block)):
                     yield found
                     good &= found.result == "ok"
         if not good:
@@ -134,7 +134,7 @@ def _two_values(parameter: Parameter) -> list[Any]:
 # Systems.
 
 
-def _of_system(block: Block) -> Iterator[str]:
+def _of_system(own: Collection, block: Block) -> Iterator[str]:
     """What is tried of a system, in the order in which faults are easiest to understand."""
     point = block.point
     arrays = autograd.equations(point.system).initial(point.parameters, point.seeds(0))
@@ -144,13 +144,13 @@ def _of_system(block: Block) -> Iterator[str]:
     yield _together(point)
     if hasattr(autograd.equations(point.system), "gradients"):
         yield _gradient(point)
-    yield from _interventions(point, arrays)
+    yield from _interventions(own, point, arrays)
     yield _logs(block)
 
 
-def _interventions(point: Point, arrays: dict[str, np.ndarray]) -> Iterator[str]:
+def _interventions(own: Collection, point: Point, arrays: dict[str, np.ndarray]) -> Iterator[str]:
     """Whether the interventions of its collection can be applied to its arrays, at the defaults."""
-    for name in registry.own_modules("interventions"):
+    for name in own.modules("interventions"):
         arguments = {
             key: schema["default"]
             for key, schema in interventions.INTERVENTIONS[name].items()
