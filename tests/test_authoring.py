@@ -55,7 +55,7 @@ def test_what_is_new_works_as_it_is(mine, capsys):
     assert status is None
     assert {line.split()[0] for line in said.splitlines()} == {"ok"}
     for words in ("1 system, 1 table, 1 figure", "together equal those alone", "is autograd's",
-                  "embeddings 78 rows", "3 rows of a few runs", "0 rows if all diverged",
+                  "embeddings 138 rows", "3 rows of a few runs", "0 rows if all diverged",
                   "drawn if all diverged"):  # fmt: skip
         assert words in said
     study = Study.read(mine / "sums.yaml")

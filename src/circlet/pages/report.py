@@ -30,9 +30,10 @@ def _figure(figure: Target, claims: pd.DataFrame) -> dict[str, Any]:
     """A figure, its caption, and the claims that it is about."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
+    words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
     return {
         "name": figure.name,
-        "title": " ".join(WORDS.get(word, word) for word in figure.name.split("_")),
+        "title": " ".join(WORDS.get(word, word) for word in words),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
         "claims": claims[claims["figure"] == figure.name].to_dict("records"),
