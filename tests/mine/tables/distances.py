@@ -1,9 +1,9 @@
 """Table ``mine.distances``: how far from the origin the particles of each run end."""
 
 import pyarrow as pa
-from circlet.collections.mine import distance
 
 from circlet.analysis import log_frames
+from circlet.collections.mine import distance
 from circlet.storage.schema import RUN, SEED, column
 
 SYSTEMS = ("mine.drift",)
