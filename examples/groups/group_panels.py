@@ -1,0 +1,43 @@
+"""What the figures share: a panel per point, and a colour per dimension."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from circlet.plotting import style
+
+COLUMNS = 3  # panels side by side
+
+
+def titles(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """A title for each experiment and point: its group, if that says which it is."""
+    points = rows[["experiment", "point", "group"]].drop_duplicates()
+    unique = not points["group"].duplicated().any()
+    return {
+        (p.experiment, p.point): p.group if unique else f"{p.experiment}/{p.point}"
+        for p in points.itertuples()
+    }
+
+
+def grid(n: int, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with n panels, up to three side by side, each of a height in inches."""
+    columns = min(n, COLUMNS)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(3.1 * max(columns, 2), height * rows))
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for empty in axes[n:]:
+        empty.axis("off")
+    return figure, list(axes[:n])
+
+
+def colours(dimensions: pd.Series) -> dict[int, tuple]:
+    """A colour for each dimension of a representation."""
+    every = sorted(dimensions.unique())
+    return dict(zip(every, style.labels(len(every)), strict=True))
+
+
+def legend(figure: Figure, handles: list[Line2D]) -> None:
+    """A legend below all panels, in as many rows as the figure's width needs."""
+    columns = min(len(handles), int(figure.get_figwidth() / 1.5))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8)
