@@ -1,0 +1,254 @@
+"""The example of a user's collection: groups, their representations, and a study of networks."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from conftest import ROOT
+
+from circlet import check
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.study import registry, targets
+from circlet.study.plan import Study
+from circlet.training import fourier, job
+
+FOLDER = ROOT / "examples/groups"
+registry.find([str(FOLDER)])
+
+from circlet import build  # noqa: E402
+from circlet.collections.groups import (  # noqa: E402
+    finite_groups,
+    representations,
+    subgroups,
+    survivors,
+)
+
+NAMES = ("C1", "C7", "C12", "D1", "D2", "D5", "D8", "Q8", "Q12", "S3", "S4", "A4", "A5", "S5",
+         "C2xS3", "C2xC2xC3", "S3xQ8")  # fmt: skip
+ROOT2, ROOT3, ROOT5 = np.sqrt([2, 3, 5])
+
+
+def study(results, **changes):
+    settings = {"system": "groups.mlp", "steps": 5, "seeds": {"count": 2}, "block": 2} | changes
+    config = {"results": str(results), "collections": [str(FOLDER)], "experiments": {"e": settings}}
+    return Study.of(config)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_are_those_of_groups(name):
+    table = finite_groups.multiplication(name)
+    n = finite_groups.order(name)
+    every = np.arange(n)
+    assert table.shape == (n, n)
+    assert (table[0] == every).all() and (table[:, 0] == every).all()  # 0 is the identity
+    assert (np.sort(table, axis=0) == every[:, None]).all()  # so there are inverses
+    assert (np.sort(table, axis=1) == every).all()
+    assert (table[table] == table[:, table]).all()  # (a b) c at a, b, c, and a (b c)
+
+
+def test_elements_are_numbered_as_documented():
+    assert finite_groups.multiplication("C5")[3, 4] == 2
+    dihedral = finite_groups.multiplication("D4")
+    r, s = 1, 4
+    assert dihedral[r, s] == 5  # r s
+    assert dihedral[s, r] == 4 + 3  # s r = r^-1 s
+    assert dihedral[s, s] == 0
+    quaternion = finite_groups.multiplication("Q8")
+    assert quaternion[4, 4] == 2  # s s = r^2, that is -1
+    assert (np.diagonal(quaternion) == 0).sum() == 2  # 1 and -1
+    permutations = list(itertools.permutations(range(4)))
+    a, b = permutations.index((1, 2, 3, 0)), permutations.index((0, 1, 3, 2))
+    assert permutations[finite_groups.multiplication("S4")[a, b]] == (1, 2, 0, 3)  # b first
+    product = finite_groups.multiplication("C2xC3")
+    assert product[1 * 3 + 2, 1 * 3 + 2] == 0 * 3 + 1  # (1, 2) + (1, 2) = (0, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_characters_are_orthonormal_and_parts_sum_to_the_whole(name):
+    group = representations.of(name)
+    n = len(group.table)
+    both = np.concatenate([group.characters, group.characters[group.is_pair].conj()])
+    products = both @ both.conj().T / n
+    assert np.abs(products - np.eye(len(both))).max() < 1e-9
+    assert len(both) == len(set(representations.classes(group.table)))
+    assert (np.abs(both[:, 0]) ** 2).sum().round() == n
+    embedding = np.random.default_rng(0).normal(size=(n, 3))
+    squares = (1 + group.is_pair) * group.signals(embedding) ** 2
+    assert squares.sum() == pytest.approx(n * (embedding**2).sum())
+
+
+@pytest.mark.parametrize("name", ("C6", "Q8", "A4", "C2xS3"))
+def test_signals_are_norms_of_projections(name):
+    group = representations.of(name)
+    embedding = np.random.default_rng(0).normal(size=(len(group.table), 3))
+    for i, signal in enumerate(group.signals(embedding)):
+        projector = group.projector(i)
+        assert np.abs(projector @ projector - projector).max() < 1e-9
+        assert np.abs(projector - projector.conj().T).max() < 1e-9
+        assert np.trace(projector).real == pytest.approx(group.dimensions[i] ** 2)
+        expected = np.sqrt(len(embedding)) * np.linalg.norm(projector @ embedding)
+        assert signal == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("p", (7, 12, 23))
+def test_signals_of_a_cyclic_group_are_those_of_circlet(p):
+    embedding = np.random.default_rng(0).normal(size=(p, 5))
+    own = representations.of(f"C{p}").signals(embedding)
+    assert own[1 : (p + 1) // 2] == pytest.approx(fourier.signals(torch.tensor(embedding)).numpy())
+
+
+def test_an_initial_signal_grows_with_the_dimension():
+    group = representations.of("S4")
+    draws = np.random.default_rng(0).normal(size=(200, 24, 32))
+    squares = np.mean([group.signals(draw) ** 2 for draw in draws], axis=0)
+    assert squares == pytest.approx(24 * 32 * group.dimensions**2, rel=0.05)
+
+
+# Known character tables: values of each class as a multiset, with how many elements have them.
+KNOWN = {
+    "S4": {
+        "1b": {1: 12, -1: 12},
+        "2a": {2: 4, 0: 12, -1: 8},
+        "3a": {3: 1, 1: 6, -1: 9, 0: 8},
+        "3b": {3: 1, -1: 9, 1: 6, 0: 8},
+    },
+    "Q8": {"1b": {1: 4, -1: 4}, "1d": {1: 4, -1: 4}, "2a": {2: 1, -2: 1, 0: 6}},
+    "D8": {"2a": {2: 1, -2: 1, 0: 10, ROOT2: 2, -ROOT2: 2}, "2b": {2: 2, -2: 2, 0: 12}},
+    "A4": {"1b": {1: 4, -0.5 + ROOT3 / 2j: 4, -0.5 - ROOT3 / 2j: 4}, "3a": {3: 1, -1: 3, 0: 8}},
+    "A5": {"3a": {3: 1, -1: 15, 0: 20, (1 + ROOT5) / 2: 12, (1 - ROOT5) / 2: 12}},
+    "S5": {
+        "4a": {4: 1, 2: 10, 0: 45, 1: 20, -1: 44},
+        "4b": {4: 1, -2: 10, 0: 45, 1: 40, -1: 24},
+        "5a": {5: 1, 1: 45, -1: 50, 0: 24},
+        "6a": {6: 1, 0: 80, -2: 15, 1: 24},
+    },
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_characters_are_those_of_the_literature(name):
+    group = representations.of(name)
+    for representation, expected in KNOWN[name].items():
+        character = group.characters[group.names.index(representation)]
+        for value, count in expected.items():
+            assert (np.abs(character - value) < 1e-9).sum() == count, (representation, value)
+
+
+def test_s4_tells_its_faithful_representations_apart_by_transpositions():
+    group = representations.of("S4")
+    transposition = list(itertools.permutations(range(4))).index((0, 1, 3, 2))
+    assert group.names == ["1a", "1b", "2a", "3a", "3b"]
+    assert group.characters[:, transposition].real.round(9).tolist() == [1, -1, 0, 1, -1]
+    assert group.kernels.tolist() == [24, 12, 4, 1, 1]
+
+
+def test_names_are_the_dimension_and_a_letter():
+    assert representations.of("A5").names == ["1a", "3a", "3b", "4a", "5a"]
+    assert representations.of("C2xA4").names == ["1a", "1b", "1c", "1d", "3a", "3b"]
+    long = representations.of("C60").names
+    assert long[1] == "1b" and long[25:28] == ["1z", "1aa", "1ab"]
+
+
+def test_subgroups_and_the_fewest_cosets():
+    counts = {"S4": 30, "Q8": 6, "A4": 10, "C12": 6}
+    for name, count in counts.items():
+        assert len(subgroups.subgroups(finite_groups.multiplication(name))) == count
+    # S4 on 2, 3, 4 and 6 things: modulo A4, D4, S3 and C4.
+    assert subgroups.fewest_cosets(representations.of("S4")) == [1, 2, 3, 4, 6]
+    # Every subgroup of Q8 but the trivial one has -1, which its faithful representation negates.
+    assert subgroups.fewest_cosets(representations.of("Q8"))[-1] == 8
+
+
+def test_survivors_are_relative_to_the_strongest_by_dimension():
+    group = representations.of("S4")
+    signals = np.array([100, 0.3, 2, 1.2, 0.5])
+    relative = survivors.relative(signals, group)
+    assert relative == pytest.approx([100, 0.3, 1, 0.4, 0.5 / 3])
+    assert survivors.survives(relative).tolist() == [True, False, True, True, False]
+    assert not survivors.relative(np.zeros(5), group).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    (
+        ("s4", "needs a group"),
+        ("Z5", "needs a group"),
+        ("C2*C3", "needs a group"),
+        ("C2x", "needs a group"),
+        ("../C2", "needs a group"),
+        ("C4\n", "needs a group"),
+        ("Q6", "needs a group"),
+        ("Q4", "needs a group"),
+        ("C1", "2 to 720 elements"),
+        ("S7", "2 to 720 elements"),
+        ("C900xC900", "2 to 720 elements"),
+        ("S999", "2 to 720 elements"),
+    ),
+)
+def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, text, tmp_path):
+    with pytest.raises(ConfigError, match=text) as error:
+        study(tmp_path, parameters={"group": name})
+    assert "\n" not in str(error.value)
+    assert "experiments.e" in str(error.value)
+
+
+@pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))
+def test_its_configs_make_its_tables_and_figures(file):
+    config = yaml.safe_load((FOLDER / file).read_text())
+    planned = Study.of(config | {"collections": [str(FOLDER)]})
+    tables, figures = targets.names(planned)
+    own = {"groups.signals", "groups.outcomes", "groups.survival", "groups.summary"}
+    assert own <= set(tables)
+    assert figures == ["groups.cosets", "groups.survival", "groups.training"]
+    assert all(point.count >= 10 for point in planned.points)
+
+
+def test_circlet_check_finds_no_fault():
+    findings = list(check.collection(FOLDER))
+    assert [finding for finding in findings if finding.result != "ok"] == []
+    assert len(findings) > 15
+
+
+def test_a_small_study_from_logs_to_figures(tmp_path):
+    made = study(
+        tmp_path / "results",
+        sweep={"group": ["S3", "C5"]},
+        parameters={"d": 8, "hidden": 16},
+        steps=60,
+        log={"embeddings": {"every": 20}},
+    )
+    blocks = list(made.blocks)
+    for block in blocks:
+        job.run_block(block, torch.device("cpu"))
+    for target in targets.ordered(made):
+        build.make(target)
+        assert all(path.exists() for path in target.outputs)
+
+    signals = parquet.read_table(made, "groups.signals")
+    block = blocks[0]
+    assert block.point.parameters["group"] == "S3"
+    logged = parquet.read_log(block, "embeddings")
+    last = logged[(logged["seed"] == 1) & (logged["step"] == 60)].sort_values("token")
+    expected = representations.of("S3").signals(np.stack(last["vector"]))
+    run = signals[(signals["run_id"] == block.point.run_id(1)) & (signals["step"] == 60)]
+    left = run[run["part"] == "left"].set_index("representation")["signal"]
+    assert left[["1a", "1b", "2a"]].to_numpy() == pytest.approx(expected)
+    steps = signals.groupby("part")["step"].unique().map(sorted)
+    assert steps["left"] == [0, 20, 40, 60] and steps["right"] == steps["output"] == [0, 60]
+
+    survival = parquet.read_table(made, "groups.survival")
+    rows = survival[(survival["group"] == "S3") & (survival["part"] == "left")]
+    assert rows["representation"].tolist() == ["1a", "1b", "2a"]
+    assert rows["cosets"].tolist() == [1, 2, 3] and rows["kernel"].tolist() == [6, 3, 1]
+    final = signals[(signals["step"] == 60) & (signals["part"] == "left")]
+    alive = final[(final["group"] == "S3") & (final["representation"] == "2a")]["relative"] > 1 / 3
+    assert rows["survived"].iloc[2] == alive.mean() and rows["survived_n"].iloc[2] == 2
+
+    outcomes = parquet.read_table(made, "groups.outcomes")
+    assert len(outcomes) == 4
+    own = outcomes[outcomes["group"] == "S3"]
+    assert (own["kernel"] == np.where(own["survivors"].str.contains("2a"), 1, 3)).all()
+    assert (outcomes["n_survivors"] == outcomes["survivors"].str.split().str.len()).all()
