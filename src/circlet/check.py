@@ -124,7 +124,7 @@ def _two_values(parameter: Parameter) -> list[Any]:
         case "boolean":
             return [default, not default]
         case "string":
-            return list(limits["enum"][:2])
+            return list(limits.get("enum", [default])[:2])
         case "integer":
             return [default, default + (1 if default < limits.get("maximum", default + 1) else -1)]
     other = 2 * default if default else 1.0

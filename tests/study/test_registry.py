@@ -372,3 +372,28 @@ def test_a_config_may_lie_in_its_collection(mine):
     (mine / "configs").mkdir()
     for folder in (mine / "configs/..", f"{mine}/."):
         assert Study.of(config_of(folder)).collections[-1].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("../../x", "becomes the name of a folder: values that are texts may have letters, digits"),
+        ("a b", "becomes the name of a folder"),
+        ("a\nb", "becomes the name of a folder"),
+        ("Z24", "parameters.kind: 'Z24' does not match '^[^Z]'"),
+    ],
+)
+def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
+    file = mine / "systems/drift.py"
+    text = file.read_text().replace(
+        "    parameters={",
+        '    parameters={\n        "kind": Parameter("string", "A text.", "a", "k", '
+        '{"pattern": "^[^Z]"}),',
+    )
+    file.write_text(text.replace("import Log,", "import Log, Parameter,"))
+    settings = {"system": "mine.drift", "parameters": {"kind": value}, "steps": 1}
+    settings |= {"seeds": {"count": 1}, "block": 1}
+    config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
+    with pytest.raises(ConfigError) as caught:
+        Study.of(config)
+    assert said in str(caught.value)

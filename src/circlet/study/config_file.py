@@ -220,7 +220,7 @@ def _explain(error, prefix: str) -> str:
             text = f"has {len(error.instance)} {unit}, at most {error.validator_value} are allowed"
         case _ if "propertyNames" in error.absolute_schema_path:
             text = f"{given} is not a valid name (lower-case letters, digits and underscores)"
-        case "pattern":
+        case "pattern" if key == "results":
             text = f"{given} is not a plain path (letters, digits and . _ - /, not - at the start)"
         case "dependentRequired":
             text = "`until` limits `every`, which is not given"

@@ -6,6 +6,7 @@ single keys and their reasons are in the schema, and so are those of the whole (
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,12 @@ def _count(settings: dict[str, Any]) -> int:
 
 
 def check_name(where: str, point: "Point") -> None:
-    """Raise ConfigError if a name of its folders and files is too long."""
+    """Raise ConfigError if it cannot name folders and files, or makes too long a name."""
+    if not re.fullmatch(r"[\w.,+=\-]+", point.name, re.ASCII):
+        raise ConfigError(
+            f"{where}: {config_file.shown(point.name)} becomes the name of a folder: values that "
+            "are texts may have letters, digits and . , + - _ = alone"
+        )
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
     longest = len("_".join([*point.key, point.last_block]))
     if longest > LONGEST_NAME:

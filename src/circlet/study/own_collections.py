@@ -19,7 +19,7 @@ from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.systems.spec import Metric, SystemSpec
 
 KEYWORDS = (
-    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum",
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "pattern",
 )  # fmt: skip
 FORMULAS = (
     "flops_per_step", "product_flops_per_step", "weights", "activations", "cpu_batch",

@@ -203,11 +203,11 @@ def _is_finite(value: Any) -> bool:
 
 def check_point(where: str, point: "Point") -> None:
     """Whether the values of a point go together."""
-    limits.check_name(where, point)
     for rule in point.system.requires:
         if not rule.holds(**point.parameters):
             has = ", ".join(f"{name} = {point.parameters[name]}" for name in rule.names)
             raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
+    limits.check_name(where, point)
     limits.check_logs(where, point)
     _check_frequencies(where, point)
 

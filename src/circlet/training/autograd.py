@@ -28,7 +28,7 @@ from circlet.training.trees import Tree
 
 # What torch says of something that vmap cannot do, and what to write instead.
 _REFUSED = {
-    ".item()": "use torch.where in place of `if`, and no .item()",
+    ".item()": "use torch.where in place of `if`, no .item(), and make one-hot vectors in data()",
     "data pointer of Tensor": "use tensors in place of .numpy() and .tolist()",
     "dynamic shape": "use torch.where or a product with the mask in place of indexing by a mask, "
     "nonzero or unique",
