@@ -29,7 +29,7 @@ def test_recipes_run(project, recipe):
 def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, capsys):
     """Every file that docs/extending.md prints: checked, run, drawn and judged."""
     printed = re.findall(r"```\w+\n# (mine/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
-    assert len(printed) == 8
+    assert len(printed) == 9
     monkeypatch.chdir(tmp_path)
     for name, text in printed:
         path = tmp_path / name

@@ -33,8 +33,8 @@ def reported(tmp_path):
         job.run_block(block, "cpu")
     made = {p.name: p for p in targets.tables(s)}
     for name in (
-        "runs", "provenance", "structures", "structure_summary", "table1", "weight_magnitudes",
-        "musat_claims",
+        "runs", "provenance", "metric_means", "structures", "structure_summary", "table1",
+        "weight_magnitudes", "musat_claims",
     ):  # fmt: skip
         build.make(made[name])
     plant(s, ROW)
@@ -50,7 +50,7 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     assert page.count(row) == 2  # among what deviates, and in its paper
     assert '<span class="deviates"><b>1</b>' in page
     assert re.search(
-        '<td>e<td>constant_attention<td class="n">2<td class="n">2<td class="n">0', page
+        '<td>e<td>constant_attention<br>.*<td class="n">2<td class="n">2<td class="n">0', page
     )
     assert "2 runs in this study; 1 deviates." in page
     assert "embedding_mlp" not in page  # nor the other papers

@@ -18,8 +18,10 @@ from torch import Tensor
 
 from circlet import build
 from circlet.errors import CircletError, ConfigError
-from circlet.storage import parquet
+from circlet.lazy_import import load
+from circlet.storage import parquet, schema
 from circlet.study import interventions, own_collections, registry, targets
+from circlet.study.claims_file import claims
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -59,6 +61,7 @@ def collection(path: Path) -> Iterator[Finding]:
         if not good:
             yield Finding(own.name, "its tables and figures were not tried", "note")
             return
+        yield from _tried(f"claims of {own.name}", _claims(own, study))
         yield from _targets(own, study, "of a few runs")
         yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
 
@@ -240,7 +243,24 @@ def _logs(block: Block) -> str:
     return f"logs: {', '.join(f'{kind} {n} rows' for kind, n in rows.items())}"
 
 
-# Tables and figures.
+# Claims, tables and figures.
+
+
+def _claims(own: Collection, study: Study) -> Iterator[str]:
+    """Whether the tables of its claims have the columns that they name."""
+    found = claims(own)
+    modules = targets.modules(study, "tables")
+    for claim in found:
+        table = modules[claim["table"]]
+        has = {*schema.names(load(table).COLUMNS), *study.parameters, "experiment"}
+        for column in (claim["column"], *(k[len("where.") :] for k in claim if "where." in k)):
+            if column not in has:
+                raise CircletError(
+                    f"{own.folder}/claims.csv: {claim['claim']}: the table {claim['table']} has no "
+                    f"column {column!r}"
+                )
+    if found:
+        yield f"{len(found)}, whose tables have their columns"
 
 
 def _diverged(study: Study, results: Path) -> Study:

@@ -154,7 +154,7 @@ def test_logs_of_other_code_are_not_taken_for_those_of_the_other_process(block, 
     block.log("signals").write_bytes(b"")
     assert not job._is_done(block)
     job.run_block(block, "cpu")
-    monkeypatch.setattr(job.fingerprint, "digest", lambda *_: "other")
+    monkeypatch.setattr(job.fingerprint, "digest", lambda *_, **_k: "other")
     assert not job._is_done(block)
 
 

@@ -146,7 +146,7 @@ def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeyp
     if other == "settings":
         block = block_of(tmp_path, steps=41)
     elif other == "code":
-        monkeypatch.setattr(job.fingerprint, "digest", lambda *_: "other")
+        monkeypatch.setattr(job.fingerprint, "digest", lambda *_, **_k: "other")
     else:
         made = provenance.made_by()
         monkeypatch.setattr(job.provenance, "made_by", lambda: made | {"python": "4.0"})

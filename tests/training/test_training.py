@@ -252,7 +252,9 @@ def test_the_code_of_a_log_follows_what_decides_its_numbers(monkeypatch, edited,
     points, own = (point(), point(system="particles")), fingerprint._own
     before = [fingerprint.of_system(one.system) for one in points]
     edit = {f"circlet.{edited}": "other"}
+    declared = fingerprint._declared
     monkeypatch.setattr(fingerprint, "_own", lambda module: edit.get(module) or own(module))
+    monkeypatch.setattr(fingerprint, "_declared", lambda one: edit.get(one) or declared(one))
     monkeypatch.setattr(fingerprint, "digest", fingerprint.digest.__wrapped__)
     after = [fingerprint.of_system(one.system) for one in points]
     assert [a != b for a, b in zip(after, before, strict=True)] == [True, of_all]

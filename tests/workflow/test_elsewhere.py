@@ -190,6 +190,7 @@ def deployed(tmp_path, python):
     return folder
 
 
+@pytest.mark.slow
 def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed):
     folder = deployed.path
     deployed.run("snakemake", "--cores", "all")
@@ -254,6 +255,7 @@ def test_two_modules_with_rules_of_ones_own(tmp_path):
 STUDY = config(system="particles") | {"reproduce": {}}
 
 
+@pytest.mark.slow
 def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_path):
     handlers = 'onstart:\n    print("first start")\n', 'onerror:\n    print("my error")\n'
     text = handlers[0] + HEAD + module("one") + module("two") + handlers[1]
@@ -287,6 +289,7 @@ def test_an_error_in_the_config_of_a_module_is_one_line(tmp_path, study, line):
     assert folder.line("--dry-run").startswith(expected)
 
 
+@pytest.mark.slow
 def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
     other = STUDY | {"experiments": {"f": experiment("particles")}}
     text = HEAD + module("one", prefix="") + module("two", prefix="")
@@ -298,6 +301,7 @@ def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
     assert "two_particles" in folder.snakemake("--dry-run", "two_logs")
 
 
+@pytest.mark.slow
 def test_a_module_with_a_collection_and_its_captions(tmp_path):
     """In Snakemake's report; also of a rule that is changed, and of a module within a module."""
     folder = Folder(tmp_path / "host", config={"study": config_of("mine")})

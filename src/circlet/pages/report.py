@@ -84,6 +84,8 @@ def _setting(points: list[Point]) -> dict[str, Any]:
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
     others = {name: own for name, own in values.items() if set(own) != {system.defaults[name]}}
     parts = [f"{name} = {_values(own)}" for name, own in others.items() if name != "optimizer"]
+    acts = {k: None for point in points for k in point.keys if k not in system.parameters}
+    parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
     if system.is_trained:
         used = [point.parameters.get("optimizer", "adamw") for point in points]

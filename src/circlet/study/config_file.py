@@ -5,6 +5,7 @@ soon, and either well or with a ConfigError of one line.
 """
 
 import copy
+import difflib
 import functools
 import itertools
 from collections import Counter
@@ -214,7 +215,9 @@ def _explain(error, prefix: str) -> str:
             known = ", ".join(sorted(error.schema["properties"]))
             named = ", ".join(map(shown, unknown[:MOST_SHOWN]))
             more = f" and {len(unknown) - MOST_SHOWN} more" if len(unknown) > MOST_SHOWN else ""
-            text = f"unknown key {named}{more} (known: {known})"
+            near = difflib.get_close_matches(unknown[0], error.schema["properties"], 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            text = f"unknown key {named}{more} ({hint}known: {known})"
         case "maxLength" | "maxProperties" | "maxItems":
             unit = "characters" if isinstance(error.instance, str) else "entries"
             text = f"has {len(error.instance)} {unit}, at most {error.validator_value} are allowed"

@@ -6,6 +6,7 @@ after hours. The tests look up what the shipped collections refer to.
 
 import difflib
 import inspect
+import re
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -41,7 +42,8 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         {n: m for c in collections for n, m in c.modules(kind).items()}
         for kind in ("tables", "figures")
     )
-    roles = {role for collection in collections for role in collection.roles}
+    about = {name: role for collection in collections for name, role in collection.roles.items()}
+    roles = about.keys()
     logs = {"runs", *config_file.logs()}
     known: dict[str, tuple[str, Names[str]]] = {
         "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
@@ -70,7 +72,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
             _look_up(f"{where}: roles.{name}.tables", "table", tables, role["tables"])
             _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
         for claim in claims(collection):
-            _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, roles)
+            _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, about, systems)
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
 
 
@@ -208,10 +210,20 @@ def _check_role(where: str, needs: dict[str, Any], systems: Systems, roles: Name
 
 
 def _check_claim(
-    path: str, claim: Claim, tables: Names[str], figures: Names[str], roles: Names[str]
+    path: str,
+    claim: Claim,
+    tables: Names[str],
+    figures: Names[str],
+    roles: dict[str, dict[str, Any]],
+    systems: Systems,
 ) -> None:
     where = f"{path}: {claim['claim']}"
     _look_up(f"{where}: table", "table", tables, [claim["table"]])
     _look_up(f"{where}: role", "role", roles, [claim["role"]])
     if claim["figure"]:
         _look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
+    system = systems[roles[claim["role"]]["needs"]["system"]]
+    known = {*system.parameters, "steps", "epochs", "shared"}
+    texts = ";".join([claim["conditions"], claim["accepts"]]).split(";")
+    names = [re.split("[=>]", text)[0] for text in texts if text]
+    _look_up(f"{where}: condition", "condition", known, [n for n in names if "." not in n])

@@ -207,6 +207,12 @@ def check_point(where: str, point: "Point") -> None:
         if not rule.holds(**point.parameters):
             has = ", ".join(f"{name} = {point.parameters[name]}" for name in rule.names)
             raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
+    own = point.parameters
+    if own.get("momentum") and own.get("optimizer", "adamw") != "sgd" and point.system.is_trained:
+        raise ConfigError(
+            f"{where}: {point.name} has momentum = {own['momentum']}, which only the optimizer sgd "
+            "has"
+        )
     limits.check_name(where, point)
     limits.check_logs(where, point)
     _check_frequencies(where, point)

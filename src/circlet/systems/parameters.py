@@ -10,7 +10,7 @@ def dimension(default: int) -> Parameter:
 
 def weight_decay(default: float) -> Parameter:
     """The weight decay of the optimiser."""
-    text = "Decoupled weight decay of AdamW, on every parameter."
+    text = "Weight decay of the optimiser, on every parameter; that of AdamW is decoupled."
     return number(text, default, label="wd", minimum=0)
 
 
@@ -20,7 +20,7 @@ TRAIN_FRACTION = number(
     exclusiveMinimum=0,
     exclusiveMaximum=1,
 )
-LEARNING_RATE = number("Learning rate of AdamW.", 0.01, exclusiveMinimum=0)
+LEARNING_RATE = number("Learning rate of the optimiser.", 0.01, exclusiveMinimum=0)
 EMBEDDING_STD = number(
     "Standard deviation of the normal initial embedding.", 1.0, exclusiveMinimum=0
 )
@@ -33,7 +33,9 @@ OPTIMIZER = choice(
     "adam",
     "sgd",
 )
-MOMENTUM = number("Momentum of sgd.", 0.0, minimum=0, exclusiveMaximum=1)
+MOMENTUM = number(
+    "Momentum of sgd, the only optimiser that has it.", 0.0, minimum=0, exclusiveMaximum=1
+)
 
 # Of classifiers: what their curves have.
 CROSS_ENTROPY = {

@@ -287,7 +287,9 @@ def _count(examples: Tree) -> int:
 def _kind(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"a tensor of shape {tuple(value.shape)}"
-    return f"{' '.join(repr(value).split()):.60}"
+    if isinstance(value, str | int | float | bool) or value is None:
+        return f"{value!r:.60}"
+    return f"a {type(value).__name__}"
 
 
 @contextlib.contextmanager

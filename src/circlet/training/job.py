@@ -104,6 +104,10 @@ def _run_block(
                 "set a smaller `block`"
             ) from error
         raise
+    unfinished = [status for status in tables["runs"]["status"].to_pylist() if status != "finished"]
+    if unfinished:
+        where, said = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
+        log.info("%s: %s, or those that they start from did", where, said)
     footer = made_by | {
         "seconds": round(time.perf_counter() - started, 3),
         "interruptions": checkpoint.interruptions,
