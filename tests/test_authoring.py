@@ -112,7 +112,7 @@ BROKEN = {
     "runs that look at each other": (
         "equations/sums.py", "    order = seeds",
         "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",
-        "after 20 steps together with other runs than alone"),
+        "after 20 steps with other runs than alone"),
     "a network that fails": (
         "equations/sums.py", "self.layers(self.embed(pairs)", "self.layer(self.embed(pairs)",
         "equations/sums.py:20: AttributeError: 'Network' object has no attribute 'layer'"),
@@ -194,6 +194,12 @@ EDITS = {
     "its loss": ("equations", "0.8 * len", "0.7 * len", "outdated"),
     "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # in its name
     "a default that no name has": ("systems", 'LEARNING_RATE,\n        "w', None, "outdated"),
+    "a schedule that no config gives": (
+        "systems",
+        '"curves": Log({"every": 10})',
+        '"curves": Log({"every": 1})',
+        "outdated",
+    ),
     "a description": ("systems", '"Neurons."', '"Hidden neurons."', "done"),
 }
 
@@ -252,7 +258,7 @@ def test_costs_are_measured_once(cache, monkeypatch, capsys):
     assert (found.weights, found.embedding) == (7 * 8 + 8 * 7, (7, 8))
     assert 0 < found.alone < 0.1
     assert found.step_seconds(1) == found.alone
-    assert found.step_seconds(found.together) == pytest.approx(found.stacked)
+    assert found.step_seconds(found.timed) == pytest.approx(found.stacked)
     monkeypatch.setattr(measured.subprocess, "run", None)  # is not called again
     measured._kept.cache_clear()
     measured.measure(study.points)
@@ -291,3 +297,58 @@ def test_a_network_that_fails_is_said_when_it_is_planned(cache, network):
     with pytest.raises(Exception, match=r"quadratic.py:\d+: .*no attribute 'outputs'") as caught:
         measured.measure(study.points)
     assert "\n" not in str(caught.value)
+
+
+def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
+    edit(
+        network / "equations/quadratic.py", "    p = parameters", "    print(1)\n    p = parameters"
+    )
+    study = study_of(network, "results")
+    measured.measure(study.points)
+    assert measured.of(study.points[0]).weights == 112
+
+
+def test_the_same_shapes_used_more_often_are_measured_again(network):
+    from circlet.training import measure
+
+    edit(
+        network / "systems/quadratic.py",
+        '    "p": integer',
+        '    "times": integer("", 1),\n        "p": integer',
+    )  # noqa: E501
+    edit(
+        network / "equations/quadratic.py",
+        "loss(network, examples):\n",
+        "loss(network, examples):\n    for _ in range(network.times):\n        network(examples[0])\n",
+    )  # noqa: E501
+    edit(network / "equations/quadratic.py", "    return Quadratic(", "    own = Quadratic(")
+    edit(
+        network / "equations/quadratic.py",
+        'parameters["width"])\n',
+        'parameters["width"])\n    own.times = parameters["times"]\n    return own\n',
+    )  # noqa: E501
+    config = study_of(network, "results").config
+    config["experiments"]["x"]["sweep"] = {"times": [1, 50]}
+    points = Study.of(config | {"collections": [str(network)]}).points
+    first, second = map(measure._signature, points)
+    assert first != second
+
+
+def test_a_run_that_starts_from_another_is_measured_alone(cache):
+    config = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    base = config["experiments"]["x"]
+    other = base | {"interventions": [{f"{NETWORKS.name}.mix": {"of": "x"}}]}
+    config["experiments"] = {"x": base, "y": other}
+    study = Study.of(config)
+    measured.measure(study.points[:1])
+    measured.measure(study.points)
+    assert measured.of(study.points[1]) == measured.of(study.points[0])
+
+
+@pytest.mark.parametrize("name", ["commit", "shown", "data_seed", "run_id", "width"])
+def test_metrics_have_names_of_their_own(network, name):
+    file = network / "systems/quadratic.py"
+    edit(file, "metrics=CROSS_ENTROPY", f'metrics={{"{name}": Metric("x")}}')
+    edit(file, "import Log, SystemSpec", "import Log, Metric, SystemSpec")
+    with pytest.raises(ConfigError, match=f"metrics: '{name}' must be"):
+        study_of(network, "results")

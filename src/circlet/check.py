@@ -89,9 +89,11 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
 
 def _study(own: Collection, results: Path) -> Study:
     """An experiment of each system at its defaults, and one of each role that can be had."""
-    usual = {"steps": STEPS, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
-    config: dict[str, Any] = {"results": str(results), "collections": [str(own.folder)]}
     systems = registry.Systems([own])
+    logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
+    steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
+    usual = {"steps": steps, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
+    config: dict[str, Any] = {"results": str(results), "collections": [str(own.folder)]}
     config["experiments"] = {
         f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
     }
@@ -112,6 +114,10 @@ def _study(own: Collection, results: Path) -> Study:
         except ConfigError:
             continue  # what the role needs cannot be guessed
         config = trial
+    # With the usual dtype, which the names of points do not have, it must be a study, too.
+    usual["dtype"] = "float32"
+    plain = {f"plain_{i}": usual | {"system": name} for i, name in enumerate(systems)}
+    Study.of(config | {"experiments": plain, "reproduce": {}})
     return Study.of(config)
 
 
@@ -144,7 +150,8 @@ def _of_system(own: Collection, block: Block) -> Iterator[str]:
     numbers = sum(array.size for array in arrays.values())
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     yield f"a run has {numbers} numbers: {shapes}"
-    yield _together(point)
+    if point.system.batched:
+        yield _together(point)
     if hasattr(autograd.equations(point.system), "gradients"):
         yield _gradient(point)
     yield from _interventions(own, point, arrays)
@@ -184,16 +191,18 @@ def _together(point: Point) -> str:
             worst = max(worst, difference / max(1.0, values.abs().max().item()))
             if not difference <= CLOSE * max(1.0, values.abs().max().item()):
                 raise CircletError(
-                    f"{name} of seed {seed} is another after {STEPS} steps together with other "
-                    f"runs than alone (by {difference:.2g}): each run must depend on its own seed "
-                    "and its own row of every array alone"
+                    f"{name} of seed {seed} is another after {point.steps} steps with other runs "
+                    f"than alone (by {difference:.2g}): each run must depend on its own seed and "
+                    "its own row of every array alone"
                 )
-    return f"{RUNS} runs of {STEPS} steps together equal those alone (within {worst:.0e})"
+    return f"{RUNS} runs of {point.steps} steps together equal those alone (within {worst:.0e})"
 
 
 def _gradient(point: Point) -> str:
     """Whether the gradient is that of the loss."""
-    equations, seeds = autograd.equations(point.system), [point.seeds(s) for s in point.every_seed]
+    equations = autograd.equations(point.system)
+    runs = point.every_seed if point.system.batched else point.every_seed[:1]
+    seeds = [point.seeds(seed) for seed in runs]
     arrays = [equations.initial(point.parameters, own) for own in seeds]
     weights = {k: torch.as_tensor(np.stack([a[k] for a in arrays])).double() for k in arrays[0]}
     data = equations.data(point.parameters, seeds, torch.float64, CPU)

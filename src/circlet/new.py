@@ -17,6 +17,8 @@ def collection(path: Path) -> list[Path]:
     """Make a collection; returns the files written. Raises ConfigError, as all here."""
     name = path.resolve().name
     _check_name(name)
+    if name in {shipped.name for shipped in registry.SHIPPED}:
+        raise ConfigError(f"{path}: circlet has a collection {name!r}; choose another name")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise ConfigError(f"{path}: is there already")
     title = name.replace("_", " ").capitalize()
@@ -57,7 +59,8 @@ def figure(path: Path, name: str) -> list[Path]:
         numbers = [f for f in load(module).COLUMNS if str(f.type) in ("double", "float")]
         if numbers and load(module).COLUMNS[0] == RUN:
             table, column = name_of_table, numbers[0].name
-            meaning = numbers[0].metadata[b"meaning"].decode()
+            about = (numbers[0].metadata or {}).get(b"meaning", column.encode())
+            meaning = about.decode().replace('"', "'")
             break
     words = {"system": found, "table": table, "column": column, "label": meaning}
     sentence = meaning[0].upper() + meaning[1:]

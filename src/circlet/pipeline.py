@@ -19,13 +19,14 @@ from typing import Any
 from circlet import terminal
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import files, locks
-from circlet.study import config_file, cost, measured, targets
+from circlet.study import config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.targets import Target
 
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
+FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
 
 
@@ -59,7 +60,7 @@ class Pipeline:
             self.study = Study.of(self._given(config) if self.outer else self._planned())
             self.targets = targets.ordered(self.study)
             if self.outer:
-                measured.measure(self.study.points)
+                limits.check_measured(self.study.points)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
         if self.modules:
@@ -67,6 +68,11 @@ class Pipeline:
             # Snakemake, which knows the paths in rules alone, must not add it again.
             modifier = workflow.modifier
             modifier.path_modifier = type(modifier.path_modifier)(None, None, workflow)
+        for folder in self.study.folders:
+            other = FOLDERS.setdefault(Path(folder).name, folder)
+            if other != folder:
+                sys.exit(f"error: {self.name}: collections: {folder} and {other} of another module "
+                         "have one name; rename one")  # fmt: skip
         # The study as it is now, for jobs that begin later.
         self.frozen = json.dumps(
             self.study.config | {"collections": self.study.folders}, sort_keys=True

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import cost, measured, targets
+from circlet.study import cost, limits, targets
 from circlet.study.plan import Study
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
@@ -35,7 +35,7 @@ def duration(seconds: float) -> str:
 
 def plan(study: Study) -> str:
     """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
-    measured.measure(study.points)
+    limits.check_measured(study.points)
     rows = []
     for name, settings in study.config["experiments"].items():
         points = study.experiment(name)

@@ -308,3 +308,76 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_pat
     both = (frame.sort_values(["seed", "step"]).itertuples() for frame in (ends, whole))
     for row, other in zip(*both, strict=True):
         np.testing.assert_allclose(row.values, other.values, atol=1e-6)
+
+
+# What would make a run depend on others, or on when it was interrupted or logged.
+
+
+def edited(tmp_path, name, *changes):
+    """A copy of the networks with edits of a system's equations, (old, new) each."""
+    folder = shutil.copytree(NETWORKS, tmp_path / name)
+    for system, old, new in changes:
+        file = folder / system
+        assert old in file.read_text(), old
+        file.write_text(file.read_text().replace(old, new))
+    return folder
+
+
+HIDDEN = {
+    "a tensor": ("self.register_buffer(\"scale\", torch.tensor(scale))",
+                 "self.scale = torch.tensor(scale)"),
+    "a number": ("self.register_buffer(\"scale\", torch.tensor(scale))", "self.scale = scale"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_what_differs_between_seeds_must_be_a_buffer(tmp_path, case):
+    folder = edited(tmp_path, f"hidden{len(case)}", ("equations/regression.py", *HIDDEN[case]))
+    own = point("regression", folder, steps=3, optimizer="adamw")
+    with pytest.raises(CircletError, match=r"network\(\): scale differs between seeds; register"):
+        run.run(own, [0, 1], CPU)
+    run.run(own, [0], CPU)
+
+
+@pytest.mark.parametrize("where", ["loss", "metrics"])
+def test_a_lone_run_may_not_change_its_buffers(tmp_path, where):
+    folder = edited(
+        tmp_path, f"norm{where}",
+        ("equations/regression.py", "        self.register_buffer", "        self.norm = "
+         "nn.BatchNorm1d(2)\n        self.register_buffer"),
+        ("equations/regression.py", "self.layers(x)", "self.layers(self.norm(x))"),
+        ("systems/regression.py", "    steps_per_epoch", "    batched=False,\n    steps_per_epoch"),
+    )  # fmt: skip
+    with pytest.raises(CircletError, match="may not change its buffers: use LayerNorm"):
+        run.run(point("regression", folder, steps=3, optimizer="adamw"), [0], CPU)
+
+
+def test_metrics_of_a_lone_run_may_not_draw(tmp_path):
+    change = ("    found = {}", "    found = {}\n    torch.rand(1)")
+    folder = edited(tmp_path, "draws", ("equations/quadratic.py", *change))
+    with pytest.raises(CircletError, match=r"metrics\(\) draws random numbers"):
+        run.run(point("quadratic", folder, steps=3), [0], CPU)
+
+
+def test_metrics_may_use_the_evaluation_mode(tmp_path):
+    change = ("    found = {}", "    found = {}\n    network.eval()")
+    folder = edited(tmp_path, "evaluates", ("equations/quadratic.py", *change))
+    own = point("quadratic", folder, steps=3)
+    data = autograd.equations(own.system).data(own.parameters, [own.seeds(0)], torch.float64, CPU)
+    arrays = autograd.equations(own.system).initial(own.parameters, own.seeds(0))
+    weights = {name: torch.as_tensor(array)[None] for name, array in arrays.items()}
+    autograd.equations(own.system).metrics(weights, data)
+    assert all(module.training for module in data.network.modules())
+
+
+def test_a_system_without_labels_has_a_name(tmp_path):
+    change = ('label="w", ', "")
+    folder = edited(tmp_path, "unlabelled", ("systems/regression.py", *change))
+    own = point("regression", folder, dtype="float32")
+    assert own.name == "defaults"
+
+
+def test_few_runs_with_much_data_advance_together():
+    small = point("regression", runs=400, optimizer="adamw")
+    assert run.data_size(small) == 20 * 3 + 5 * 3
+    assert run.together(small) > 100

@@ -10,7 +10,7 @@ import yaml
 from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.storage import files, parquet
-from circlet.study import cost, targets
+from circlet.study import cost, measured, targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
@@ -168,6 +168,7 @@ def make(target: Target) -> None:
     """Write the report of a study."""
     study = target.study
     whole = study.whole or study
+    measured.measure(study.points)  # of all in one process, if no plan has
     runs, provenance = (parquet.read_table(study, name) for name in ("runs", "provenance"))
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:

@@ -68,7 +68,7 @@ def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str
     """
     for name in study.systems:
         system = study.known[name]
-        if not system.version:  # such runs are outdated once the code of their system is edited
+        if system.version == "":  # such runs are outdated once the code of their system is edited
             continue
         code = fingerprint.of_system(system)
         where = f"raise `version` in {registry.path_of(system.module)} if numbers changed"

@@ -128,5 +128,9 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     # A state, its gradient, and the two moments of AdamW with what it computes them from.
     # Of what is measured, only what a gradient needs was counted.
     held = activations(point) * (3 if point.system.is_measured else 1) + 8 * weights(point)
+    if point.system.is_measured:
+        held += 2 * measured.of(point).data
     tensors = value_bytes(point) * held * cpu_batch(block)
+    if point.system.is_measured:
+        tensors += value_bytes(point) * measured.of(point).evaluated
     return 470 + math.ceil((1.2 * tensors + logs) / 1e6)

@@ -72,8 +72,13 @@ def defined(module: str) -> set[str]:
         if isinstance(node, ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
+            names = {alias.asname or alias.name: alias.name for alias in node.names}
+            found |= {own for own, name in names.items() if not _is_module(f"{node.module}.{name}")}
     return found
+
+
+def _is_module(name: str) -> bool:
+    return name.startswith("circlet.") and path_of(name).exists()
 
 
 @functools.cache

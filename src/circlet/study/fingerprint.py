@@ -58,7 +58,7 @@ def forget() -> None:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return path.read_text("utf-8", "surrogateescape") if path.exists() else ""
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -191,10 +191,11 @@ def _declared(module: str) -> str:
 def of_equations(system: SystemSpec) -> str:
     """Version of a system that does not give one: the code in its collection that decides numbers.
 
-    These are its equations and what they import of their collection, and the defaults of its
-    parameters, which runs with these values do not list.
+    These are its equations and what they import of their collection, the names of its metrics, and
+    the defaults of its parameters and logs, which runs with these values do not list.
     """
-    declared = [system.defaults, system.embedding, AUTOGRAD]
+    logs = {kind: [log.schedule, [*log.always]] for kind, log in system.logs.items()}
+    declared = [system.defaults, system.embedding, sorted(system.metrics), logs, AUTOGRAD]
     return own_code(system.equations, json.dumps(declared, sort_keys=True))
 
 
@@ -212,7 +213,7 @@ def _data(path: Path) -> str:
 
 
 def _hash(parts: list[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 @functools.cache

@@ -7,11 +7,12 @@ single keys and their reasons are in the schema, and so are those of the whole (
 import math
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, cost, registry
+from circlet.study import config_file, cost, measured, registry
 from circlet.study.interventions import acts, is_list_of_values
 from circlet.study.points import FOLDERS
 from circlet.study.schedules import INT32_MAX
@@ -108,3 +109,11 @@ def check_logs(where: str, point: "Point") -> None:
                 f"column, at most {INT32_MAX} fit into a file: set a smaller `block`, or log fewer "
                 "steps"
             )
+
+
+def check_measured(points: Iterable["Point"]) -> None:
+    """Measure what the plan cannot know, and whether logs of that size fit; raises CircletError."""
+    points = [point for point in points if point.system.is_measured]
+    measured.measure(points)
+    for point in points:
+        check_logs(f"experiments.{point.experiment}", point)

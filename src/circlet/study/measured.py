@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circlet.errors import CircletError
-from circlet.study import registry
+from circlet.study import fingerprint, registry
 
 if TYPE_CHECKING:
     from circlet.study.points import Point
@@ -30,10 +30,13 @@ class Measured:
 
     weights: int  # numbers that it keeps
     activations: int  # and holds at the height of a step
+    evaluated: int  # and computes when its metrics are measured
+    data: int  # and that its examples are
     embedding: tuple[int, int]  # shape; (0, 0) if there is none
-    together: int  # runs that advance together on a CPU
+    together: int  # runs that advance together on a CPU, at most
     alone: float  # seconds of a step of one run
-    stacked: float  # seconds of a step of as many as advance together
+    timed: int  # how many runs were timed together
+    stacked: float  # seconds of a step of theirs
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> "Measured":
@@ -42,7 +45,7 @@ class Measured:
 
     def step_seconds(self, runs: int) -> float:
         """Seconds of a step of some runs that advance together."""
-        more = (self.stacked - self.alone) / max(1, self.together - 1)
+        more = (self.stacked - self.alone) / max(1, self.timed - 1)
         return self.alone + more * (runs - 1)
 
 
@@ -55,7 +58,8 @@ def _file(point: "Point") -> Path:
 
 
 def _key(point: "Point") -> str:
-    made = [point.version, point.parameters, point.settings["dtype"]]
+    code = fingerprint.own_code(point.system.equations)
+    made = [code, point.parameters, point.settings["dtype"]]
     return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -103,7 +107,9 @@ def measure(points: Iterable["Point"]) -> None:
         input=json.dumps(given), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        *_, last = done.stderr.strip().splitlines() or ["the measuring process was killed"]
+        *_, last = done.stderr.strip().splitlines() or [""]
+        if done.returncode < 0:
+            last = f"measuring what a step costs was ended by signal {-done.returncode}"
         raise CircletError(last.removeprefix("error: "))
     found: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:

@@ -17,6 +17,7 @@ from circlet.study import config_file, fingerprint, interventions, registry
 from circlet.study.claims_file import Claim, claims
 from circlet.study.declarations import declared, defined, in_order
 from circlet.study.registry import Collection, Systems, explained, path_of
+from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import Metric, SystemSpec
 
 KEYWORDS = (
@@ -30,6 +31,10 @@ FORMULAS = (
 
 KINDS = """a network that is trained: network, data, loss (and metrics);
 with a gradient of its own: initial, data, gradients, metrics; simulated: initial, data, step"""
+RESERVED = {  # columns of logs and tables of runs
+    "seed", "step", "steps", "status", "seconds", "device", "dtype", "commit", "outcome", "shown",
+    "system", "run_id", "point", "experiment",
+}  # fmt: skip
 OPTIMIZERS = ("adamw", "adam", "sgd")
 
 
@@ -149,7 +154,7 @@ def _check_intervention(name: str) -> None:
 
 
 def _check_metrics(where: str, system: SystemSpec) -> None:
-    taken = {"seed", "step", "steps", "status", "seconds", "device", "dtype", *system.parameters}
+    taken = {*RESERVED, *(f"{purpose}_seed" for purpose in PURPOSES), *system.parameters}
     for name, metric in system.metrics.items():
         if not isinstance(metric, Metric):
             raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
@@ -177,7 +182,7 @@ def _check_functions(system: SystemSpec) -> None:
             "circlet.systems.parameters, LEARNING_RATE"
         )
     if "optimizer" in system.parameters:
-        choices = system.parameters["optimizer"].limits.get("enum", ())
+        choices = system.parameters["optimizer"].limits.get("enum", ["any text"])
         _look_up(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
     if system.embedding not in ("", "embedding") and not is_network:
         raise ConfigError(f"{where}: embedding must be 'embedding', the name that initial() gives")

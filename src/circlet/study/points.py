@@ -170,7 +170,7 @@ class Point:
             schemas = INTERVENTIONS[name]
             given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
             parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
-        return "_".join(parts)
+        return "_".join(parts) or "defaults"
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -295,7 +295,8 @@ class Point:
     @property
     def version(self) -> int | str | list[int | str]:
         """Version of the code that decides its numbers: its system's and its interventions'."""
-        own = self.system.version or fingerprint.of_equations(self.system)
+        given = self.system.version
+        own = fingerprint.of_equations(self.system) if given == "" else given
         modules = [module_of(name) for name, _ in acts(self.interventions)]
         theirs = [fingerprint.own_code(module) for module in modules if module]
         return [own, INTERVENTIONS_VERSION, *theirs] if self.interventions else own

@@ -11,7 +11,7 @@ import heapq
 import numpy as np
 import pandas as pd
 
-from circlet.study import cost
+from circlet.study import cost, measured
 from circlet.study.points import Point
 from circlet.study.schedules import evenly
 
@@ -87,6 +87,7 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     Texts in the order of the rows of ``runs``, whose columns are ``point`` (place in ``points``),
     ``seed`` and ``outcome``.
     """
+    measured.measure(points)  # of all in one process, if no plan has
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])
     place = ordered.groupby("point").cumcount().reindex(runs.index)

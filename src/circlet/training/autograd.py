@@ -90,6 +90,9 @@ class FromLoss:
         name = self.system.embedding
         if not name:
             return arrays
+        if name != "embedding" and "embedding" in arrays:
+            raise self._error(f"the network has {name} and embedding; rename the latter, as logs "
+                              "call the embedding so")  # fmt: skip
         if name not in arrays:
             known = ", ".join(arrays)
             raise self._error(f"SYSTEM.embedding: the network has no {name!r} (it has: {known})")
@@ -118,11 +121,14 @@ class FromLoss:
     ) -> Examples:
         """The examples of all runs, and a network that takes the weights of any of them."""
 
-        def stacked(*leaves: Any) -> Tensor:
-            tensor = torch.stack([torch.as_tensor(leaf) for leaf in leaves]).to(device)
+        def typed(leaf: Any) -> Tensor:
+            tensor = torch.as_tensor(leaf)
             return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
-        each = [self._examples(parameters, own) for own in seeds]
+        def stacked(*leaves: Tensor) -> Tensor:
+            return torch.stack(leaves).to(device)
+
+        each = [trees.mapped(typed, self._examples(parameters, own)) for own in seeds]
         try:
             parts = trees.mapped(stacked, *each)
         except (ValueError, KeyError, RuntimeError) as error:
@@ -130,10 +136,10 @@ class FromLoss:
         network, buffers = None, dict[str, Tensor]()
         if self.has_network:
             network = self._network(parameters, seeds[0], "network").to(device, dtype)
-            if dict(network.named_buffers()):
-                others = [self._network(parameters, own, "network") for own in seeds]
-                found = trees.mapped(stacked, *(dict(n.named_buffers()) for n in others))
-                buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
+            others = [self._network(parameters, own, "network").to(dtype=dtype) for own in seeds]
+            self._check_attributes(others)
+            found = trees.mapped(stacked, *(dict(n.named_buffers()) for n in others))
+            buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
         return Examples(parts, network, buffers, parameters, seeds)
 
     def batch(self, data: Examples, step: int) -> Examples:
@@ -171,7 +177,7 @@ class FromLoss:
         with _explained("loss()", self):
             if len(next(iter(weights.values()))) == 1:
                 own = {k: values[0].detach().requires_grad_() for k, values in weights.items()}
-                with torch.enable_grad(), _no_random_numbers(self):
+                with torch.enable_grad(), self._unchanged("loss()", data.network):
                     loss = call(own, _first(data.buffers), _first(train))
                     found = torch.autograd.grad(loss, list(own.values()), materialize_grads=True)
                 gradients = {k: g[None] for k, g in zip(own, found, strict=True)}
@@ -185,7 +191,8 @@ class FromLoss:
         call = functools.partial(self._call, data.network, self._measured)
         with _explained("metrics()", self):
             if len(next(iter(weights.values()))) == 1:
-                found = call(_first(weights), _first(data.buffers), _first(data.parts))
+                with self._unchanged("metrics()", data.network):
+                    found = call(_first(weights), _first(data.buffers), _first(data.parts))
                 return {name: value[None] for name, value in found.items()}
             # More examples than in a step: on a CPU fewer runs at a time.
             size, n = data.parameters.get("batch_size"), _count(data.parts["train"])
@@ -216,7 +223,38 @@ class FromLoss:
                     "data(): examples must be tensors, or dictionaries, tuples or lists of them, "
                     f"whose first axis counts them, not {_kind(leaf)}"
                 )
+        counts = sorted({len(leaf) for leaf in trees.leaves(parts["train"])})
+        if len(counts) > 1:
+            raise self._error(
+                f"data(): the first axes under train differ, {counts}; each counts the examples"
+            )
         return parts
+
+    def _check_attributes(self, networks: list[nn.Module]) -> None:
+        """Whether networks of other seeds differ in parameters and buffers alone."""
+        first, *others = (dict(_attributes(network)) for network in networks)
+        for other in others:
+            for name, value in first.items():
+                if not np.array_equal(value, other.get(name, np.nan)):
+                    raise self._error(
+                        f"network(): {name} differs between seeds; register it as a buffer, "
+                        "self.register_buffer(name, tensor), so that each run has its own"
+                    )
+
+    @contextlib.contextmanager
+    def _unchanged(self, what: str, network: nn.Module | None) -> Iterator[None]:
+        """Refuse what vmap does: drawing from PyTorch's generator, and changing a buffer.
+
+        Neither would be the same in a run that resumes from a checkpoint.
+        """
+        before = torch.default_generator.get_state()
+        buffers = list(network.buffers()) if network else []
+        versions = [buffer._version for buffer in buffers]
+        yield
+        if not torch.equal(before, torch.default_generator.get_state()):
+            raise self._error(f"{what} {_RANDOM}")
+        if versions != [buffer._version for buffer in buffers]:
+            raise self._error(f"{what}: {_REFUSED['mutate a captured Tensor']}")
 
     def _loss(self, network: Any, examples: Tree) -> Tensor:
         return self._scalar("loss() must return", self.own.loss(network, examples))
@@ -224,7 +262,15 @@ class FromLoss:
     def _measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
         names = self.system.metrics
         if hasattr(self.own, "metrics"):
-            found = self.own.metrics(network, parts)
+            modes = [(m, m.training) for m in network.modules()] if self.has_network else []
+            try:
+                found = self.own.metrics(network, parts)
+            finally:
+                for (
+                    module,
+                    mode,
+                ) in modes:  # whoever calls network.eval() does not mean the training
+                    module.training = mode
             if not isinstance(found, dict):
                 raise self._error(f"metrics() must return a dictionary, not {_kind(found)}")
         else:
@@ -274,6 +320,14 @@ def _weights(network: nn.Module) -> Arrays:
     return {n: v.detach().double().numpy().copy() for n, v in network.named_parameters()}
 
 
+def _attributes(network: nn.Module) -> Iterator[tuple[str, Any]]:
+    """Numbers and tensors that are attributes of a network, neither parameters nor buffers."""
+    for prefix, module in network.named_modules():
+        for name, value in vars(module).items():
+            if isinstance(value, Tensor | np.ndarray | int | float):
+                yield f"{prefix}.{name}".strip("."), np.asarray(value)
+
+
 def _first(tree: Tree) -> Tree:
     """What belongs to the first run."""
     return trees.mapped(lambda values: values[0], tree)
@@ -306,15 +360,6 @@ def _seeded(seeds: Seeds, purpose: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _no_random_numbers(system: FromLoss) -> Iterator[None]:
-    """Refuse what draws from PyTorch's generator, as vmap does: it could not be resumed."""
-    before = torch.default_generator.get_state()
-    yield
-    if not torch.equal(before, torch.default_generator.get_state()):
-        raise system._error(f"loss() {_RANDOM}")
-
-
-@contextlib.contextmanager
 def _explained(what: str, system: FromLoss) -> Iterator[None]:
     """Say in one line what to write in place of something that vmap cannot do."""
     try:
@@ -323,8 +368,10 @@ def _explained(what: str, system: FromLoss) -> Iterator[None]:
         for words, instead in _REFUSED.items():
             if words in str(error):
                 place = place_in_own(error) or path_of(system.system.equations)
+                fixed = "random" in words or "mutate" in words  # refused of single runs, too
+                alone = "" if fixed else "; or set batched=False in SYSTEM to train run by run"
                 raise CircletError(
                     f"{place}: {what} does what torch.func.vmap cannot do for many runs at once: "
-                    f"{instead}; or set batched=False in SYSTEM to train run by run"
+                    f"{instead}{alone}"
                 ) from error
         raise

@@ -4,10 +4,12 @@ Reads JSON, ``collections`` and ``studies`` by key, from standard input, and wri
 each study's first point costs, by key. Points whose arrays have the same shapes are measured once.
 """
 
+import contextlib
 import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,9 +20,10 @@ from circlet.study.points import Point
 from circlet.study.registry import place_in_own
 from circlet.training import autograd, trees
 from circlet.training.job import settle
-from circlet.training.run import activations, run_group, together
+from circlet.training.run import activations, data_size, run_group, together
 
 SECONDS = 0.05  # for which steps are timed
+MOST = 128  # runs that are timed together
 CPU = torch.device("cpu")
 
 
@@ -33,13 +36,17 @@ def measured(point: Point) -> dict[str, Any]:
     if point.system.batched:
         _step_seconds(point, 2)  # that vmap can do it is good to know before there are jobs
     most = together(point)
+    timed = min(most, point.settings["block"], MOST)
     return {
         "weights": sum(array.size for array in arrays.values()),
         "activations": activations(point),
+        "evaluated": activations(point, evaluated=True),
+        "data": data_size(point),
         "embedding": arrays["embedding"].shape if point.system.embedding else (0, 0),
         "together": most,
+        "timed": timed,
         "alone": alone,
-        "stacked": _step_seconds(point, most) if most > 1 else alone,
+        "stacked": _step_seconds(point, timed) if timed > 1 else alone,
     }
 
 
@@ -67,13 +74,24 @@ def _signature(point: Point) -> str:
     arrays = equations.initial(point.parameters, seeds)
     weights = {name: array.shape for name, array in arrays.items()}
     said = {k: point.parameters.get(k) for k in ("optimizer", "batch_size")}
-    return repr((point.system.name, point.settings["dtype"], shapes, weights, said))
+    held = activations(point)  # the same shapes may be used more often, as in a recurrent network
+    return repr(
+        (
+            point.system.name,
+            {k: point.settings[k] for k in ("dtype", "block")},
+            shapes,
+            weights,
+            said,
+            held,
+        )
+    )
 
 
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
     found: dict[str, dict] = {}
     for key, text in studies.items():
         (point,) = Study.of(json.loads(text) | {"collections": collections}).points
+        point = replace(point, interventions=[], parent=None)  # a step costs the same without
         signature = _signature(point)
         if signature not in found:
             found[signature] = measured(point)
@@ -84,7 +102,9 @@ if __name__ == "__main__":
     settle()
     given = json.load(sys.stdin)
     try:
-        print(json.dumps(dict(_every(given["studies"], given["collections"]))))
+        with contextlib.redirect_stdout(sys.stderr):  # of what the author prints
+            costs = dict(_every(given["studies"], given["collections"]))
+        print(json.dumps(costs))
     except CircletError as error:
         sys.exit(f"error: {error}")
     except Exception as error:

@@ -29,6 +29,7 @@ After = Callable[[int, int, list["RunGroup"]], None]
 """Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
 
 
+HELD = 2**26  # numbers that the data of runs which advance together may be
 CACHED = 2**21  # numbers that a step may compute and still have them in the caches of a core
 
 
@@ -71,18 +72,31 @@ def group_size(point: Point, count: int, device: torch.device) -> int:
         return 1
     if device.type == "cuda":
         return count
-    if point.system.is_measured and point.system.cpu_batch is None:
+    if point.system.is_measured:
         return even(count, together(point))
     return point.cpu_batch(count)
 
 
 def together(point: Point) -> int:
     """How many runs advance together on a CPU, if their system does not say."""
-    return max(1, CACHED // max(1, activations(point))) if point.system.batched else 1
+    if not point.system.batched:
+        return 1
+    if point.system.cpu_batch:
+        return int(point.system.cpu_batch(**point.parameters))
+    held = HELD // max(1, data_size(point))
+    return max(1, min(held, CACHED // max(1, activations(point))))
 
 
-def activations(point: Point) -> int:
-    """How many numbers a step of a run computes, beside its optimiser's.
+def data_size(point: Point) -> int:
+    """How many numbers the data of a run are."""
+    cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
+    equations = autograd.equations(point.system)
+    data = equations.data(point.parameters, [seeds], torch.float32, cpu)
+    return sum(tensor.numel() for tensor in trees.tensors(data))
+
+
+def activations(point: Point, evaluated: bool = False) -> int:
+    """How many numbers a step of a run computes, beside its optimiser's; or its metrics compute.
 
     It follows from the shapes alone, so that the same runs advance together on all machines.
     """
@@ -94,7 +108,9 @@ def activations(point: Point) -> int:
     data = equations.data(point.parameters, [seeds], dtype, cpu)
     batch = equations.batch(data, 1) if hasattr(equations, "batch") else data
     with torch.no_grad(), _Counting() as counted:
-        if hasattr(equations, "gradients"):
+        if evaluated:
+            getattr(equations, "metrics", lambda *_: None)(weights, data)
+        elif hasattr(equations, "gradients"):
             equations.gradients(
                 weights, batch, {k: torch.zeros_like(v) for k, v in weights.items()}
             )
