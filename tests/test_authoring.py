@@ -311,22 +311,14 @@ def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
 def test_the_same_shapes_used_more_often_are_measured_again(network):
     from circlet.training import measure
 
-    edit(
-        network / "systems/quadratic.py",
-        '    "p": integer',
-        '    "times": integer("", 1),\n        "p": integer',
-    )  # noqa: E501
-    edit(
-        network / "equations/quadratic.py",
-        "loss(network, examples):\n",
-        "loss(network, examples):\n    for _ in range(network.times):\n        network(examples[0])\n",
-    )  # noqa: E501
-    edit(network / "equations/quadratic.py", "    return Quadratic(", "    own = Quadratic(")
-    edit(
-        network / "equations/quadratic.py",
-        'parameters["width"])\n',
-        'parameters["width"])\n    own.times = parameters["times"]\n    return own\n',
-    )  # noqa: E501
+    equations, system = (network / f"{kind}/quadratic.py" for kind in ("equations", "systems"))
+    edit(system, '    "p": integer', '    "times": integer("Loops.", 1),\n        "p": integer')
+    edit(equations, "    return Quadratic(", "    own = Quadratic(")
+    made = 'parameters["width"])\n'
+    edit(equations, made, made + '    own.times = parameters["times"]\n    return own\n')
+    head = "loss(network, examples):\n"
+    loop = "    for _ in range(network.times):\n        network(examples[0])\n"
+    edit(equations, head, head + loop)
     config = study_of(network, "results").config
     config["experiments"]["x"]["sweep"] = {"times": [1, 50]}
     points = Study.of(config | {"collections": [str(network)]}).points

@@ -221,6 +221,7 @@ def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
 # --- As a module
 
 
+@pytest.mark.slow
 def test_two_modules_with_rules_of_ones_own(tmp_path):
     """As printed in the docs. A rule with `run:` starts another Snakemake, which plans both."""
     snakefile = SNAKEFILE.replace("path/to/circlet", str(ROOT))
