@@ -55,8 +55,8 @@ def test_what_is_new_works_as_it_is(mine, capsys):
     assert status is None
     assert {line.split()[0] for line in said.splitlines()} == {"ok"}
     for words in ("1 system, 1 table, 1 figure", "together equal those alone", "is autograd's",
-                  "embeddings 138 rows", "3 rows of a few runs", "0 rows if all diverged",
-                  "drawn if all diverged"):  # fmt: skip
+                  "embeddings 138 rows", "of a few runs: 3 rows", "if all diverged: 0 rows",
+                  "if all diverged: drawn"):  # fmt: skip
         assert words in said
     study = Study.read(mine / "sums.yaml")
     assert study.points[0].system.name == f"{mine.name}.sums"
@@ -123,10 +123,10 @@ BROKEN = {
     "a table that fails if all diverged": (
         "tables/sizes.py", "    rows = log_frames.final(study, \"parameters\")",
         "    rows = log_frames.final(study, \"parameters\")\n    rows[\"run_id\"].iloc[0]",
-        "error table {}.sizes: "),
+        "error table {}.sizes if all diverged: "),
     "a figure that fails if all diverged": (
         "figures/sizes.py", "figure = Figure(", "rows.iloc[0]\n    figure = Figure(",
-        "error figure {}.sizes: "),
+        "error figure {}.sizes if all diverged: "),
     "columns that are not declared": (
         "tables/sizes.py", 'rename("weight_norm")', 'rename("norm")',
         "missing columns ['weight_norm'], undeclared ['norm']"),

@@ -79,9 +79,9 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     except CircletError as error:
         yield Finding(about, str(error), "error")
     except Exception as error:  # whatever may be wrong in an author's code
-        place = registry.place_in_own(error) or about
+        place = registry.place_in_own(error)
         line = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Finding(about, f"{place}: {line}", "error")
+        yield Finding(about, f"{place}: {line}" if place else line, "error")
 
 
 # The study that is tried.
@@ -307,14 +307,14 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
                 build.make(needed)
                 done.add((needed.kind, needed.name))
         if target.kind == "figures":
-            yield f"drawn {when}"
+            yield "drawn"
         else:
-            yield f"{len(parquet.read(target.outputs[0]))} rows {when}"
+            yield f"{len(parquet.read(target.outputs[0]))} rows"
 
     for name in mine:
         kind, _, short = name.partition("/")
         if name in made:
-            yield from _tried(f"{kind[:-1]} {short}", make(made[name]))
+            yield from _tried(f"{kind[:-1]} {short} {when}", make(made[name]))
         else:
             yield Finding(
                 f"{kind[:-1]} {short}",
