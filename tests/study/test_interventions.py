@@ -359,3 +359,18 @@ def test_an_intervention_must_keep_the_arrays(tmp_path):
     point = Study.of(config).points[1]
     with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
         run.initial(point, 0, run.initial(Study.of(config).points[0], 0, {}))
+
+
+def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
+    mixed(tmp_path)  # the process knows it now
+    act = {"networks.mix": {"of": "base"}}
+    with pytest.raises(ConfigError, match=r"no 'networks.mix' \(there are: scale, construct"):
+        Study.of(config_with(tmp_path, act))
+
+
+def config_with(tmp_path, act):
+    base = experiment() | {"block": 2}
+    return {
+        "results": str(tmp_path),
+        "experiments": {"base": base, "e": base | {"interventions": [act]}},
+    }

@@ -87,8 +87,18 @@ _AFTER = [
 
 def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     """What some systems measure of a run, each once."""
-    found = {name: metric for system in systems for name, metric in system.metrics.items()}
-    return [column(name, pa.float32(), m.meaning, m.unit) for name, m in found.items()]
+    found: dict[str, dict[tuple[str, str], None]] = {}
+    for system in systems:
+        for name, metric in system.metrics.items():
+            found.setdefault(name, {})[metric.meaning, metric.unit] = None
+    return [
+        column(
+            name,
+            pa.float32(),
+            *("; ".join(dict.fromkeys(texts)) for texts in zip(*said, strict=True)),
+        )
+        for name, said in found.items()
+    ]
 
 
 def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:

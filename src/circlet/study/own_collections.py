@@ -29,8 +29,10 @@ FORMULAS = (
 )  # fmt: skip
 
 
-KINDS = """a network that is trained: network, data, loss (and metrics);
-with a gradient of its own: initial, data, gradients, metrics; simulated: initial, data, step"""
+KINDS = (
+    "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
+    "gradients, metrics; simulated: initial, data, step"
+)
 RESERVED = {  # columns of logs and tables of runs
     "seed", "step", "steps", "status", "seconds", "device", "dtype", "commit", "outcome", "shown",
     "system", "run_id", "point", "experiment",
@@ -174,7 +176,7 @@ def _check_functions(system: SystemSpec) -> None:
     else:
         needed = {"data", "initial"} | ({"metrics"} if "gradients" in has else {"step"})
     if lacking := sorted(needed - has):
-        raise ConfigError(f"{file}: does not define {lacking[0]}() ({' '.join(KINDS.split())})")
+        raise ConfigError(f"{file}: does not define {lacking[0]}() ({KINDS})")
     where = f"{path_of(system.module)}: SYSTEM"
     if has & {"loss", "gradients"} and not system.is_trained:
         raise ConfigError(

@@ -264,7 +264,8 @@ class Systems(Mapping[str, SystemSpec]):
     """The systems of some collections by name, each imported when it is asked for."""
 
     def __init__(self, collections: Iterable[Collection]):
-        self._modules = {n: m for c in collections for n, m in c.modules("systems").items()}
+        self.collections = tuple(collections)
+        self._modules = {n: m for c in self.collections for n, m in c.modules("systems").items()}
 
     def __getitem__(self, name: str) -> SystemSpec:
         """The system of this name; raises KeyError, and ConfigError if it is wrongly declared."""

@@ -96,8 +96,10 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
     _check_seeds(where, settings, system)
     _check_log(where, settings, system)
     for act, arguments in acts(settings["interventions"]):
-        if act not in INTERVENTIONS:
-            known = ", ".join(INTERVENTIONS)
+        # Of users' collections those of this study; the process may know others.
+        theirs = {name for c in systems.collections for name in c.modules("interventions")}
+        if act not in INTERVENTIONS or ("." in act and act not in theirs):
+            known = ", ".join(name for name in INTERVENTIONS if "." not in name or name in theirs)
             raise ConfigError(f"{where}.interventions: no {act!r} (there are: {known})")
         _check_intervention(f"{where}.interventions.{act}", act, arguments)
     named = [act for act, _ in acts(settings["interventions"])]
