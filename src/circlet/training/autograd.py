@@ -29,6 +29,9 @@ from circlet.training.trees import Tree
 # What torch says of something that vmap cannot do, and what to write instead.
 _REFUSED = {
     ".item()": "use torch.where in place of `if`, no .item(), and make one-hot vectors in data()",
+    "data-dependent control flow": "use torch.where in place of `if`",
+    "modified by an inplace": "write x = x + y in place of x += y, and build tensors with "
+    "torch.stack",
     "data pointer of Tensor": "use tensors in place of .numpy() and .tolist()",
     "dynamic shape": "use torch.where or a product with the mask in place of indexing by a mask, "
     "nonzero or unique",
