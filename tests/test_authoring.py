@@ -11,7 +11,7 @@ from circlet import new
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import progress
-from circlet.study import fingerprint, measured, registry
+from circlet.study import cost, fingerprint, measured, registry
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -268,6 +268,22 @@ def test_costs_are_measured_once(cache, monkeypatch, capsys):
     measured._kept.cache_clear()
     assert measured.known(point) is None  # and is measured anew
     assert "Measuring what a step of a network costs" in capsys.readouterr().err
+
+
+def test_logged_steps_are_expected_to_take_longer(cache):
+    config = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    usual = config["experiments"]["x"] | {"steps": 100}
+    config["experiments"] = {f"x{n}": usual | {"log": {"curves": {"every": n}}} for n in (1, 100)}
+    often, seldom = (point.blocks[0] for point in Study.of(config).points)
+    each = measured.of(seldom.point).evaluation
+    assert 0 < each < 0.1
+    assert cost.cpu_seconds(often) - cost.cpu_seconds(seldom) == pytest.approx(99 * 2 * each)
+
+
+def test_a_broken_collection_of_another_study_is_not_in_the_way(cache, network):
+    study_of(network, "results")
+    (network / "equations/quadratic.py").write_text("")
+    measured.measure(study_of(NETWORKS, "results").points)
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(cache):

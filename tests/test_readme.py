@@ -29,7 +29,7 @@ def test_recipes_run(project, recipe):
 def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, capsys):
     """Every file that docs/extending.md prints: checked, run, drawn and judged."""
     printed = re.findall(r"```\w+\n# (mine/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
-    assert len(printed) == 9
+    assert len(printed) == 10
     monkeypatch.chdir(tmp_path)
     for name, text in printed:
         path = tmp_path / name
@@ -50,6 +50,8 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
             build.make(target)
     accuracy = pd.read_parquet(study.table("mine.accuracy")).set_index("width")["accuracy"]
     assert accuracy[2] < accuracy[16] < 1
+    neurons = pd.read_parquet(study.table("mine.neurons")).groupby("width")["n_active"]
+    assert neurons.count().eq(10).all() and neurons.max()[2] <= 2 < neurons.max()[16] <= 16
     main(["scorecard", "--configfile", "mine/largest.yaml"])
     assert "our notebook: Mean test accuracy at width 16" in capsys.readouterr().out
 

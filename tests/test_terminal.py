@@ -163,6 +163,20 @@ def test_states_of_blocks(tmp_path):
     assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]
 
 
+def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
+    study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    runs = sum(block.count for block in study.blocks)
+    assert f"diverged: {runs} of {runs} done runs of e" in terminal.status(study)
+    study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
+    said = terminal.status(study)
+    assert "diverged" not in said
+    folder = next(study.blocks).log("runs").parents[1]
+    why = f"outdated: {runs} runs of e were made with another steps; the next run replaces them."
+    assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
+
+
 @pytest.fixture
 def half_done(tmp_path):
     study = Study.of(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})

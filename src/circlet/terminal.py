@@ -1,12 +1,14 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
 from circlet.study.plan import Study
+from circlet.study.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
@@ -100,11 +102,7 @@ def status(study: Study, verify: bool = False) -> str:
             notes[f"failed: see {block.job_log}"] = None
         if state == "damaged":
             notes[f"damaged: delete {folder} and run again"] = None
-        if state == "outdated":
-            notes[
-                f"outdated: {folder.parent}; the next run replaces it. If Snakemake finds "
-                "nothing to do, delete it"
-            ] = None
+    notes |= dict.fromkeys((*_outdated(found), *_without_a_result(found)))
     counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
     lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
@@ -120,6 +118,37 @@ def status(study: Study, verify: bool = False) -> str:
     elif any(state == "done" for _, state in found):
         notes["Only the footers of logs were read; status --verify reads every byte."] = None
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
+
+
+def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
+    """Which runs the next run makes again, and why: a line for each experiment and reason."""
+    alike: dict[tuple[str, str], list[Block]] = {}
+    for block, state in found:
+        if state == "outdated":
+            why = ", ".join(parquet.differing(block))
+            alike.setdefault((block.point.experiment, why), []).append(block)
+    for (experiment, why), blocks in alike.items():
+        folder, *others = dict.fromkeys(block.log("runs").parents[1] for block in blocks)
+        more = f" and {len(others)} more" if others else ""
+        yield (
+            f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
+            f"another {why}; the next run replaces them. If Snakemake finds nothing to do, delete "
+            f"{folder}{more}"
+        )
+
+
+def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
+    """How many done runs of each experiment have no result, and why."""
+    ends: dict[str, Counter[str]] = {}
+    for block, state in found:
+        if state == "done":
+            ends.setdefault(block.point.experiment, Counter()).update(parquet.statuses(block))
+    for experiment, counts in ends.items():
+        of = f"of {counts.total()} done runs of {experiment}"
+        if counts["diverged"]:
+            yield f"diverged: {counts['diverged']} {of}"
+        if counts["no_parent"]:
+            yield f"no parent: {counts['no_parent']} {of} had no finished run to start from"
 
 
 def failures(study: Study, chosen: str, most: int = 20) -> str:

@@ -14,13 +14,13 @@ from circlet.training import job
 
 PANELS = {
     "letters": ["embedding", "losses"],
-    "numbers": ["embedding", "signals", "losses"],
+    "quadratic": ["embedding", "signals", "losses"],
     "teacher": ["losses"],
 }
-TITLES = {"letters": "Metrics", "numbers": "Losses and accuracy", "teacher": "Losses"}
+TITLES = {"letters": "Metrics", "quadratic": "Losses and accuracy", "teacher": "Losses"}
 AXES = {
     "letters": ["loss (bit)", "accuracy", "weight norm", "margin (logit)"],
-    "numbers": ["loss (nat)", "accuracy"],
+    "quadratic": ["loss (nat)", "accuracy"],
     "teacher": ["loss"],
 }
 HEADS = {
@@ -28,26 +28,26 @@ HEADS = {
         *("train loss (bit)", "test loss (bit)", "test accuracy"),
         *("weight norm", "margin (logit)"),
     ],
-    "numbers": ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"],
+    "quadratic": ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"],
     "teacher": ["train loss", "test loss"],
 }
 
 
 def system(name, **changes):
-    return experiment(f"nets.{name}", steps=60, seeds={"count": 3}, block=3, **changes)
+    return experiment(f"networks.{name}", steps=60, seeds={"count": 3}, block=3, **changes)
 
 
 EXPERIMENTS = {
     "letters": system("letters", log={"embeddings": {"every": 20}}),
     "single": system("letters", parameters={"letters": 1, "size": 1}),
-    "numbers": system("numbers", sweep={"width": [1, 8]}),
+    "quadratic": system("quadratic", sweep={"width": [1, 8]}),
     "teacher": system("teacher"),
 }
 
 
 def made(folder, experiments):
     """A study of these networks, with its pages."""
-    settings = {"results": str(folder), "collections": [str(ROOT / "tests/nets")]}
+    settings = {"results": str(folder), "collections": [str(ROOT / "tests/networks")]}
     study = Study.of(settings | {"experiments": experiments})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
@@ -59,7 +59,7 @@ def made(folder, experiments):
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A study of three networks, with its pages."""
-    return made(tmp_path_factory.mktemp("nets"), EXPERIMENTS)
+    return made(tmp_path_factory.mktemp("networks"), EXPERIMENTS)
 
 
 @pytest.fixture
@@ -122,9 +122,9 @@ def test_means_stay_within_what_they_can_be(study):
 def test_the_report_speaks_of_this_study(study):
     text = targets.report(study).outputs[0].read_text()
     body = text.split("<body>")[1]
-    assert "15 runs of nets.letters, nets.numbers, nets.teacher." in body
+    assert "15 runs of networks.letters, networks.quadratic, networks.teacher." in body
     assert "A network without an embedding that learns a function of five numbers." in body
-    assert "Unless an experiment says otherwise: p = 7; width = 8; learning_rate = 0.01." in body
+    assert "Unless an experiment says otherwise: p = 7; width = 8; learning_rate = 0.01; " in body
     assert "width = 1, 8; 60 steps of AdamW" in body
     assert "trains on batches" not in body  # only the first paragraph of a docstring
     for other in ("modular addition", "published claims", "691", "simulations"):
@@ -148,7 +148,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
     )
     assert titles == AXES[name]
     hovers = page.evaluate(f"{chart}.data.map(trace => trace.hovertemplate)")
-    metrics = study.known[f"nets.{name}"].metrics
+    metrics = study.known[f"networks.{name}"].metrics
     assert len(hovers) == len(metrics)
     for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
         assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover
@@ -207,10 +207,10 @@ def test_a_view_of_components_can_be_sent(page_of):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["single", "numbers"])
+@pytest.mark.parametrize("name", ["single", "quadratic"])
 def test_one_token_or_one_dimension_can_be_seen(page_of, name):
     page = page_of(name)
-    if name == "numbers":  # the first point has one dimension
+    if name == "quadratic":  # the first point has one dimension
         page.select_option("#point", index=0)
         settled(page)
         assert len(choices(page, "plane")) == 1 + 3  # frequencies

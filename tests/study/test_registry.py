@@ -13,7 +13,7 @@ from circlet import build
 from circlet.analysis import claims
 from circlet.cli import main
 from circlet.errors import ConfigError
-from circlet.study import targets
+from circlet.study import fingerprint, targets
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -397,3 +397,17 @@ def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
     with pytest.raises(ConfigError) as caught:
         Study.of(config)
     assert said in str(caught.value)
+
+
+def test_equations_may_be_those_of_another_system(mine):
+    """A star says which, too."""
+    drift = mine / "equations/drift.py"
+    drift.rename(mine / "walk.py")
+    drift.write_text("from circlet.collections.mine.walk import *\n")
+    settings = {"system": "mine.drift", "steps": 1, "seeds": {"count": 1}, "block": 1}
+    config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
+    assert Study.of(config).points
+    (mine / "walk.py").write_text("")
+    fingerprint.forget()
+    with pytest.raises(ConfigError, match=r"equations/drift.py: does not define data\(\)"):
+        Study.of(config)

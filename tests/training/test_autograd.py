@@ -2,17 +2,20 @@
 
 import copy
 import shutil
+from importlib import import_module
 
 import numpy as np
 import pytest
 import torch
 from conftest import ROOT
 
+from circlet.analysis import networks
 from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.systems import loss as exact
-from circlet.training import autograd, cuda_graphs, job, run, trees
+from circlet.systems import trees
+from circlet.training import autograd, cuda_graphs, job, run
 
 CPU = torch.device("cpu")
 NETWORKS = ROOT / "tests/networks"
@@ -381,3 +384,22 @@ def test_few_runs_with_much_data_advance_together():
     small = point("regression", runs=400, optimizer="adamw")
     assert run.data_size(small) == 20 * 3 + 5 * 3
     assert run.together(small) > 100
+
+
+@pytest.mark.parametrize("system", ["quadratic", "letters", "teacher"])
+def test_trained_networks_are_put_together_again(tmp_path, system):
+    """They measure what was logged, also on what PyTorch drew."""
+    (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype="float32").blocks
+    job.run_block(block, "cpu")
+    runs = parquet.read_log(block, "runs").set_index("seed")
+    own = import_module(block.point.system.equations)
+    found = list(networks.trained(block, own))
+    assert [run_id for run_id, *_ in found] == [block.point.run_id(seed) for seed in runs.index]
+    for (_, network, parts), (_, logged) in zip(found, runs.iterrows(), strict=True):
+        if hasattr(own, "metrics"):
+            measured = own.metrics(network, parts)
+        else:
+            measured = {f"{name}_loss": own.loss(network, values) for name, values in parts.items()}
+        assert measured
+        for name, value in measured.items():
+            assert float(value) == pytest.approx(logged[name], rel=1e-4, abs=1e-6)

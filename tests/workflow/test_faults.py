@@ -124,9 +124,9 @@ def test_control_c_keeps_what_is_done(half_project):
     """Four long blocks and the short ones, six at once; ctrl-C when only the long ones are left."""
 
     def lengthen(study):
-        study["experiments"]["weight_decay"].update(steps=400_000)
+        study["experiments"]["weight_decay"].update(steps=4_000_000)
         study["experiments"]["weight_decay"]["log"] = {
-            "curves": {"every": 100_000}, "signals": {"every": 100_000},
+            "curves": {"every": 1_000_000}, "signals": {"every": 1_000_000},
         }  # fmt: skip
 
     edited(half_project, lengthen)

@@ -204,7 +204,9 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
         lambda c: c["experiments"]["weight_decay"].update(steps=201),
     )
     status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    assert "outdated: results/smoke/logs/weight_decay/p17_d2_wd1;" in status
+    said = next(line for line in status.splitlines() if line.startswith("outdated: "))
+    assert "runs of weight_decay were made with another steps" in said
+    assert "results/smoke/logs/weight_decay/p17_d2_wd1" in said
     shown = empty_project.run(
         "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FOOTER = "circlet"
+_WORDS = {"version": "version of the code", "base": "parent"}  # of keys of what made a log
 _NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
 
 
@@ -118,13 +119,34 @@ def is_current(block: Block) -> bool:
 
     Only footers are read. Raises LogError if one is damaged or is not that of its log.
     """
-    current = True
+    return not differing(block)
+
+
+def differing(block: Block) -> list[str]:
+    """What of the plan's settings the logs of a finished block were not made with, by name.
+
+    Only footers are read. Raises LogError if one is damaged or is not that of its log.
+    """
+    found: dict[str, None] = {}
     for kind in block.point.logs:
         with reading(block.log(kind)):
             made, columns = _footer(block.log(kind))
         _check_log(block, kind, made, columns)
-        current &= made.get("spec") == block.point.spec and "sha256" in made
-    return current
+        found |= dict.fromkeys(_differing(block, made))
+        if "sha256" not in made:
+            found["release of circlet"] = None
+    return [*found]
+
+
+def _differing(block: Block, made: dict[str, Any]) -> list[str]:
+    planned, own = block.point.spec, made.get("spec") or {}
+    return [_WORDS.get(k) or k for k in planned | own if own.get(k) != planned.get(k)]
+
+
+def statuses(block: Block) -> list[str]:
+    """What has become of each run of a finished block; nothing else of its logs is read."""
+    with reading(block.log("runs")):
+        return pq.read_table(block.log("runs"), columns=["status"])["status"].to_pylist()
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
@@ -159,11 +181,9 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
     path = block.log(kind)
     made, table = _read(path)
     _check_log(block, kind, made, table.column_names)
-    planned = block.point.spec
-    if made.get("spec") != planned:
-        differing = [k for k in planned if (made.get("spec") or {}).get(k) != planned[k]]
+    if others := _differing(block, made):
         raise LogError(
-            f"{path}: was made with another {', '.join(differing)} than the config has now; "
+            f"{path}: was made with another {', '.join(others)} than the config has now; "
             f"delete {path.parent} and run again"
         )
     table = schema.completed(table, schema.logs(block.point.system)[kind])

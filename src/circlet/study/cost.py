@@ -97,7 +97,9 @@ def cpu_seconds(block: Block) -> float:
     point = block.point
     if point.system.is_measured:
         own, size = measured.of(point), cpu_batch(block)
-        return point.steps * math.ceil(block.count / size) * own.step_seconds(size)
+        evaluations = point.schedule("curves").size if "curves" in point.logs else 0
+        training = point.steps * math.ceil(block.count / size) * own.step_seconds(size)
+        return training + block.count * evaluations * own.evaluation
     computing = block.count * flops(point) / point.system.flops_per_second
     starting = STEP_SECONDS * math.ceil(block.count / point.cpu_batch(block.count))
     return point.steps * (computing + starting)

@@ -73,6 +73,8 @@ def defined(module: str) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.ImportFrom):
             names = {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in names and _is_module(f"{node.module}"):
+                found |= {name for name in defined(f"{node.module}") if not name.startswith("_")}
             found |= {own for own, name in names.items() if not _is_module(f"{node.module}.{name}")}
     return found
 

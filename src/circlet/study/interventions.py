@@ -239,8 +239,10 @@ def apply(
     run's end: ``signals``, ((p-1)//2,), or the arrays of a transfer. If they are not finite,
     neither is the result: the run cannot be made.
     """
-    if module_of(name):
-        return _applied(name, arguments, arrays, stream, parent)
+    if module := module_of(name):
+        given = {key: value for key, value in arguments.items() if key != "of"}
+        copies = {key: values.copy() for key, values in arrays.items()}
+        return _alike(arrays, _own(name).apply(copies, stream, parent, **given), module)
     if name == "transfer":
         return {key: parent[key].astype(float) for key in arrays}
     embedding, final = arrays["embedding"], parent.get("signals", np.array([np.nan]))
@@ -265,22 +267,13 @@ def apply(
     return arrays | {"embedding": changed}
 
 
-def _applied(
-    name: str,
-    arguments: dict[str, Any],
-    arrays: dict[str, np.ndarray],
-    stream: np.random.Generator,
-    parent: dict[str, np.ndarray],
-) -> dict[str, np.ndarray]:
-    """The same for an intervention of a user's collection; raises CircletError."""
-    given = {key: value for key, value in arguments.items() if key != "of"}
-    copies = {key: values.copy() for key, values in arrays.items()}
-    result = _own(name).apply(copies, stream, parent, **given)
+def _alike(arrays: dict[str, np.ndarray], changed: Any, module: str) -> dict[str, np.ndarray]:
+    """What a user's intervention made of some arrays; raises CircletError if they are others."""
     shapes = {key: values.shape for key, values in arrays.items()}
-    found = {key: np.shape(values) for key, values in result.items()} if result else result
+    found = {key: np.shape(values) for key, values in changed.items()} if changed else changed
     if found != shapes:
         raise CircletError(
-            f"{registry.path_of(module_of(name))}: apply() must return the arrays that it gets, of "
-            f"the same shapes {shapes}, not {found}"
+            f"{registry.path_of(module)}: apply() must return the arrays that it gets, of the same "
+            f"shapes {shapes}, not {found}"
         )
-    return {key: np.asarray(result[key], dtype=float) for key in arrays}
+    return {key: np.asarray(changed[key], dtype=float) for key in arrays}

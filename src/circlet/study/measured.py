@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class Measured:
     alone: float  # seconds of a step of one run
     timed: int  # how many runs were timed together
     stacked: float  # seconds of a step of theirs
+    evaluation: float  # and, for each of them, of measuring its metrics
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> "Measured":
@@ -98,9 +99,11 @@ def measure(points: Iterable["Point"]) -> None:
     n = len(missing)
     what = f"{n} networks" if n > 1 else "a network"
     print(f"Measuring what a step of {what} costs, once ...", file=sys.stderr)
+    # A step costs the same without interventions.
+    alone = {k: replace(p, interventions=[], parent=None).blocks[0] for k, p in missing.items()}
     given = {
-        "collections": registry.own_folders(),
-        "studies": {key: point.blocks[0].study for key, point in missing.items()},
+        "collections": sorted({registry.folder_of(p.system.name) for p in missing.values()}),
+        "studies": {key: block.study for key, block in alone.items()},
     }
     done = subprocess.run(
         [sys.executable, "-m", "circlet.training.measure"],

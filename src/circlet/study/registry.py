@@ -180,9 +180,9 @@ def own_modules(kind: str) -> dict[str, str]:
     return {n: m for collection in _own.values() for n, m in collection.modules(kind).items()}
 
 
-def own_folders() -> list[str]:
-    """Folders of the collections of its user that this process has found."""
-    return [str(collection.folder) for collection in _own.values()]
+def folder_of(system: str) -> str:
+    """Folder of the user's collection that has a system."""
+    return str(_own[system.partition(".")[0]].folder)
 
 
 def _check_parts(collection: Collection) -> None:

@@ -21,10 +21,11 @@ from circlet.errors import CircletError
 from circlet.lazy_import import load
 from circlet.study.registry import path_of, place_in_own
 from circlet.study.seeds import Seeds
+from circlet.systems import trees
+from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
-from circlet.training import trees
+from circlet.systems.trees import Tree
 from circlet.training.shapes import Arrays
-from circlet.training.trees import Tree
 
 # What torch says of something that vmap cannot do, and what to write instead.
 _REFUSED = {
@@ -124,14 +125,10 @@ class FromLoss:
     ) -> Examples:
         """The examples of all runs, and a network that takes the weights of any of them."""
 
-        def typed(leaf: Any) -> Tensor:
-            tensor = torch.as_tensor(leaf)
-            return tensor.to(dtype) if tensor.is_floating_point() else tensor
-
         def stacked(*leaves: Tensor) -> Tensor:
             return torch.stack(leaves).to(device)
 
-        each = [trees.mapped(typed, self._examples(parameters, own)) for own in seeds]
+        each = [trees.typed(self._examples(parameters, own), dtype) for own in seeds]
         try:
             parts = trees.mapped(stacked, *each)
         except (ValueError, KeyError, RuntimeError) as error:
@@ -207,14 +204,14 @@ class FromLoss:
 
     def _network(self, parameters: dict[str, Any], seeds: Seeds, purpose: str) -> nn.Module:
         """The network, whatever it draws of PyTorch being drawn for one purpose of the run."""
-        with _seeded(seeds, purpose):
+        with seeded(seeds, purpose):
             network = self.own.network(parameters, seeds)
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
         return network
 
     def _examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
-        with _seeded(seeds, "data"):
+        with seeded(seeds, "data"):
             parts = self.own.data(parameters, seeds)
         if not isinstance(parts, dict) or "train" not in parts:
             raise self._error(
@@ -268,11 +265,8 @@ class FromLoss:
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
                 found = self.own.metrics(network, parts)
-            finally:
-                for (
-                    module,
-                    mode,
-                ) in modes:  # whoever calls network.eval() does not mean the training
+            finally:  # whoever calls network.eval() does not mean the training
+                for module, mode in modes:
                     module.training = mode
             if not isinstance(found, dict):
                 raise self._error(f"metrics() must return a dictionary, not {_kind(found)}")
@@ -347,19 +341,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, str | int | float | bool) or value is None:
         return f"{value!r:.60}"
     return f"a {type(value).__name__}"
-
-
-@contextlib.contextmanager
-def _seeded(seeds: Seeds, purpose: str) -> Iterator[None]:
-    """For a while PyTorch's generator follows a purpose's stream, and draws float64."""
-    usual = torch.get_default_dtype()
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(seeds.stream(purpose).integers(2**63)))
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(usual)
 
 
 @contextlib.contextmanager

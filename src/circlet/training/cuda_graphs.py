@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from circlet.training import trees
+from circlet.systems import trees
 
 log = logging.getLogger("circlet")
 

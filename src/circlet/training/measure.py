@@ -8,8 +8,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -18,11 +17,12 @@ from circlet.errors import CircletError
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import place_in_own
-from circlet.training import autograd, trees
+from circlet.systems import trees
+from circlet.training import autograd
 from circlet.training.job import settle
 from circlet.training.run import activations, data_size, run_group, together
 
-SECONDS = 0.05  # for which steps are timed
+SECONDS = 0.05  # for which steps, or metrics, are timed
 MOST = 128  # runs that are timed together
 CPU = torch.device("cpu")
 
@@ -47,20 +47,48 @@ def measured(point: Point) -> dict[str, Any]:
         "timed": timed,
         "alone": alone,
         "stacked": _step_seconds(point, timed) if timed > 1 else alone,
+        "evaluation": _evaluation_seconds(point, timed) / timed,
     }
 
 
 def _step_seconds(point: Point, runs: int) -> float:
     """Least time of a step of some runs together; the first, which is recorded, does not count."""
-    first = point.every_seed.start
-    steps = run_group(point, range(first, first + runs), CPU)
+    steps = run_group(point, _seeds(point, runs), CPU)
     for _ in range(3):  # ready, step 0, step 1
         next(steps, None)
+    return _seconds(lambda: next(steps, None) is not None)
+
+
+def _evaluation_seconds(point: Point, runs: int) -> float:
+    """Least time in which the metrics of some runs are measured; 0 if there are none."""
+    equations = autograd.equations(point.system)
+    if not hasattr(equations, "metrics"):
+        return 0
+    group = next(run_group(point, _seeds(point, runs), CPU))
+    seeds = [point.seeds(seed) for seed in group.seeds]
+    data = equations.data(point.parameters, seeds, getattr(torch, point.settings["dtype"]), CPU)
+
+    def evaluate() -> bool:
+        with torch.no_grad():
+            equations.metrics(group.stack.arrays, data)
+        return True
+
+    evaluate()
+    return _seconds(evaluate)
+
+
+def _seeds(point: Point, runs: int) -> range:
+    first = point.every_seed.start
+    return range(first, first + runs)
+
+
+def _seconds(act: Callable[[], bool]) -> float:
+    """Least time of an act that is repeated for a while, as long as it says that it was done."""
     times: list[float] = []
     until = time.perf_counter() + SECONDS
     while not times or (time.perf_counter() < until and len(times) < 100):
         started = time.perf_counter()
-        if next(steps, None) is None:
+        if not act():
             break
         times.append(time.perf_counter() - started)
     return min(times, default=1e-3)
@@ -91,7 +119,6 @@ def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[st
     found: dict[str, dict] = {}
     for key, text in studies.items():
         (point,) = Study.of(json.loads(text) | {"collections": collections}).points
-        point = replace(point, interventions=[], parent=None)  # a step costs the same without
         signature = _signature(point)
         if signature not in found:
             found[signature] = measured(point)

@@ -19,7 +19,8 @@ from circlet.errors import CircletError
 from circlet.study import interventions
 from circlet.study.points import Point, even
 from circlet.study.seeds import PURPOSES
-from circlet.training import autograd, cuda_graphs, shapes, trees
+from circlet.systems import trees
+from circlet.training import autograd, cuda_graphs, shapes
 from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.recorder import Recorder
 from circlet.training.shapes import Arrays

@@ -1,4 +1,4 @@
-"""A network whose activation is the square, on modular addition."""
+"""A network whose activation is the square, which adds modulo p."""
 
 from circlet.systems.parameters import (
     CROSS_ENTROPY,

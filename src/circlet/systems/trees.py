@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 from torch import Tensor
 
 Tree = Any
@@ -44,3 +45,13 @@ def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
         }
         return dataclasses.replace(tree, **own)
     return function(tree, *others)
+
+
+def typed(tree: Tree, dtype: torch.dtype) -> Tree:
+    """A tree of tensors and numpy arrays as tensors, with floats of one dtype."""
+
+    def one(leaf: Any) -> Tensor:
+        tensor = torch.as_tensor(leaf)
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    return mapped(one, tree)

@@ -1,0 +1,37 @@
+"""Trained networks, put together again from their logs: for tables that look into them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from circlet.storage import parquet
+from circlet.study.points import Block
+from circlet.systems import trees
+from circlet.systems.seeded import seeded
+from circlet.systems.trees import Tree
+
+
+def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict[str, Tree]]]:
+    """The ``run_id``, the network at the last step and the data of each finished run of a block.
+
+    ``equations`` is the module of the system, with its ``network`` and ``data``. Numbers are
+    float32, as in logs. The table reads the logs ``runs`` and ``parameters``; raises LogError as
+    `circlet.storage.parquet.read_log`.
+    """
+    point = block.point
+    weights = parquet.read_weights(block, [point.steps])  # (1, runs, *shape)
+    if name := point.system.embedding:
+        weights[name] = weights.pop("embedding")
+    runs = parquet.read_log(block, "runs")
+    for seed in runs.loc[runs["status"] == "finished", "seed"]:
+        seeds = point.seeds(seed)
+        with seeded(seeds, "network"):
+            network = equations.network(point.parameters, seeds)
+        with seeded(seeds, "data"):
+            parts = equations.data(point.parameters, seeds)
+        own = {k: torch.as_tensor(values[0, seed - block.first]) for k, values in weights.items()}
+        network.load_state_dict(network.state_dict() | own)
+        network.float().requires_grad_(False)
+        yield point.run_id(seed), network, trees.typed(parts, torch.float32)
