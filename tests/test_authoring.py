@@ -113,6 +113,10 @@ BROKEN = {
         "equations/sums.py", "    order = seeds",
         "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",
         "after 20 steps with other runs than alone"),
+    "epochs of another length": (
+        "systems/sums.py", "SystemSpec(\n",
+        "SystemSpec(\n    steps_per_epoch=lambda batch_size, **_: 3,\n",
+        "steps_per_epoch gives 3 at the defaults, but 423 examples in batches of 64 take 7"),
     "a network that fails": (
         "equations/sums.py", "self.layers(self.embed(pairs)", "self.layer(self.embed(pairs)",
         "equations/sums.py:20: AttributeError: 'Network' object has no attribute 'layer'"),
@@ -139,6 +143,9 @@ def test_check_says_what_is_wrong(mine, capsys, case):
     del sys.modules[f"circlet.collections.{mine.name}.tables.sizes"]  # as a new process sees it
     file, old, replacement, said = BROKEN[case]
     edit(mine / file, old, replacement)
+    if "batch_size" in replacement:
+        size = '        "batch_size": integer("Examples of a step.", 64, minimum=1),\n'
+        edit(mine / file, '        "d": dimension', size + '        "d": dimension')
     if "_seen" in replacement:
         edit(mine / file, "class Network", "_seen = []\n\n\nclass Network")
     status, printed = checked(mine, capsys)

@@ -154,6 +154,8 @@ def _of_system(own: Collection, block: Block) -> Iterator[str]:
         yield _together(point)
     if hasattr(autograd.equations(point.system), "gradients"):
         yield _gradient(point)
+    if point.system.steps_per_epoch and "batch_size" in point.parameters:
+        yield _epoch(point)
     yield from _interventions(own, point, arrays)
     yield _logs(block)
 
@@ -222,6 +224,22 @@ def _gradient(point: Point) -> str:
                 f"{values.abs().max().item():.2g}"
             )
     return "gradients() equal autograd's"
+
+
+def _epoch(point: Point) -> str:
+    """Whether an epoch has as many steps as it takes to see the train set once."""
+    equations, seeds = autograd.equations(point.system), [point.seeds(0)]
+    data = equations.data(point.parameters, seeds, torch.float64, CPU)
+    if not isinstance(data, autograd.Examples):
+        return "the steps of an epoch were not tried: its batches are its own"
+    n, size = autograd.count(data.parts["train"]), point.parameters["batch_size"]
+    if point.steps_per_epoch != -(-n // size):
+        raise CircletError(
+            f"{registry.path_of(point.system.module)}: SYSTEM: steps_per_epoch gives "
+            f"{point.steps_per_epoch} at the defaults, but {n} examples in batches of {size} take "
+            f"{-(-n // size)}"
+        )
+    return f"an epoch is {point.steps_per_epoch} steps"
 
 
 def _slope(point: Point, weights: dict[str, Tensor], data: Any, found: dict[str, Tensor]) -> str:

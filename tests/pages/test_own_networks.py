@@ -1,5 +1,8 @@
 """What the pages and their tables say of networks of a user, who wrote no line about them."""
 
+import itertools
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,9 +48,9 @@ EXPERIMENTS = {
 }
 
 
-def made(folder, experiments):
+def made(folder, experiments, collection=ROOT / "tests/networks"):
     """A study of these networks, with its pages."""
-    settings = {"results": str(folder), "collections": [str(ROOT / "tests/networks")]}
+    settings = {"results": str(folder), "collections": [str(collection)]}
     study = Study.of(settings | {"experiments": experiments})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
@@ -171,6 +174,58 @@ def test_an_axis_is_logarithmic_where_all_is_positive(page_of):
         ".filter(([k]) => k.startsWith('yaxis')).map(([, axis]) => axis.type)"
     )
     assert kinds[:3] == ["log", "linear", "log"] and len(kinds) == 4
+
+
+MANY = """
+
+def metrics(network, parts):
+    names = [f"share_of_the_errors_above_{n}_units" for n in range(6)] + ["gain_of_the_loss_in_all"]
+    found = {f"{name}_loss": loss(network, part) for name, part in parts.items()}
+    return found | dict.fromkeys(names, found["test_loss"].exp().neg())
+"""
+DECLARED = """    metrics={
+        "train_loss": Metric("the squared error", "unit^2"),
+        "test_loss": Metric("the squared error", "unit^2"),
+        **{f"share_of_the_errors_above_{n}_units": Metric("a share", "0..1") for n in range(6)},
+        "gain_of_the_loss_in_all": Metric("a number"),
+    },
+)
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [500, 1400])
+def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_path, width):
+    folder = shutil.copytree(ROOT / "tests/networks", tmp_path / f"many{width}")
+    with (folder / "equations/teacher.py").open("a") as equations:
+        equations.write(MANY)
+    file = folder / "systems/teacher.py"
+    text = file.read_text().replace("import SystemSpec", "import Metric, SystemSpec")
+    file.write_text(text.removesuffix(")\n") + DECLARED)
+    study = made(tmp_path, {"e": system("teacher") | {"system": f"many{width}.teacher"}}, folder)
+    page = visit(targets.explorer(study).outputs[0])
+    page.wait_for_function("document.documentElement.dataset.ready")
+    page.set_viewport_size({"width": width, "height": 900})
+    settled(page)
+    found = page.evaluate(
+        """() => {
+          const chart = document.querySelector("#losses-picture .js-plotly-plot");
+          const box = (one) => one.getBoundingClientRect();
+          const all = (selector) => [...chart.querySelectorAll(selector)].map(box);
+          return {
+            legend: all(".legend").map(({ bottom }) => bottom),
+            top: box(chart).top + chart._fullLayout.yaxis._offset,
+            titles: all(".infolayer > [class^=g-y] text").map(({ top, bottom }) => [top, bottom]),
+            right: Math.max(...all(".infolayer > [class^=g-y] text").map(({ right }) => right)),
+            ticks: Math.min(...all("[class^=y][class$=tick] text").map(({ left }) => left)),
+          };
+        }"""
+    )
+    assert found["legend"] and max(found["legend"]) <= found["top"] + 1
+    titles = sorted(found["titles"])
+    assert len(titles) == 3
+    assert all(bottom <= top for (_, bottom), (top, _) in itertools.pairwise(titles))
+    assert found["right"] <= found["ticks"] + 1
 
 
 @pytest.mark.browser

@@ -303,6 +303,20 @@ def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
 
 
 @pytest.mark.slow
+def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
+    """Both would be the same package in Python."""
+    folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
+    for own in folders:
+        shutil.copytree(MINE, own, ignore=shutil.ignore_patterns("__pycache__"))
+    given = {name: config_of(str(own)) for name, own in zip(("one", "two"), folders, strict=True)}
+    folder = Folder(tmp_path / "host", HEAD + module("one") + module("two"), given)
+    assert folder.line("--dry-run") == (
+        f"error: module two: collections: {folders[1]} and {folders[0]} of another module have one "
+        "name; rename one"
+    )
+
+
+@pytest.mark.slow
 def test_a_module_with_a_collection_and_its_captions(tmp_path):
     """In Snakemake's report; also of a rule that is changed, and of a module within a module."""
     folder = Folder(tmp_path / "host", config={"study": config_of("mine")})

@@ -193,6 +193,7 @@ def make(target: Target) -> None:
         },
         systems=[_system(study.known[name]) for name in study.systems],
         experiments=_experiments(study, runs, summaries),
+        has_parents=any(point.parent for point in study.points),
         provenance=provenance.to_dict("records"),
         versions=provenance["versions"].drop_duplicates(),
         made=parquet.footer(study.table("runs")),

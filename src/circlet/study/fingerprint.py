@@ -102,6 +102,12 @@ def imports(module: str) -> frozenset[str]:
     return frozenset(m for m in found if _of_circlet(m) and path_of(m).exists())
 
 
+def libraries(module: str) -> set[str]:
+    """Packages of others that a module and all that it imports of circlet import."""
+    names = {name for m in _closure(module) for name, _ in _imported(m)}
+    return {name.split(".")[0] for name in names if not _of_circlet(name)}
+
+
 def absent(module: str) -> list[str]:
     """Modules of circlet and of collections that a module imports, and that do not exist."""
     paths = {name: path_of(name) for name, _ in _imported(module) if _of_circlet(name)}

@@ -15,7 +15,7 @@ from typing import Any
 from circlet.errors import ConfigError
 from circlet.study import config_file, fingerprint, interventions, registry
 from circlet.study.claims_file import Claim, claims
-from circlet.study.declarations import declared, defined, in_order
+from circlet.study.declarations import declared, defined, in_order, literals
 from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import Metric, SystemSpec
@@ -63,9 +63,6 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
             for name, values in says.items():
                 if name in known and not isinstance(values, str):
                     _look_up(f"{path}: {name}", *known[name], values)
-            for file in says.get("DATA", ()):
-                if not (path.parent / file).exists():
-                    raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
         _check_modules(collection)
         for name in collection.modules("interventions"):
             _check_intervention(name)
@@ -108,8 +105,14 @@ def _check_modules(collection: Collection) -> None:
     todo = [module for kind in kinds for module in collection.modules(kind).values()]
     todo += [module for module, _ in _declarations(collection)]
     for module in todo:  # grows as it goes
+        path, files = path_of(module), literals(module).get("DATA", ())
         for name in fingerprint.absent(module):
-            raise ConfigError(f"{path_of(module)}: imports {name}, which does not exist")
+            raise ConfigError(f"{path}: imports {name}, which does not exist")
+        if not isinstance(files, tuple):
+            raise ConfigError(f'{path}: DATA must be a tuple of names, as ("words.txt",)')
+        for file in files:
+            if not (path.parent / file).is_file():
+                raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
         own = sorted(n for n in fingerprint.imports(module) if n.startswith(collection.package))
         todo += [name for name in own if name not in todo]
 
@@ -119,6 +122,11 @@ def _check_system(system: SystemSpec) -> None:
 
     `circlet.systems.spec` has types, which only a type checker looks at.
     """
+    if "torch" in fingerprint.libraries(system.module):
+        raise ConfigError(
+            f"{path_of(system.module)}: imports torch, which takes seconds in every plan; what "
+            f"computes belongs in {path_of(system.equations)}"
+        )
     where = f"{path_of(system.module)}: SYSTEM"
     if system.version != "" and type(system.version) is not int:
         raise ConfigError(f"{where}: version must be an integer")

@@ -147,7 +147,7 @@ class FromLoss:
 
         Every epoch has an order of its own, from the run's stream of orders.
         """
-        size, n = data.parameters.get("batch_size"), _count(data.parts["train"])
+        size, n = data.parameters.get("batch_size"), count(data.parts["train"])
         if not size or size >= n:
             return data
         epoch, place = divmod(step - 1, math.ceil(n / size))
@@ -195,7 +195,7 @@ class FromLoss:
                     found = call(_first(weights), _first(data.buffers), _first(data.parts))
                 return {name: value[None] for name, value in found.items()}
             # More examples than in a step: on a CPU fewer runs at a time.
-            size, n = data.parameters.get("batch_size"), _count(data.parts["train"])
+            size, n = data.parameters.get("batch_size"), count(data.parts["train"])
             cpu = not next(iter(weights.values())).is_cuda
             chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
             return vmap(call, chunk_size=chunk)(weights, data.buffers, data.parts)
@@ -330,7 +330,7 @@ def _first(tree: Tree) -> Tree:
     return trees.mapped(lambda values: values[0], tree)
 
 
-def _count(examples: Tree) -> int:
+def count(examples: Tree) -> int:
     """Number of examples of a run."""
     return trees.tensors(examples)[0].shape[1]
 

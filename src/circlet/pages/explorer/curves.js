@@ -75,6 +75,17 @@ export function valueAxis({ isShare, quantity }, values) {
   return { type: "log", dtick: Math.ceil(decades / 6) };
 }
 
+/** A text in lines of at most so many letters, if its words allow it. */
+export function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (lines.at(-1) && longer.length > most) lines.push(word);
+    else lines.splice(-1, 1, longer);
+  }
+  return lines.join("<br>");
+}
+
 const GAP = 0.06; // between two axes
 
 /** Where axes lie, from above, as shares of the height: the first of two is the larger one. */

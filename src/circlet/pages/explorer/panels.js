@@ -7,7 +7,7 @@
 // panels and the step that they are of; `numbered`, if it can write classes as numbers; and `fits`,
 // if each step usually has its own scale, and a `title(system)` in place of that of all.
 import { Chart } from "circlet/charts";
-import { axesOf, domains, inWords, titleOf, valueAxis } from "circlet/curves";
+import { axesOf, domains, inWords, titleOf, valueAxis, wrapped } from "circlet/curves";
 import { classColour, Plane, theme } from "circlet/draw";
 import { around } from "circlet/geometry";
 import { embeddingIn } from "circlet/pictures";
@@ -167,11 +167,21 @@ function signalsPanel(holder, { plotly, goTo }) {
   };
 }
 
+const TITLE = 15; // letters that fit beside one of several axes
+
 /** Colours and dashes of curves by their label: the first two as everywhere, train and test. */
 function lineOf(label, labels) {
   const rank = labels.indexOf(label);
-  const color = rank < 2 ? [FIRST, SECOND][rank] : classColour(6, theme())(rank % 6);
+  const color =
+    rank < 2 ? [FIRST, SECOND][rank] : classColour(Math.max(6, labels.length), theme())(rank);
   return { color, width: 2, dash: rank === 1 ? "6px,3px" : "solid" };
+}
+
+/** How many rows a legend has beyond the first: all its columns are as wide as the longest label. */
+function legendRows(holder, labels) {
+  const longest = Math.max(0, ...[...labels].map((label) => label.length));
+  const columns = Math.max(1, Math.floor((holder.clientWidth - 70) / (45 + 6 * longest)));
+  return Math.max(0, Math.ceil(labels.size / columns) - 1);
 }
 
 /** The metrics of a run: an axis for each unit, one above the other. */
@@ -195,11 +205,13 @@ function lossesPanel(holder, { plotly, goTo }) {
           if (isFirst) named.add(label);
           const [value, step] = ["%{y:.3g}", "step %{x}"];
           const words = unit && !axis.isShare ? `${value} ${unit}` : value;
+          const y = shown.map(([, at]) => arrays.curves.frame(at)[place]);
+          const isLine = y.some((one, i) => Number.isFinite(one) && Number.isFinite(y[i + 1]));
           return {
             x: shown.map(([at]) => at),
-            y: shown.map(([, at]) => arrays.curves.frame(at)[place]),
+            y,
             yaxis: `y${id}`,
-            mode: "lines",
+            mode: isLine ? "lines" : "markers",
             name: label,
             showlegend: isFirst,
             line: lineOf(label, labels),
@@ -207,22 +219,26 @@ function lossesPanel(holder, { plotly, goTo }) {
           };
         });
         layout[`yaxis${id}`] = {
-          title: { text: axis.title },
+          title:
+            axes.length > 2
+              ? { text: wrapped(axis.title, TITLE), standoff: 8 }
+              : { text: axis.title },
           ...valueAxis(
             axis,
             drawn.flatMap(({ y }) => y),
           ),
           domain: domains(axes.length)[n],
+          automargin: "left",
         };
         return drawn;
       });
       const ids = Object.keys(layout);
-      const height = 21 + 7 * Math.max(0, axes.length - 2);
+      const height = 21 + 7 * Math.max(0, axes.length - 2) + 1.2 * legendRows(holder, named);
       holder.style.height = `${height}rem`;
       Object.assign(layout, {
         xaxis: { ...stepAxis(scene), anchor: ids.at(-1).replace("axis", "") },
         showlegend: named.size > 0,
-        legend: { orientation: "h", x: 1, xanchor: "right", y: 1 + 2.52 / height },
+        legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
         margin: { l: 58, r: 12, t: 26, b: 40 },
         uirevision: `${run.run_id} ${view.log}`,
       });
