@@ -11,6 +11,7 @@ from circlet.study.plan import Study
 from circlet.study.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
+MOST_FOLDERS = 4  # of outdated runs that are named
 JOB_SECONDS = 1.0  # start of a process with torch
 VERDICTS = ("reproduced", "deviates", "undecided", "not run")
 
@@ -128,12 +129,13 @@ def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
             why = ", ".join(parquet.differing(block))
             alike.setdefault((block.point.experiment, why), []).append(block)
     for (experiment, why), blocks in alike.items():
-        folder, *others = dict.fromkeys(block.log("runs").parents[1] for block in blocks)
-        more = f" and {len(others)} more" if others else ""
+        folders = [*dict.fromkeys(str(block.log("runs").parents[1]) for block in blocks)]
+        shown = ", ".join(folders[:MOST_FOLDERS])
+        more = f" and {len(folders) - MOST_FOLDERS} more" if len(folders) > MOST_FOLDERS else ""
         yield (
             f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
             f"another {why}; the next run replaces them. If Snakemake finds nothing to do, delete "
-            f"{folder}{more}"
+            f"{shown}{more}"
         )
 
 

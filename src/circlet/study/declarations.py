@@ -49,6 +49,8 @@ def tree_of(module: str) -> ast.Module:
     """Syntax tree of a module; not to be changed. Raises ConfigError."""
     try:
         return ast.parse(text_of(module))
+    except ValueError as error:  # null bytes, of which later releases of Python say SyntaxError
+        raise ConfigError(f"{path_of(module)}: {error}") from None
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
         raise ConfigError(f"{path_of(module)}{line}: {error.msg}") from None
