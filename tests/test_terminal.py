@@ -172,9 +172,27 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
     said = terminal.status(study)
     assert "diverged" not in said
-    folder = next(study.blocks).log("runs").parents[1]
+    folder = next(study.blocks).log("runs").parents[2]
     why = f"outdated: {runs} runs of e were made with another steps; the next run replaces them."
     assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
+
+
+def test_how_runs_ended_may_be_damaged(tmp_path):
+    """Then status says the rest, and --verify names the file."""
+    study = Study.of(config(tmp_path))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    log = next(study.blocks).log("runs")
+    group = pq.ParquetFile(log).metadata.row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    start = columns["status"].dictionary_page_offset or columns["status"].data_page_offset
+    content = bytearray(log.read_bytes())
+    content[start : start + 8] = bytes(8)
+    log.write_bytes(content)
+    with pytest.raises(LogError):
+        parquet.statuses(next(study.blocks))
+    assert "diverged" not in terminal.status(study)
+    assert f"damaged: {log}" in terminal.status(study, verify=True)
 
 
 @pytest.fixture
@@ -221,7 +239,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
         build.make(table)
     runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
     log = next(study.blocks).log("embeddings")
-    assert "Only the footers of logs were read; status --verify" in terminal.status(study)
+    assert "Of logs only the footers were read, and how runs ended" in terminal.status(study)
     assert "Every byte of the finished logs and of the tables was read." in terminal.status(
         study, True
     )

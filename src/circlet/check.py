@@ -232,7 +232,8 @@ def _epoch(point: Point) -> str:
     data = equations.data(point.parameters, seeds, torch.float64, CPU)
     if not isinstance(data, autograd.Examples):
         return "the steps of an epoch were not tried: its batches are its own"
-    n, size = autograd.count(data.parts["train"]), point.parameters["batch_size"]
+    n = autograd.count(data.parts["train"])
+    size = min(point.parameters["batch_size"] or n, n)  # 0 is all
     if point.steps_per_epoch != -(-n // size):
         raise CircletError(
             f"{registry.path_of(point.system.module)}: SYSTEM: steps_per_epoch gives "

@@ -1,5 +1,6 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,6 @@ from circlet.study.plan import Study
 from circlet.study.points import Block
 
 MOST_NAMES = 12  # points of an experiment that are listed one by one
-MOST_FOLDERS = 4  # of outdated runs that are named
 JOB_SECONDS = 1.0  # start of a process with torch
 VERDICTS = ("reproduced", "deviates", "undecided", "not run")
 
@@ -89,8 +89,8 @@ def status(study: Study, verify: bool = False) -> str:
     """Runs by state for each experiment, and what to look at.
 
     Started runs are running, or were interrupted. Outdated ones were made with other settings or
-    by another version of their system. Only footers of logs are read, unless all of them and the
-    tables are to be verified.
+    by another version of their system. Of logs only footers are read, and how runs ended,
+    unless all of them and the tables are to be verified.
     """
     found = progress.states(study)
     rows: dict[str, dict[str, int]] = {}
@@ -117,25 +117,30 @@ def status(study: Study, verify: bool = False) -> str:
         notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
         notes["Every byte of the finished logs and of the tables was read."] = None
     elif any(state == "done" for _, state in found):
-        notes["Only the footers of logs were read; status --verify reads every byte."] = None
+        notes[
+            "Of logs only the footers were read, and how runs ended; status --verify reads every "
+            "byte."
+        ] = None
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
 
 
 def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
     """Which runs the next run makes again, and why: a line for each experiment and reason."""
     alike: dict[tuple[str, str], list[Block]] = {}
+    planned = Counter(block.point.experiment for block, _ in found)
     for block, state in found:
         if state == "outdated":
-            why = ", ".join(parquet.differing(block))
-            alike.setdefault((block.point.experiment, why), []).append(block)
+            with contextlib.suppress(LogError):  # a job may be replacing it now
+                why = ", ".join(parquet.differing(block))
+                alike.setdefault((block.point.experiment, why), []).append(block)
     for (experiment, why), blocks in alike.items():
-        folders = [*dict.fromkeys(str(block.log("runs").parents[1]) for block in blocks)]
-        shown = ", ".join(folders[:MOST_FOLDERS])
-        more = f" and {len(folders) - MOST_FOLDERS} more" if len(folders) > MOST_FOLDERS else ""
+        folders = {str(block.log("runs").parents[1]) for block in blocks}
+        if len(blocks) == planned[experiment]:
+            folders = {str(blocks[0].log("runs").parents[2])}
         yield (
             f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
             f"another {why}; the next run replaces them. If Snakemake finds nothing to do, delete "
-            f"{shown}{more}"
+            f"{' '.join(sorted(folders))}"
         )
 
 
@@ -144,7 +149,8 @@ def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
     ends: dict[str, Counter[str]] = {}
     for block, state in found:
         if state == "done":
-            ends.setdefault(block.point.experiment, Counter()).update(parquet.statuses(block))
+            with contextlib.suppress(LogError):  # --verify tells of damage
+                ends.setdefault(block.point.experiment, Counter()).update(parquet.statuses(block))
     for experiment, counts in ends.items():
         of = f"of {counts.total()} done runs of {experiment}"
         if counts["diverged"]:

@@ -204,8 +204,9 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_
     file.write_text(text.removesuffix(")\n") + DECLARED)
     study = made(tmp_path, {"e": system("teacher") | {"system": f"many{width}.teacher"}}, folder)
     page = visit(targets.explorer(study).outputs[0])
-    page.wait_for_function("document.documentElement.dataset.ready")
     page.set_viewport_size({"width": width, "height": 900})
+    page.reload()  # it is laid out as it is opened
+    page.wait_for_function("document.documentElement.dataset.ready")
     settled(page)
     found = page.evaluate(
         """() => {
@@ -215,6 +216,7 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_
           return {
             legend: all(".legend").map(({ bottom }) => bottom),
             top: box(chart).top + chart._fullLayout.yaxis._offset,
+            height: chart._fullLayout.yaxis._length,
             titles: all(".infolayer > [class^=g-y] text").map(({ top, bottom }) => [top, bottom]),
             right: Math.max(...all(".infolayer > [class^=g-y] text").map(({ right }) => right)),
             ticks: Math.min(...all("[class^=y][class$=tick] text").map(({ left }) => left)),
@@ -222,6 +224,7 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_
         }"""
     )
     assert found["legend"] and max(found["legend"]) <= found["top"] + 1
+    assert found["height"] > 60
     titles = sorted(found["titles"])
     assert len(titles) == 3
     assert all(bottom <= top for (_, bottom), (top, _) in itertools.pairwise(titles))

@@ -292,7 +292,17 @@ LOOKED_UP = {
         'equations/drift.py: DATA must be a tuple of names, as ("words.txt",)'),
     "torch in what planning reads": (
         less("systems/drift.py", "from circlet", "import torch\nfrom circlet"),
-        "systems/drift.py: imports torch, which takes seconds in every plan"),
+        "systems/drift.py: imports torch: that takes seconds in every plan"),
+    "torch behind what planning reads": (
+        less("systems/drift.py", "from circlet", "from circlet.systems.loss import metrics\n"
+             "from circlet"),
+        "systems/drift.py: imports circlet.systems.loss, which imports torch: that takes"),
+    "a number for files of equations": (
+        less("equations/drift.py", "\n\ndef data", "\nDATA = (1,)\n\n\ndef data"),
+        "equations/drift.py: DATA must be a tuple of names"),
+    "computed files of equations": (
+        less("equations/drift.py", "\n\ndef data", '\nDATA = ("a",) + ()\n\n\ndef data'),
+        "equations/drift.py: DATA must be a literal"),
     "a role of a figure": (less("figures/distances.py", '"mine.rates"', '"mine.rate"'), "ROLES: t"),
     "tables in a circle": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ("mine.distances",)'),
@@ -415,6 +425,14 @@ def test_equations_may_be_those_of_another_system(mine):
     drift.write_text("from circlet.collections.mine.walk import *\n")
     settings = {"system": "mine.drift", "steps": 1, "seeds": {"count": 1}, "block": 1}
     config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
+    assert Study.of(config).points
+    system = mine / "systems/drift.py"  # what a function imports costs a plan nothing
+    system.write_text(f"{system.read_text()}\n\ndef later():\n    import torch\n    return torch\n")
+    drift.write_text("from ..walk import *\n")
+    (mine / "walk.py").write_text(
+        "from circlet.collections.mine.equations.drift import *\n" + (mine / "walk.py").read_text()
+    )
+    fingerprint.forget()
     assert Study.of(config).points
     (mine / "walk.py").write_text("")
     fingerprint.forget()

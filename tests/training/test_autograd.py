@@ -2,6 +2,7 @@
 
 import copy
 import shutil
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -257,7 +258,7 @@ WRONG = {
     ),
     "no train": ('"train": (pairs[:n]', '"trian": (pairs[:n]', 'must return a dictionary {"train"'),
     "no tensor": (
-        'return {"train":', 'return {"p": p, "train":', "examples must be tensors, .* not 7"),
+        'return {"train":', 'return {"p": p, "train":', "must return tensors, .* not 7"),
     "no module": ("return Quadratic(", "return lambda: (", "must return a torch.nn.Module"),
     "an unknown metric": (
         'found[f"{part}_loss"]', 'found[f"{part}_los"]', "returns 'train_los', which SYSTEM"),
@@ -386,10 +387,11 @@ def test_few_runs_with_much_data_advance_together():
     assert run.together(small) > 100
 
 
-@pytest.mark.parametrize("system", ["quadratic", "letters", "teacher"])
-def test_trained_networks_are_put_together_again(tmp_path, system):
-    """They measure what was logged, also on what PyTorch drew."""
-    (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype="float32").blocks
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("system", ["quadratic", "letters", "teacher", "regression"])
+def test_trained_networks_are_put_together_again(tmp_path, system, dtype):
+    """They measure what was logged, also on what PyTorch drew, with frozen weights and buffers."""
+    (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype=dtype).blocks
     job.run_block(block, "cpu")
     runs = parquet.read_log(block, "runs").set_index("seed")
     own = import_module(block.point.system.equations)
@@ -403,3 +405,17 @@ def test_trained_networks_are_put_together_again(tmp_path, system):
         assert measured
         for name, value in measured.items():
             assert float(value) == pytest.approx(logged[name], rel=1e-4, abs=1e-6)
+
+
+def test_what_cannot_be_put_together_is_one_line(tmp_path):
+    own, other = (
+        import_module(f"circlet.collections.networks.equations.{name}")
+        for name in ("quadratic", "letters")
+    )
+    (block,) = point("quadratic", results=tmp_path, steps=2).blocks
+    with pytest.raises(CircletError, match=r"and its equations: \S+quadratic.py"):
+        next(networks.trained(block, other))
+    (block,) = point("quadratic", results=tmp_path, steps=2, log={"gradients": None}).blocks
+    unlogged = replace(block.point, settings=block.point.settings | {"log": {"parameters": None}})
+    with pytest.raises(CircletError, match=r"write log: {parameters: {}}"):
+        next(networks.trained(replace(block, point=unlogged), own))

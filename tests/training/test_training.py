@@ -231,7 +231,7 @@ def test_seconds_are_shared_by_the_runs(monkeypatch):
 
 def test_only_what_decides_numbers_is_in_the_code_of_a_log():
     """An edit of files, locks or the plan must not make a checkpoint useless."""
-    used = fingerprint._closure("circlet.training.run")
+    used = fingerprint.closure("circlet.training.run")
     assert {f"circlet.training.{m}" for m in ("optimizers", "stack", "recorder", "fourier")} <= used
     assert {"circlet.study.interventions", "circlet.study.seeds"} <= used
     around = {"training.job", "training.checkpoint", "study.plan"}

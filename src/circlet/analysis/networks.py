@@ -6,8 +6,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study.points import Block
+from circlet.study.registry import path_of
 from circlet.systems import trees
 from circlet.systems.seeded import seeded
 from circlet.systems.trees import Tree
@@ -16,11 +18,18 @@ from circlet.systems.trees import Tree
 def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict[str, Tree]]]:
     """The ``run_id``, the network at the last step and the data of each finished run of a block.
 
-    ``equations`` is the module of the system, with its ``network`` and ``data``. Numbers are
-    float32, as in logs. The table reads the logs ``runs`` and ``parameters``; raises LogError as
-    `circlet.storage.parquet.read_log`.
+    ``equations`` is the module of the system, with its ``network`` and ``data``. Weights are as in
+    logs, float32 put into the dtype of the experiment, and take no gradient. The table reads the
+    logs ``runs`` and ``parameters``; raises LogError as `circlet.storage.parquet.read_log`, and
+    CircletError if these equations or logs cannot give it.
     """
-    point = block.point
+    point, path = block.point, path_of(block.point.system.equations)
+    if equations.__name__ != point.system.equations or not hasattr(equations, "network"):
+        raise CircletError(f"trained() needs a system with network(), and its equations: {path}")
+    if "parameters" not in point.logs or not point.steps_logged("parameters"):
+        raise CircletError(f"{point.experiment}: trained() needs its log of parameters: "
+                           "write log: {parameters: {}}")  # fmt: skip
+    dtype = getattr(torch, point.settings["dtype"])
     weights = parquet.read_weights(block, [point.steps])  # (1, runs, *shape)
     if name := point.system.embedding:
         weights[name] = weights.pop("embedding")
@@ -33,5 +42,5 @@ def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict
             parts = equations.data(point.parameters, seeds)
         own = {k: torch.as_tensor(values[0, seed - block.first]) for k, values in weights.items()}
         network.load_state_dict(network.state_dict() | own)
-        network.float().requires_grad_(False)
-        yield point.run_id(seed), network, trees.typed(parts, torch.float32)
+        network.to(dtype).requires_grad_(False)
+        yield point.run_id(seed), network, trees.typed(parts, dtype)

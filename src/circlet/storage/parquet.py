@@ -146,7 +146,8 @@ def _differing(block: Block, made: dict[str, Any]) -> list[str]:
 def statuses(block: Block) -> list[str]:
     """What has become of each run of a finished block; nothing else of its logs is read."""
     with reading(block.log("runs")):
-        return pq.read_table(block.log("runs"), columns=["status"])["status"].to_pylist()
+        found = pq.ParquetFile(block.log("runs")).read(columns=["status"])
+    return found["status"].to_pylist()
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":

@@ -67,17 +67,35 @@ def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
             yield node.target, node
 
 
-def defined(module: str) -> set[str]:
+def named(module: str, node: ast.stmt) -> Iterator[tuple[str, list[str]]]:
+    """What an import statement of a module names, and what it takes from it."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, []) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
+        above = package.split(".")[: len(package.split(".")) - node.level + 1]
+        name = ".".join([*above, node.module or ""]).strip(".") if node.level else node.module
+        assert name
+        yield name, [alias.name for alias in node.names]
+
+
+def defined(module: str) -> frozenset[str]:
     """Names that a module defines or imports, outside of functions and classes."""
+    return frozenset(_defined(module, set()))
+
+
+def _defined(module: str, seen: set[str]) -> set[str]:
+    seen.add(module)  # two modules may take all of each other
     found = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
     for node in tree_of(module).body:
         if isinstance(node, ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.ImportFrom):
+            [(source, _)] = named(module, node)
             names = {alias.asname or alias.name: alias.name for alias in node.names}
-            if "*" in names and _is_module(f"{node.module}"):
-                found |= {name for name in defined(f"{node.module}") if not name.startswith("_")}
-            found |= {own for own, name in names.items() if not _is_module(f"{node.module}.{name}")}
+            if "*" in names and _is_module(source) and source not in seen:
+                found |= {name for name in _defined(source, seen) if not name.startswith("_")}
+            found |= {own for own, name in names.items() if not _is_module(f"{source}.{name}")}
     return found
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from circlet.study.declarations import declared, literals, text_of, tree_of
+from circlet.study.declarations import declared, literals, named, text_of, tree_of
 from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
@@ -47,7 +47,7 @@ def forget() -> None:
         literals,
         declared,
         imports,
-        _closure,
+        closure,
         _own,
         _declared,
         digest,
@@ -77,15 +77,8 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _imported(module: str) -> Iterator[tuple[str, list[str]]]:
     """What import statements of a module name, and what they take from it."""
-    package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
     for node in _statements(tree_of(module).body):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1]
-            name = ".".join([*above, node.module or ""]).strip(".") if node.level else node.module
-            assert name
-            yield name, [alias.name for alias in node.names]
+        yield from named(module, node)
 
 
 def _of_circlet(module: str) -> bool:
@@ -102,10 +95,19 @@ def imports(module: str) -> frozenset[str]:
     return frozenset(m for m in found if _of_circlet(m) and path_of(m).exists())
 
 
-def libraries(module: str) -> set[str]:
-    """Packages of others that a module and all that it imports of circlet import."""
-    names = {name for m in _closure(module) for name, _ in _imported(m)}
-    return {name.split(".")[0] for name in names if not _of_circlet(name)}
+def way_to(library: str, module: str) -> list[str]:
+    """Modules by which a module imports a package of others at its start; none if it does not."""
+    ways = {module: [module]}
+    todo = [module]
+    for one in todo:  # grows as it goes
+        for name, taken in (found for node in tree_of(one).body for found in named(one, node)):
+            if name.split(".")[0] == library:
+                return ways[one]
+            for other in (name, *(f"{name}.{what}" for what in taken)):
+                if _of_circlet(other) and path_of(other).exists() and other not in ways:
+                    ways[other] = [*ways[one], other]
+                    todo.append(other)
+    return []
 
 
 def absent(module: str) -> list[str]:
@@ -115,7 +117,7 @@ def absent(module: str) -> list[str]:
 
 
 @functools.cache
-def _closure(module: str) -> frozenset[str]:
+def closure(module: str) -> frozenset[str]:
     """A module and all that it imports, directly or not."""
     found: set[str] = set()
     todo = {module}
@@ -209,7 +211,7 @@ def of_equations(system: SystemSpec) -> str:
 def own_code(module: str, declared: str = "") -> str:
     """Fingerprint of a module, and of what it imports of its collection."""
     package = module.rsplit(".", 2)[0]
-    own = sorted(name for name in _closure(module) if f"{name}.".startswith(f"{package}."))
+    own = sorted(name for name in closure(module) if f"{name}.".startswith(f"{package}."))
     return _hash([*(f"{name} {_own(name)}" for name in own), declared])
 
 
@@ -225,5 +227,5 @@ def _hash(parts: list[str]) -> str:
 @functools.cache
 def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
     """Fingerprint of the code of some modules and all that they import, of files, and of texts."""
-    every = frozenset().union(*map(_closure, modules))
+    every = frozenset().union(*map(closure, modules))
     return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data), *texts])

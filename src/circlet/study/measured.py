@@ -99,11 +99,11 @@ def measure(points: Iterable["Point"]) -> None:
     n = len(missing)
     what = f"{n} networks" if n > 1 else "a network"
     print(f"Measuring what a step of {what} costs, once ...", file=sys.stderr)
-    # A step costs the same without interventions.
-    alone = {k: replace(p, interventions=[], parent=None).blocks[0] for k, p in missing.items()}
+    used = [p.system for p in missing.values()]
+    modules = {m for s in used for own in (s.module, s.equations) for m in fingerprint.closure(own)}
     given = {
-        "collections": sorted({registry.folder_of(p.system.name) for p in missing.values()}),
-        "studies": {key: block.study for key, block in alone.items()},
+        "collections": registry.own_folders(modules),
+        "studies": {key: _alone(point) for key, point in missing.items()},
     }
     done = subprocess.run(
         [sys.executable, "-m", "circlet.training.measure"],
@@ -120,6 +120,13 @@ def measure(points: Iterable["Point"]) -> None:
         kept = _kept(file)
         kept |= own
         _write(file, kept)
+
+
+def _alone(point: "Point") -> str:
+    """The study of a point's first block, without what a step does not depend on: see `_key`."""
+    log: dict[str, Any] = {kind: usual and {} for kind, usual in point.settings["log"].items()}
+    settings = point.settings | {"log": log}
+    return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
 
 
 def _write(file: Path, kept: dict[str, Measured]) -> None:

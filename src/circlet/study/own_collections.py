@@ -106,9 +106,11 @@ def _check_modules(collection: Collection) -> None:
     todo += [module for module, _ in _declarations(collection)]
     for module in todo:  # grows as it goes
         path, files = path_of(module), literals(module).get("DATA", ())
+        if "DATA" in defined(module) and "DATA" not in literals(module):
+            raise ConfigError(f"{path}: DATA must be a literal, as it is read without importing it")
         for name in fingerprint.absent(module):
             raise ConfigError(f"{path}: imports {name}, which does not exist")
-        if not isinstance(files, tuple):
+        if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
             raise ConfigError(f'{path}: DATA must be a tuple of names, as ("words.txt",)')
         for file in files:
             if not (path.parent / file).is_file():
@@ -122,10 +124,11 @@ def _check_system(system: SystemSpec) -> None:
 
     `circlet.systems.spec` has types, which only a type checker looks at.
     """
-    if "torch" in fingerprint.libraries(system.module):
+    if way := fingerprint.way_to("torch", system.module):
         raise ConfigError(
-            f"{path_of(system.module)}: imports torch, which takes seconds in every plan; what "
-            f"computes belongs in {path_of(system.equations)}"
+            f"{path_of(system.module)}: imports {', which imports '.join([*way[1:], 'torch'])}: "
+            f"that takes seconds in every plan; what computes belongs in "
+            f"{path_of(system.equations)}"
         )
     where = f"{path_of(system.module)}: SYSTEM"
     if system.version != "" and type(system.version) is not int:

@@ -180,9 +180,10 @@ def own_modules(kind: str) -> dict[str, str]:
     return {n: m for collection in _own.values() for n, m in collection.modules(kind).items()}
 
 
-def folder_of(system: str) -> str:
-    """Folder of the user's collection that has a system."""
-    return str(_own[system.partition(".")[0]].folder)
+def own_folders(modules: Iterable[str]) -> list[str]:
+    """Folders of the collections of users that some modules belong to."""
+    packages = {".".join(module.split(".")[:3]) for module in modules}
+    return [str(own.folder) for own in _own.values() if own.package in packages]
 
 
 def _check_parts(collection: Collection) -> None:

@@ -218,11 +218,13 @@ class FromLoss:
                 f'data() must return a dictionary {{"train": ..., "test": ...}}, not {_kind(parts)}'
             )
         for leaf in trees.leaves(parts):
-            if not isinstance(leaf, Tensor | np.ndarray) or not leaf.ndim:
+            if not isinstance(leaf, Tensor | np.ndarray):
                 raise self._error(
-                    "data(): examples must be tensors, or dictionaries, tuples or lists of them, "
-                    f"whose first axis counts them, not {_kind(leaf)}"
+                    "data() must return tensors, or dictionaries, tuples or lists of them, not "
+                    f"{_kind(leaf)}"
                 )
+        if any(not leaf.ndim for leaf in trees.leaves(parts["train"])):
+            raise self._error("data(): under train, the first axis must count the examples")
         counts = sorted({len(leaf) for leaf in trees.leaves(parts["train"])})
         if len(counts) > 1:
             raise self._error(

@@ -20,7 +20,8 @@ from circlet.study.registry import place_in_own
 from circlet.systems import trees
 from circlet.training import autograd
 from circlet.training.job import settle
-from circlet.training.run import activations, data_size, run_group, together
+from circlet.training.run import activations, data_size, initials, run_group, together
+from circlet.training.stack import Stack
 
 SECONDS = 0.05  # for which steps, or metrics, are timed
 MOST = 128  # runs that are timed together
@@ -64,13 +65,13 @@ def _evaluation_seconds(point: Point, runs: int) -> float:
     equations = autograd.equations(point.system)
     if not hasattr(equations, "metrics"):
         return 0
-    group = next(run_group(point, _seeds(point, runs), CPU))
-    seeds = [point.seeds(seed) for seed in group.seeds]
-    data = equations.data(point.parameters, seeds, getattr(torch, point.settings["dtype"]), CPU)
+    own, dtype = _seeds(point, runs), getattr(torch, point.settings["dtype"])
+    weights = Stack(initials(point, own, {}), dtype, CPU, {}).arrays
+    data = equations.data(point.parameters, [point.seeds(seed) for seed in own], dtype, CPU)
 
     def evaluate() -> bool:
         with torch.no_grad():
-            equations.metrics(group.stack.arrays, data)
+            equations.metrics(weights, data)
         return True
 
     evaluate()
