@@ -399,6 +399,7 @@ def test_plan_and_status(finished):
     assert total_line.split() == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
 
 
+@pytest.mark.slow
 def test_a_collection_of_a_user(empty_project):
     """A system, its equations, a table and a figure, in a folder beside the config; no paper."""
     folder = empty_project.folder / "mine"

@@ -22,24 +22,26 @@ def point(steps=100, dtype="float64", **parameters):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "parameters", "atol"),
+    ("steps", "dtype", "parameters", "atol"),
     [
-        ("float64", {}, 1e-8),
-        ("float64", {"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, 1e-8),
-        ("float64", {"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, 1e-6),
-        ("float32", {"p": 23}, 2e-3),
+        (40, "float64", {}, 1e-8),
+        (100, "float64", {"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, 1e-8),
+        (100, "float64", {"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, 1e-6),
+        (100, "float32", {"p": 23}, 2e-3),
     ],
     ids=["defaults", "even p, relu", "normal init, no decay", "float32"],
 )
-def test_block_equals_plain_pytorch(dtype, parameters, atol):
-    p = point(steps=100, dtype=dtype, **parameters)
+def test_block_equals_plain_pytorch(steps, dtype, parameters, atol):
+    p = point(steps=steps, dtype=dtype, **parameters)
     p.settings["log"]["curves"] = {"every": 1}
     tables = {k: t.to_pandas() for k, t in run.run(p, [0, 3], CPU).items()}
     for seed in (0, 3):
-        losses, network = plain_run(p, seed, 100)
+        losses, network = plain_run(p, seed, steps)
         curves = tables["curves"][tables["curves"]["seed"] == seed].sort_values("step")
-        np.testing.assert_allclose(curves["train_loss"].to_numpy()[:100], losses, atol=1e-5 + atol)
-        last = tables["embeddings"].query("seed == @seed and step == 100").sort_values("token")
+        np.testing.assert_allclose(
+            curves["train_loss"].to_numpy()[:steps], losses, atol=1e-5 + atol
+        )
+        last = tables["embeddings"].query("seed == @seed and step == @steps").sort_values("token")
         found = np.stack(last["vector"])
         np.testing.assert_allclose(found, network.embedding.weight.detach(), atol=1e-6 + 10 * atol)
 
