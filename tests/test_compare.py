@@ -208,14 +208,14 @@ def test_figures_are_counted_and_do_not_decide(results):
 
 def test_the_command_line(results, capsys):
     a, b = map(str, results)
-    cli.main(["compare", a, b])
+    cli.main(["compare", a, b, "--values"])
     assert "compared 3 files: 0 differ" in capsys.readouterr().out
     edit(results[1], RUNS, loss=[0.25, 0.5 + 1e-9])
     with pytest.raises(SystemExit, match="1"):
-        cli.main(["compare", a, b])
+        cli.main(["compare", a, b, "--values"])
     assert "loss: 1 of 2 rows differ" in capsys.readouterr().out
     for options in (["--rtol", "1e-6"], ["--ignore", "norm", "loss"]):
-        cli.main(["compare", a, b, *options])
+        cli.main(["compare", a, b, "--values", *options])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,9 @@ def test_the_command_line(results, capsys):
 )
 def test_what_cannot_be_compared_is_one_line(results, capsys, folder, options, error):
     with pytest.raises(SystemExit, match="1"):
-        cli.main(["compare", str(results[0]), str(results[0].parent / folder), *options])
+        cli.main(
+            ["compare", str(results[0]), str(results[0].parent / folder), "--values", *options]
+        )
     out, err = capsys.readouterr()
     assert out == ""
     assert error in err

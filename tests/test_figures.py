@@ -54,9 +54,9 @@ def test_numbers_stand_at_their_vectors_in_their_colours():
 
 
 def test_labels_say_circle_or_imperfections():
-    row = pd.Series({"is_circle": True, "imperfections": 80, "validation_accuracy": 0.62})
+    row = pd.Series({"is_circle": True, "imperfections": 80, "test_accuracy": 0.62})
     assert structure_panels.label(row) == "circle, 62 %"
-    row = pd.Series({"is_circle": False, "imperfections": 80, "validation_accuracy": math.nan})
+    row = pd.Series({"is_circle": False, "imperfections": 80, "test_accuracy": math.nan})
     assert structure_panels.label(row) == "80 imp."
 
 
@@ -82,7 +82,7 @@ def drawn(monkeypatch, module, tables, **changes):
 def test_accuracies_are_drawn_at_their_weight_decay(monkeypatch):
     runs = pd.DataFrame(
         {"experiment": "e", "weight_decay": [0.0, 0.0, 1.0], "is_circle": [True, False, False],
-         "imperfections": [80, 20, 30], "validation_accuracy": [0.9, 0.4, 0.7]}
+         "imperfections": [80, 20, 30], "test_accuracy": [0.9, 0.4, 0.7]}
     )  # fmt: skip
     rows = pd.DataFrame(
         {
@@ -109,7 +109,7 @@ def test_projections_are_of_the_dimensions_in_their_title(monkeypatch):
     vectors = np.random.default_rng(0).normal(size=(17, 3))
     runs = pd.DataFrame(
         {"experiment": "e", "run_id": ["e/x/s0"], "seed": 0, "d": 3, "is_circle": False,
-         "imperfections": 9, "validation_accuracy": 0.5}
+         "imperfections": 9, "test_accuracy": 0.5}
     )  # fmt: skip
     every = pd.DataFrame({"run_id": "e/x/s0", "token": range(17), "vector": list(vectors)})
     figure = drawn(

@@ -15,8 +15,9 @@ from conftest import SYSTEMS, circle, config, config_of, experiment, table_of
 from circlet import build
 from circlet.analysis import log_frames
 from circlet.cli import main
+from circlet.collections.musat import published_rows
 from circlet.collections.musat.equations import constant_attention
-from circlet.collections.musat.tables import classifier_maps, structure_summary, table2
+from circlet.collections.musat.tables import classifier_maps, table2
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
@@ -69,9 +70,7 @@ def test_table1_of_planted_runs(study):
     for block in study.experiment("e")[1].blocks:
         rewrite(block, "runs", plant_runs)
         rewrite(block, "embeddings", plant_circle)
-    row = (
-        make(study, "structures", "structure_summary", "table1").set_index("weight_decay").loc[0.5]
-    )
+    row = make(study, "structures", "table1").set_index("weight_decay").loc[0.5]
     assert (row["circles"], row["non_circles"], row["n_runs"], row["n_planned"]) == (1, 2, 3, 4)
     assert row["circle_accuracy"] == pytest.approx(75)
     assert row["non_circle_accuracy"] == pytest.approx(37.5)
@@ -116,8 +115,9 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
     for target in targets.ordered(study):
         build.make(target)
     assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
-    summary = parquet.read_table(study, "structure_summary").iloc[0]
-    assert (summary["n_runs"], summary["n_planned"]) == (0, 2)
+    summary = parquet.read_table(study, "outcome_summary")
+    assert set(summary["n_runs"]) == {0} and set(summary["n_planned"]) == {2}
+    assert summary[["estimate", "low", "high"]].isna().all(axis=None)
     assert set(parquet.read_table(study, "scorecard")["verdict"]) == {"not_run"}
     assert "diverged" in (tmp_path / "report.html").read_text()
 
@@ -136,7 +136,7 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
 def test_small_samples_are_the_first_seeds():
     settings = experiment(seeds={"count": 300, "first": 100}, block=50)
     point = Study.of({"results": "results", "experiments": {"e": settings}}).points[0]
-    samples = list(structure_summary.samples(point, pd.DataFrame({"seed": range(100, 400)})))
+    samples = list(published_rows.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
         ("all", 300, 300),
@@ -304,7 +304,7 @@ def test_each_run_has_its_own_accuracy(study):
     structures = make(study, "structures").set_index("run_id")
     for block in study.blocks:
         for row in parquet.read_log(block, "runs").itertuples():
-            found = structures.loc[block.point.run_id(row.seed), "validation_accuracy"]
+            found = structures.loc[block.point.run_id(row.seed), "test_accuracy"]
             assert found == pytest.approx(row.test_accuracy)
 
 
@@ -313,11 +313,11 @@ def test_summary_is_of_the_right_runs():
         {
             "is_circle": [True, True, False, False, False, False, False],
             "imperfections": [1, 150, 10, 20, 30, 40, 60],
-            "validation_accuracy": [0.1, 0.9, 0.9, 0.8, 0.5, 0.6, 0.2],
+            "test_accuracy": [0.1, 0.9, 0.9, 0.8, 0.5, 0.6, 0.2],
         }
     )
-    found = structure_summary.summary(runs)
-    x, y = runs["imperfections"][2:], 100 * runs["validation_accuracy"][2:]
+    found = published_rows.summary(runs)
+    x, y = runs["imperfections"][2:], 100 * runs["test_accuracy"][2:]
     assert (found["circles"], found["circles_n"]) == (2, 7)
     assert (found["non_circles"], found["non_circles_n"]) == (5, 7)
     assert found["circle_accuracy"] == pytest.approx(50)

@@ -33,7 +33,7 @@ def reported(tmp_path):
         job.run_block(block, "cpu")
     made = {p.name: p for p in targets.tables(s)}
     for name in (
-        "runs", "provenance", "metric_means", "structures", "structure_summary", "table1",
+        "runs", "provenance", "structures", "milestones", "outcomes", "outcome_summary", "table1",
         "weight_magnitudes", "musat_claims",
     ):  # fmt: skip
         build.make(made[name])
@@ -173,7 +173,10 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     said = terminal.status(study)
     assert "diverged" not in said
     folder = next(study.blocks).log("runs").parents[2]
-    why = f"outdated: {runs} runs of e were made with another steps; the next run replaces them."
+    why = (
+        f"outdated: {runs} runs of e were made with another steps; the next run replaces them "
+        "(~0 s of CPU time)."
+    )
     assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
 
 

@@ -119,13 +119,29 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         action="store_true",
         help="leave out the pipeline, and so the need for snakemake and plotly",
     )
-    text = "compare the values in all logs and tables of two results folders; see docs/pandas.md"
+    text = "compare two studies: config, code, outcomes paired by seed, verdicts; or all values"
     sub = commands.add_parser("compare", help=text, description=text)
     sub.set_defaults(function=compare_folders, log=None)
     sub.add_argument("a", type=Path, metavar="A", help="a results folder")
     sub.add_argument("b", type=Path, metavar="B", help="another one")
-    sub.add_argument("--rtol", type=float, default=0, help="relative tolerance; default: 0, exact")
-    sub.add_argument("--ignore", nargs="+", default=[], metavar="NAME", help="columns to leave out")
+    sub.add_argument("--table", type=Path, metavar="FILE", help="write all differences as Parquet")
+    sub.add_argument("--figure", type=Path, metavar="FILE", help="draw them as PNG, SVG or PDF")
+    sub.add_argument("--outcomes", nargs="+", default=[], metavar="NAME", help="only these")
+    sub.add_argument(
+        "--values",
+        action="store_true",
+        help="whether the values in all logs and tables are the same; exit status 1 if not",
+    )
+    sub.add_argument(
+        "--rtol", type=float, default=0, help="with --values: relative tolerance; default: 0, exact"
+    )
+    sub.add_argument(
+        "--ignore",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="with --values: columns to leave out",
+    )
     _add_authoring(commands)
     for name, module in further.items():
         own = _command_of(module)
@@ -324,7 +340,19 @@ def bench(arguments: argparse.Namespace) -> None:
 
 
 def compare_folders(arguments: argparse.Namespace) -> None:
-    """Print where two results folders differ; exit status 1 if they do."""
+    """Print how two studies differ; or where their values do, with exit status 1 if they do."""
+    if not arguments.values:
+        found = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
+        if arguments.outcomes:
+            chosen = found.outcomes["outcome"].isin(arguments.outcomes)
+            found = found._replace(outcomes=found.outcomes[chosen])
+        print(terminal.compared(found))
+        if arguments.table:
+            with files.atomic(arguments.table) as temporary:
+                found.outcomes.to_parquet(temporary, index=False)
+        if arguments.figure:
+            load("circlet.sweeps.panels").save_forest(found.outcomes, arguments.figure)
+        return
     compare = load("circlet.compare")
     said, equal = compare.folders(arguments.a, arguments.b, arguments.rtol, arguments.ignore)
     print(said)

@@ -1,4 +1,4 @@
-"""Compare two results folders value by value: ``python -m circlet compare A B``.
+"""Compare two results folders value by value: ``python -m circlet compare A B --values``.
 
 It reads Parquet files and no config, so it also compares folders of other studies and versions.
 """

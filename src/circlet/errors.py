@@ -1,6 +1,17 @@
 """The errors that a user can cause or mend. Each is shown as one line, without a traceback."""
 
+import difflib
+from collections.abc import Iterable
+
 LONGEST = 1000  # characters of a message
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Words for a name that nothing has: the nearest that there is, and all."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"there is no {what} {name!r} ({hint}there are: {', '.join(known) or 'none'})"
 
 
 class CircletError(Exception):

@@ -1,9 +1,11 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
 import contextlib
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
@@ -11,6 +13,7 @@ from circlet.study import cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
+MOST_ROWS = 30  # of what falls short
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
 VERDICTS = ("reproduced", "deviates", "undecided", "not run")
@@ -39,22 +42,22 @@ def duration(seconds: float) -> str:
 def plan(study: Study) -> str:
     """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
     limits.check_measured(study.points)
-    rows = []
+    rows: list[tuple] = []
+    notes: list[str] = []
     for name, settings in study.config["experiments"].items():
         points = study.experiment(name)
-        # All blocks of a point cost the same.
-        firsts = [point.blocks[0] for point in points]
-        blocks = [point.count // first.count for point, first in zip(points, firsts, strict=True)]
-        seconds = sum(
-            n * (cost.cpu_seconds(first) + JOB_SECONDS)
-            for n, first in zip(blocks, firsts, strict=True)
-        )
-        runs = sum(point.count for point in points)
-        memory = max(cost.memory_mb(first) for first in firsts)
-        minutes = max(cost.minutes(first) for first in firsts)
-        rows.append(
-            (name, settings["system"], len(points), runs, sum(blocks), seconds, memory, minutes)
-        )
+        # Blocks of a point that are as large cost the same.
+        alike = [
+            (n, {b.count: b for b in point.blocks}[size])
+            for point in points
+            for size, n in Counter(block.count for block in point.blocks).items()
+        ]
+        seconds = sum(n * (cost.cpu_seconds(block) + JOB_SECONDS) for n, block in alike)
+        runs, blocks = sum(point.count for point in points), sum(n for n, _ in alike)
+        memory = max(cost.memory_mb(block) for _, block in alike)
+        minutes = max(cost.minutes(block) for _, block in alike)
+        rows.append((name, settings["system"], len(points), runs, blocks, seconds, memory, minutes))
+        notes += _larger_blocks(name, alike)
     every = list(zip(*rows, strict=True))
     total = ("total", "", *map(sum, every[2:6]), *map(max, every[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
@@ -73,6 +76,7 @@ def plan(study: Study) -> str:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
+    lines += ["", *notes] if notes else []
     if study.folders:
         targets.ordered(study)  # says what is wrong with them, as Snakemake would
     tables, figures = targets.names(study)
@@ -83,6 +87,23 @@ def plan(study: Study) -> str:
         f"results: {study.results}",
     ]
     return "\n".join(lines)
+
+
+def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]:
+    """What to do if most blocks of an experiment take less than their start; else nothing."""
+    n, block = max(alike, key=lambda one: one[0] * one[1].count)
+    seconds = cost.cpu_seconds(block)
+    if seconds >= JOB_SECONDS or n < 2:
+        return []
+    count, per_run = block.point.count, seconds / block.count
+    sizes = [size for size in range(block.count + 1, count + 1) if count % size == 0]
+    wanted = next((size for size in sizes if size * per_run >= 5 * JOB_SECONDS), (sizes or [0])[-1])
+    if not wanted:
+        return []
+    return [
+        f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, its job about "
+        f"{JOB_SECONDS:.0f} s more to start; `block: {wanted}` would be faster"
+    ]
 
 
 def status(study: Study, verify: bool = False) -> str:
@@ -137,10 +158,11 @@ def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
         folders = {str(block.log("runs").parents[1]) for block in blocks}
         if len(blocks) == planned[experiment]:
             folders = {str(blocks[0].log("runs").parents[2])}
+        seconds = sum(cost.cpu_seconds(block) for block in blocks)
         yield (
             f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
-            f"another {why}; the next run replaces them. If Snakemake finds nothing to do, delete "
-            f"{' '.join(sorted(folders))}"
+            f"another {why}; the next run replaces them (~{duration(seconds)} of CPU time). If "
+            f"Snakemake finds nothing to do, delete {' '.join(sorted(folders))}"
         )
 
 
@@ -192,6 +214,100 @@ def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
+
+
+def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
+    """What falls short of its half-width, what would do, what it costs, and the lines of YAML.
+
+    ``needs`` and ``wanted`` are those of `circlet.sweeps.power`.
+    """
+    every = [need for need in needs if need.points]
+    short = [need for need in every if need.needed and need.needed > need.points[0].count]
+    rows = [
+        (
+            need.points[0].experiment,
+            need.points[0].name if len(need.points) == 1 else f"{len(need.points)} points",
+            need.what,
+            need.n,
+            number(need.half) if math.isfinite(need.half) else "none",
+            number(need.wanted),
+            need.needed,
+        )
+        for need in sorted(short, key=lambda need: -need.needed)[:MOST_ROWS]
+    ]
+    header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
+    waits = any(need.n < need.points[0].count for need in every)
+    fine = f"All intervals are narrow enough{', once all planned runs are done' * waits}."
+    lines = [aligned(header, rows, "<<<>>>>") if rows else fine]
+    if len(short) > MOST_ROWS:
+        lines.append(f"... and {len(short) - MOST_ROWS} more, which need fewer")
+    never = Counter(
+        (need.points[0].experiment if need.points else "", need.what, need.why)
+        for need in needs
+        if need.needed is None
+    )
+    for (experiment, what, why), n in never.items():
+        where = f" at {n} points" if n > 1 else ""
+        lines.append(f"no number of seeds: {experiment} {what}{where}: {why}".replace(":  ", ": "))
+    if wanted.seeds:
+        cost = f"{wanted.runs} more runs in {wanted.blocks} blocks, ~{duration(wanted.seconds)}"
+        lines += ["", f"To have them all: {cost} of CPU time.", "", "experiments:"]
+        for name, seeds in wanted.seeds.items():
+            lines += [f"  {name}:", *_yaml(seeds)]
+    return "\n".join(lines)
+
+
+def compared(found: Any) -> str:
+    """How two studies differ, from `circlet.sweeps.between`: the clearest outcomes first."""
+    lines = []
+    for title, entries in (
+        ("config (A -> B)", found.config),
+        ("code (A -> B)", found.code),
+        ("verdicts (A -> B)", found.verdicts),
+        ("not in both", found.only),
+    ):
+        lines += [f"{title}:", *(f"  {entry}" for entry in entries or ["no difference"]), ""]
+    known = found.outcomes[found.outcomes["low"].notna()]
+    half = (known["high"] - known["low"]) / 2
+    clear = (known["low"] > 0) | (known["high"] < 0)
+    order = (known["estimate"].abs() / half.where(half > 0, 1e-12)).sort_values(ascending=False)
+    rows = [
+        (
+            row.at_,
+            row.label,
+            f"{row.estimate:+.3g}",
+            f"{row.low:+.3g} … {row.high:+.3g}",
+            f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
+            "*" * int(clear[row.Index]),
+        )
+        for row in known.loc[order.index].rename(columns={"at": "at_"}).head(MOST_ROWS).itertuples()
+    ]
+    if not rows:
+        return "\n".join([*lines, "No outcome of a setting is in both."])
+    header = ("setting", "outcome", "B - A", "95 % interval", "of", "")
+    beyond = len(known) - len(rows)
+    return "\n".join(
+        [
+            *lines,
+            aligned(header, rows, "<<>>><"),
+            *([f"... and {beyond} more, less clear"] if beyond else []),
+            f"*: the interval leaves zero out; {int(clear.sum())} of {len(known)}, of which about "
+            f"{0.05 * len(known):.0f} by chance alone if nothing differed",
+        ]
+    )
+
+
+def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
+    """The key `seeds` of an experiment."""
+    if "more" not in seeds:
+        yield f"    seeds: {{count: {seeds['count']}}}"
+        return
+    yield "    seeds:"
+    yield f"      count: {seeds['count']}"
+    yield "      more:"
+    for one in seeds["more"]:
+        where = ", ".join(f"{k}: {json.dumps(v)}" for k, v in one["where"].items())
+        yield f"        - {{where: {{{where}}}, count: {one['count']}}}"
 
 
 def scorecard(study: Study) -> str:

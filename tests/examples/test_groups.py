@@ -1,6 +1,8 @@
 """The example of a user's collection: groups, their representations, and a study of networks."""
 
 import itertools
+import json
+import shutil
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ import torch
 import yaml
 from conftest import ROOT
 
-from circlet import check
+import circlet
+from circlet import check, cli
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import registry, targets
@@ -200,9 +203,11 @@ def test_its_configs_make_its_tables_and_figures(file):
     config = yaml.safe_load((FOLDER / file).read_text())
     planned = Study.of(config | {"collections": [str(FOLDER)]})
     tables, figures = targets.names(planned)
-    own = {"groups.signals", "groups.outcomes", "groups.survival", "groups.summary"}
+    own = {"groups.signals", "groups.outcomes", "groups.survival"}
     assert own <= set(tables)
-    assert figures == ["groups.cosets", "groups.survival", "groups.training"]
+    assert figures[-3:] == ["groups.cosets", "groups.survival", "groups.training"]
+    assert all("outcome" not in name and "." not in name for name in figures[:-3])
+    assert len(figures) > 4  # pictures of its experiments, without a line of code
     assert all(point.count >= 10 for point in planned.points)
 
 
@@ -212,23 +217,29 @@ def test_circlet_check_finds_no_fault():
     assert len(findings) > 15
 
 
-def test_a_small_study_from_logs_to_figures(tmp_path):
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A small study with all that it makes."""
     made = study(
-        tmp_path / "results",
+        tmp_path_factory.mktemp("groups") / "results",
         sweep={"group": ["S3", "C5"]},
         parameters={"d": 8, "hidden": 16},
         steps=60,
         log={"embeddings": {"every": 20}},
+        compare={"group": ["S3", "C5"]},
+        keep_state=True,
     )
-    blocks = list(made.blocks)
-    for block in blocks:
+    for block in made.blocks:
         job.run_block(block, torch.device("cpu"))
     for target in targets.ordered(made):
         build.make(target)
         assert all(path.exists() for path in target.outputs)
+    return made
 
+
+def test_its_tables_are_those_of_the_logs(small):
+    made, block = small, next(small.blocks)
     signals = parquet.read_table(made, "groups.signals")
-    block = blocks[0]
     assert block.point.parameters["group"] == "S3"
     logged = parquet.read_log(block, "embeddings")
     last = logged[(logged["seed"] == 1) & (logged["step"] == 60)].sort_values("token")
@@ -252,3 +263,46 @@ def test_a_small_study_from_logs_to_figures(tmp_path):
     own = outcomes[outcomes["group"] == "S3"]
     assert (own["kernel"] == np.where(own["survivors"].str.contains("2a"), 1, 3)).all()
     assert (outcomes["n_survivors"] == outcomes["survivors"].str.split().str.len()).all()
+
+
+def test_what_any_sweep_has_works_for_it(small, capsys):
+    """Outcomes, effects, power, comparison and loading know a system that circlet does not have."""
+    names = {outcome.name for outcome in small.outcomes("groups.mlp")}
+    own = parquet.read_table(small, "groups.outcomes").set_index("run_id")
+    outcomes = parquet.read_table(small, "outcomes")
+    assert set(outcomes["outcome"]) <= names
+    counts = outcomes[outcomes["outcome"] == "n_survivors"].set_index("run_id")["value"]
+    assert counts.to_dict() == own["n_survivors"].to_dict()
+    effects = parquet.read_table(small, "effects")
+    assert set(effects["parameter"]) == {"group"} and set(effects["per"]) == {"S3 to C5"}
+    compared = parquet.read_table(small, "comparisons").set_index("outcome")
+    means = counts.groupby(own["group"]).mean()
+    assert compared.loc["n_survivors", "estimate"] == pytest.approx(means["C5"] - means["S3"])
+
+    loaded = circlet.load(small.results)
+    curves = loaded.log("curves", group="S3", steps=[60])
+    assert set(curves["run_id"]) == set(own.index[own["group"] == "S3"])
+    assert set(loaded.log("embeddings")["group"]) == {"S3", "C5"}
+
+    given = ["--study", json.dumps(small.config), "--collections", str(FOLDER)]
+    cli.main(["power", *given, "--half-width", "n_survivors=0.1"])
+    said = capsys.readouterr().out
+    assert "n_survivors" in said and "more runs in" in said
+    cli.main(["compare", str(small.results), str(small.results)])
+    assert "the same survive in all parts" in capsys.readouterr().out
+
+
+def test_its_runs_go_on_from_their_end(small, tmp_path):
+    settings = small.config["experiments"]["e"] | {"steps": 80}
+    results = tmp_path / "results"
+    shutil.copytree(small.results, results)
+    own = {"collections": [str(FOLDER)], "experiments": {"e": settings}}
+    longer = Study.of(own | {"results": str(results)})
+    anew = Study.of(own | {"results": str(tmp_path / "anew")})
+    steps = []
+    for block, other in zip(longer.blocks, anew.blocks, strict=True):
+        job.run_block(block, torch.device("cpu"), lambda done, _: steps.append(done))
+        job.run_block(other, torch.device("cpu"))
+        for kind in ("curves", "embeddings", "parameters"):
+            assert parquet.read_log(block, kind).equals(parquet.read_log(other, kind))
+    assert min(steps) > 60

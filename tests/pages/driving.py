@@ -14,10 +14,10 @@ from circlet.study.plan import Study
 
 STUDY = Study.read(ROOT / "config/smoke.yaml")
 NETWORK = "decay_scan/p17_d2_wd1/s00003"
-PARTICLES = "alignment/p17_d2_fa1_dtype=float64/s00000"
-CIRCLES = "trajectory/p13_d24_hidden=16_wd0.5/s00001"
+PARTICLES = "alignment/p17_d2_fa1_dtype-float64/s00000"
+CIRCLES = "trajectory/p13_d24_hidden-16_wd0.5/s00001"
 TRANSFORMER = (
-    "heads/p2_d2_length=4_k=2_n_train=64_n_test=32_batch_size=16_learning_rate=0.02/s00002"
+    "heads/p2_d2_length-4_k-2_n_train-64_n_test-32_batch_size-16_learning_rate-0.02/s00002"
 )
 PANELS = {
     NETWORK: ["embedding", "sums", "signals", "losses"],

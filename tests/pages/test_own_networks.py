@@ -110,16 +110,15 @@ def test_states_are_what_a_system_has(study):
 
 
 def test_means_stay_within_what_they_can_be(study):
-    means = table(study, "metric_means")
+    means = table(study, "outcome_summary").query("kind == 'mean'")
     assert set(means["n_runs"]) == {3} and set(means["n_planned"]) == {3}
-    shares, losses = (means[means["unit"] == unit] for unit in ("0..1", "bit"))
-    assert (shares["mean_high"].dropna() <= 1).all() and (shares["mean_low"].dropna() >= 0).all()
-    assert (losses["mean_low"].dropna() >= 0).all()
+    shares = means[means["unit"] == "0..1"]
+    assert len(shares) and (shares["high"] <= 1).all() and (shares["low"] >= 0).all()
     runs = table(study, "runs")
-    row = means.query("experiment == 'teacher' and metric == 'test_loss'").iloc[0]
+    row = means.query("experiment == 'teacher' and outcome == 'test_loss'").iloc[0]
     own = runs[runs["experiment"] == "teacher"]["test_loss"].astype(float)
-    assert row["mean"] == pytest.approx(own.mean())
-    assert row["mean_low"] < row["mean"] < row["mean_high"]
+    assert row["estimate"] == pytest.approx(own.mean())
+    assert row["low"] < row["estimate"] < row["high"]
 
 
 def test_the_report_speaks_of_this_study(study):
@@ -269,7 +268,7 @@ def test_a_view_of_components_can_be_sent(page_of):
 def test_one_token_or_one_dimension_can_be_seen(page_of, name):
     page = page_of(name)
     if name == "quadratic":  # the first point has one dimension
-        page.select_option("#point", index=0)
+        page.check("#points input >> nth=0", force=True)
         settled(page)
         assert len(choices(page, "plane")) == 1 + 3  # frequencies
     assert page.is_hidden("#problem") and page.is_visible("#embedding-picture")

@@ -191,9 +191,9 @@ def test_a_failing_block_among_good_ones(sweep):
         "src/circlet/collections/musat/equations/constant_attention.py", "    masks = [", BROKEN
     )
     sweep.study(mine=ONE_FAILS)
-    assert sweep.start("table_structure_summary", "--retries", "1").ends() != 0
+    assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
     assert sweep.said.count("Trying to restart job") == 1
-    failed = "mine/p17_d2_train_fraction=0.25_wd0/00000-00001"
+    failed = "mine/p17_d2_train_fraction-0.25_wd0/00000-00001"
     assert "1 failed:" in sweep.said
     assert f"{failed}: broken on purpose (log: results" in sweep.said
     assert "4 of 6 runs are done" in sweep.said
@@ -205,9 +205,10 @@ def test_a_failing_block_among_good_ones(sweep):
     said = sweep.project.run("circlet", "partial").stdout
     assert "partial: 4 of 6 runs" in said
     tables = sweep.project.folder / "results/partial/tables"
-    summary = pd.read_parquet(tables / "structure_summary.parquet").set_index("point")
+    summary = pd.read_parquet(tables / "outcome_summary.parquet")
+    summary = summary[summary["outcome"] == "is_circle"].set_index("point")
     assert summary["n_runs"].to_dict() == {
-        "p17_d2_train_fraction=0.25_wd0": 0, "p17_d2_train_fraction=0.5_wd0": 2,
+        "p17_d2_train_fraction-0.25_wd0": 0, "p17_d2_train_fraction-0.5_wd0": 2,
         "p17_d2_wd0": 2,
     }  # fmt: skip
     assert set(summary["n_planned"]) == {2}

@@ -111,9 +111,10 @@ def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     full = Study.of(given).config
     assert json.dumps(given) == before
     assert full["experiments"]["e"]["dtype"] == "float32"
-    assert full["experiments"]["e"]["log"]["curves"] == {"every": 50}
+    assert full["experiments"]["e"]["log"]["curves"] == {"every": 50, "per_decade": 20}
     assert full["experiments"]["e"]["seeds"] == {
-        "count": 2, "first": 0, "embedding": None, "network": None, "data": None, "order": None,
+        "count": 2, "first": 0, "more": [], "embedding": None, "network": None, "data": None,
+        "order": None,
     }  # fmt: skip
 
 

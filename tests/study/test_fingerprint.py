@@ -36,7 +36,9 @@ ROOMS = {
     "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),
-    "sweeps": (*FILES, "systems.spec", "analysis"),
+    "sweeps.pictures": (*FILES, "systems.spec", "plotting", "sweeps"),
+    "sweeps.commands": (*FILES, "systems.spec", "terminal"),
+    "sweeps": (*FILES, "systems.spec", "analysis", "plotting"),
     "pages": (*FILES, "systems.spec", "analysis.claims", "analysis.log_frames", "terminal"),
     "terminal": (*FILES, "analysis.claims"),
     "build": BASE,
@@ -44,12 +46,13 @@ ROOMS = {
     "compare": FILES,
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
+    "config_edit": FILES,
     "cli": (*FILES, "build", "terminal", "compare", "new", "check"),
     "pipeline": (*FILES, "terminal"),
     "__main__": ("", "errors", "cli"),
     "errors": (),
     "lazy_import": (),
-    "": (),
+    "": ("storage.results",),
 }
 HEAVY = {"torch", "pandas", "pyarrow", "matplotlib", "scipy"}
 

@@ -85,7 +85,7 @@ def study(folder, **experiments):
 def test_order_matters_and_is_kept(tmp_path):
     acts = [{"scale": {"frequency": 2, "factor": 3}}, {"keep": {"frequencies": [2]}}]
     point = study(tmp_path, e=small(interventions=acts)).points[0]
-    assert point.name == ("p11_d6_hidden=8_wd0.5_scale-frequency=2-factor=3_keep-frequencies=2")
+    assert point.name == ("p11_d6_hidden-8_wd0.5_scale-frequency-2-factor-3_keep-frequencies-2")
     plain = study(tmp_path, e=small()).points[0]
     before = run.initial(plain, 1, {})["embedding"]
     after = run.initial(point, 1, {})["embedding"]
@@ -199,7 +199,7 @@ def test_lists_of_values_are_points(tmp_path):
     assert {point.seeds(1).embedding for point in whole.points} == {3, 4}
     kept = [{"keep": {"frequencies": [[1], [1, 2]]}}]
     names = [point.name for point in study(tmp_path, e=small(interventions=kept)).points]
-    assert [name.rsplit("=", 1)[1] for name in names] == ["1", "1+2"]
+    assert [name.rsplit("-", 1)[1] for name in names] == ["1", "1+2"]
 
 
 def test_a_planted_circle_has_circularity_one():
@@ -269,7 +269,7 @@ def test_what_would_fail_later_is_refused_at_once(tmp_path, changes, message):
 
 def test_seeds_may_be_written_with_a_point(tmp_path):
     points = study(tmp_path, e=small(seeds={"count": 2, "embedding": [1.0, 2.0]})).points
-    assert [point.name.rsplit("_", 1)[1] for point in points] == ["embedding=1", "embedding=2"]
+    assert [point.name.rsplit("_", 1)[1] for point in points] == ["embedding-1", "embedding-2"]
     assert run.run(points[0], [0], CPU)
 
 
@@ -321,7 +321,7 @@ def test_an_intervention_of_a_user(tmp_path):
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     base, none, all_of_it = study.points
-    assert none.name.endswith("networks.mix-share=0-of=base")
+    assert none.name.endswith("networks.mix-share-0-of-base")
     assert none.keys["networks.mix_share"] == 0
     first, start = (parquet.read_weights(p.blocks[0], [0]) for p in (none, all_of_it))
     end = parquet.read_weights(base.blocks[0], [3])

@@ -84,7 +84,7 @@ REFUSED = {
                             "needs train_fraction * (p * (p + 1) // 2) >= 1"),
     "nothing to train on, swept": (
         config(system="embedding_mlp", sweep={"p": [59, 3]}, parameters={"train_fraction": 0.1}),
-        "p3_d128_train_fraction=0.1_wd0.5 has p = 3, train_fraction = 0.1"),
+        "p3_d128_train_fraction-0.1_wd0.5 has p = 3, train_fraction = 0.1"),
     "large log": (config(steps=10**7, log={"parameters": {"every": 1}}),
                   "e.log.parameters: a block of p17_d2_wd0 would have 13820001382 values"),
     "large log of embeddings": (config(system="particles", steps=10**8,

@@ -42,7 +42,7 @@ def test_paths_are_readable():
 def test_unlabelled_parameters_show_where_they_are_not_at_their_default():
     study = Study.of(config(sweep={"learning_rate": [0.01, 0.001]}))
     assert [p.name for p in study.points] == [
-        "p17_d2_wd0", "p17_d2_learning_rate=0.001_wd0",
+        "p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0",
     ]  # fmt: skip
 
 

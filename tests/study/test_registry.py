@@ -73,8 +73,8 @@ WRONG = {
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
     "nothing in it": (
         without("systems", "equations", "tables", "figures", "collection.yaml"),
-        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, interventions/*.py, "
-        "commands/*.py, claims.csv or collection.yaml"),
+        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, pictures/*.py, "
+        "interventions/*.py, commands/*.py, claims.csv or collection.yaml"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
     "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),
@@ -313,9 +313,12 @@ LOOKED_UP = {
         less("run_list.py", '("mine.distances",)', '"mine.distances"'), "must be a tuple of texts"),
     "a figure of the report": (
         less("collection.yaml", "[distances]", "[distance]"), "yaml: figures: there is no figure"),
-    "a table of the summary": (
-        less("collection.yaml", "figures:", "summary: {table: x, columns: {}}\nfigures:"),
-        "summary.table: there is no table 'x'"),
+    "a table of an outcome": (
+        less("systems/drift.py", '"distances", "distance"', '"sizes"'),
+        "outcomes: size: there is no table 'sizes'"),
+    "an outcome of another kind": (
+        less("systems/drift.py", '"mean"', '"men"'),
+        "outcomes: size: there is no kind 'men' (did you mean 'mean'?)"),
     "a system of a role": (
         less("collection.yaml", "mine.drift", "drif"), "roles.mine.rates.needs.system: there is n"),
     "a parameter of a role": (
@@ -365,13 +368,13 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
 
 
 def test_names_of_its_own_need_no_prefix_in_its_files(mine):
-    """As roles, summary, figures and claims of a collection that is shipped tomorrow."""
+    """As roles, outcomes, figures and claims of a collection that is shipped tomorrow."""
     text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
-    (mine / "collection.yaml").write_text(text + "summary: {table: distances, columns: {}}\n")
+    (mine / "collection.yaml").write_text(text)
     (mine / "claims.csv").write_text(ONE)
     study = Study.of(config_of(mine))
     own = study.collections[-1]
-    assert own.summary["table"] == "mine.distances"
+    assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]
     assert own.roles["mine.rates"]["needs"]["system"] == "mine.drift"
     claim = claims.read(study).set_index("claim").loc["mine.far"]
     assert (claim["table"], claim["role"], claim["figure"]) == (

@@ -103,6 +103,7 @@ def test_tests_of_a_gpu_are_found_on_a_bare_machine(bare):
     assert "failed" not in found and "error" not in found
 
 
+@pytest.mark.slow
 def test_training_is_benched_on_a_bare_machine(bare):
     measured = json.loads(bare(bare.folder / "bench.py", "--training-only", "--json").stdout)
     assert [row["system"] for row in measured["training"]] == ["particles"]

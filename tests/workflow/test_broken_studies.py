@@ -22,7 +22,9 @@ def smoke(folder, **parameters):
         if settings["system"] == "embedding_mlp"
     }
     roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
-    return Study.of({"results": str(folder), "experiments": experiments, "reproduce": roles})
+    pictures = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "decay_circles"}]
+    own = {"experiments": experiments, "reproduce": roles, "figures": pictures}
+    return Study.of({"results": str(folder)} | own)
 
 
 def make_all(study):
@@ -49,7 +51,8 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
-    assert len(drawn) == 18
+    pictures = {picture.name for picture in study.pictures}
+    assert pictures <= set(drawn) and len(set(drawn) - pictures) == 18
 
 
 def test_claims_about_runs_that_diverged_are_not_run(diverged):
@@ -61,9 +64,10 @@ def test_claims_about_runs_that_diverged_are_not_run(diverged):
 
 def test_planned_runs_are_counted_even_if_none_finished(diverged):
     study, _ = diverged
-    summary = parquet.read_table(study, "circle_summary")
+    summary = parquet.read_table(study, "outcome_summary")
     assert (summary["n_runs"] == 0).all()
-    assert summary["n_planned"].sum() == sum(block.count for block in study.blocks)
+    circles = summary[summary["outcome"] == "n_circles"]
+    assert circles["n_planned"].sum() == sum(block.count for block in study.blocks)
 
 
 def test_fits_of_too_few_steps_say_so(tmp_path):
@@ -94,7 +98,15 @@ def test_tables_hold_what_the_logs_say(tmp_path):
     for block in study.blocks:
         job.run_block(block, "cpu")
     tables = {t.name: t for t in targets.tables(study)}
-    for name in ("survival", "runs", "circle_counts", "circle_summary", "survival_rates"):
+    for name in (
+        "survival",
+        "runs",
+        "circle_counts",
+        "milestones",
+        "outcomes",
+        "outcome_summary",
+        "survival_rates",
+    ):
         build.make(tables[name])
     survival = parquet.read_table(study, "survival")
     for block in study.blocks:
@@ -111,7 +123,9 @@ def test_tables_hold_what_the_logs_say(tmp_path):
         assert rates.loc[key, "n_runs"] == 3
     counts = parquet.read_table(study, "circle_counts")
     assert counts["n_circles"].sum() == survival["survived"].sum()
-    summary = parquet.read_table(study, "circle_summary").set_index("point")
+    summary = parquet.read_table(study, "outcome_summary").set_index(["point", "outcome"])
     for point in study.points:
         runs = counts[counts["run_id"].str.contains(f"/{point.name}/", regex=False)]
-        assert summary.loc[point.name, "circles"] == pytest.approx(runs["n_circles"].mean())
+        assert summary.loc[(point.name, "n_circles"), "estimate"] == pytest.approx(
+            runs["n_circles"].mean()
+        )

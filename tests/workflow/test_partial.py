@@ -43,7 +43,8 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
     study = partial(half_done)
     for target in targets.ordered(study):
         build.make(target)
-    table = pd.read_parquet(study.table("structure_summary")).set_index("point")
+    table = pd.read_parquet(study.table("outcome_summary"))
+    table = table[table["outcome"] == "is_circle"].set_index("point")
     assert table["n_runs"].to_dict() == {"p17_d2_wd0": 4, "p17_d2_wd1": 2}
     assert set(table["n_planned"]) == {4}
     assert study.table("runs") == half_done.results / "partial/tables/runs.parquet"
@@ -86,7 +87,9 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
     assert "Nothing is done yet of later" in page
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
+)
 def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypatch, seed):
     """Whichever blocks are done: no table fails for want of the others."""
     monkeypatch.chdir(finished.folder)

@@ -320,11 +320,11 @@ def test_what_was_edited_after_it_was_planned_is_not_made(project):
         "it; run snakemake again\n"
     )
     module.write_text(before)
-    summary = project.folder / STUDY.table("structure_summary")
+    summary = project.folder / STUDY.table("structures")
     whole = summary.read_bytes()
     shutil.copy(project.folder / STUDY.table("exemplars"), summary)
     done = project.run(*command, check=False)
-    assert f"{STUDY.table('structure_summary')}: was made from another config" in done.stderr
+    assert f"{STUDY.table('structures')}: was made from another config" in done.stderr
     summary.write_bytes(whole)
     project.run(*command)
     assert (project.folder / STUDY.table("table2")).exists()

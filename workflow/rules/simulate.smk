@@ -31,7 +31,7 @@ for system in STUDY.systems:
             collections=COLLECTIONS,
             device=lambda wildcards: "cuda" if PLAN.gpus(wildcards) else "cpu",
         params:
-            study=lambda wildcards: PLAN.argument(PLAN.block(wildcards).study),
+            study=PLAN.block_study,
             version=lambda wildcards: PLAN.block(wildcards).point.version,
         shell:
             "python -m circlet run --study {params.study:q} {resources.collections} --device {resources.device} --log {log:q}"

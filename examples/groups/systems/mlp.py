@@ -5,14 +5,14 @@ embedding each. circlet's ``embedding`` is the left one.
 """
 
 from circlet.collections.groups import finite_groups
-from circlet.systems.parameters import CROSS_ENTROPY, LEARNING_RATE, dimension, weight_decay
-from circlet.systems.spec import Log, Parameter, Rule, SystemSpec, integer, number
+from circlet.systems.parameters import CROSS_ENTROPY, CURVES, LEARNING_RATE, dimension, weight_decay
+from circlet.systems.spec import Log, Outcome, Parameter, Rule, SystemSpec, integer, number
 
 _GROUP = "Cn, Dn, Qn, Sn, An, or their product: C2xA4 (finite_groups.py)."
 
 SYSTEM = SystemSpec(
     parameters={
-        "group": Parameter("string", _GROUP, "S4", "group="),
+        "group": Parameter("string", _GROUP, "S4", "group-"),
         "d": dimension(32),
         "hidden": integer("Hidden neurons.", 128, minimum=1),
         "train_fraction": number(
@@ -26,9 +26,15 @@ SYSTEM = SystemSpec(
     },
     embedding="left.weight",
     metrics=CROSS_ENTROPY,
+    outcomes=(
+        Outcome("generalised", "generalises", "share", "outcomes"),
+        Outcome("n_survivors", "surviving representations", "count", "outcomes"),
+        Outcome("parts_agree", "the same survive in all parts", "share", "outcomes"),
+        Outcome("test_accuracy", "test accuracy", "mean", unit="0..1", threshold=0.99),
+    ),
     # Not circlet's own signals: their frequencies are those of a cyclic group.
     logs={
-        "curves": Log({"every": 50}),
+        "curves": CURVES,
         "embeddings": Log({"every": 50}),
         "parameters": Log({"at": [0]}),
     },

@@ -11,6 +11,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
@@ -73,6 +74,90 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     spread = {"loc": center, "scale": sem(values)}
     low, high = norm.interval(0.95, **spread) if normal else t.interval(0.95, n - 1, **spread)
     return Estimate(center, float(low), float(high), n)
+
+
+def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
+    """Mean of each row of an array, with Student's interval cut at bounds, all rows at once.
+
+    Columns estimate, low, high, n_runs. Rows whose values are all the same have no interval.
+    """
+    n = (~np.isnan(rows)).sum(1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        filled = np.nan_to_num(rows)
+        center = filled.sum(1) / n
+        squares = np.where(np.isnan(rows), 0, rows - center[:, None]) ** 2
+        half = stdtrit(n - 1, 0.975) * np.sqrt(squares.sum(1) / (n - 1) / n)
+        half = np.where(half > 0, half, np.nan)
+        low, high = (np.clip(center + sign * half, least, most) for sign in (-1, 1))
+    return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
+
+
+def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
+    """Mean of values that lie between two bounds, with an interval that does, too.
+
+    Student's interval, cut at the bounds. Values that are all the same, or a single one, do not
+    tell their spread: then a share of up to 1 - 0.05^(1/n) of all runs may differ, by as much as
+    the bounds allow. Without bounds an end is infinite.
+    """
+    found = mean(values)
+    if found.n == 0:
+        return found
+    if not math.isnan(found.low):
+        return found._replace(low=max(found.low, least), high=min(found.high, most))
+    unseen = 1 - 0.05 ** (1 / found.n)
+    low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
+    return Estimate(found.value, low, high, found.n)
+
+
+def mean_count(values: ArrayLike) -> Estimate:
+    """Mean of counts, which are 0 or more; of equal counts with the exact interval of Poisson's.
+
+    Counts of circles and the like spread less than Poisson's, so that interval is on the safe side.
+    """
+    values = known(values)
+    found = bounded_mean(values, 0.0)
+    if math.isfinite(found.high) or found.n == 0:
+        return found
+    from scipy.stats import chi2
+
+    total = values.sum()
+    low = float(chi2.ppf(0.025, 2 * total)) / 2 if total else 0.0
+    return found._replace(
+        low=low / found.n, high=float(chi2.ppf(0.975, 2 * total + 2)) / 2 / found.n
+    )
+
+
+def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
+    """Median of times that are known to lie in intervals (after, by], by Kaplan and Meier.
+
+    If something has not happened by the end, ``by`` is NaN and ``after`` the last time it was
+    looked for. The value is the median of ``by``, infinite if less than half of the runs got there.
+    The interval's lower end is that of the median of ``after``, its upper end that of the median of
+    ``by`` (lifelines; log-log): it counts how rarely was looked. Six runs that have not got there
+    bound a median at 95 %, fewer do not (1/2^5 > 0.025): the lower end is no later than the last
+    six were looked at, and of fewer than six runs the interval is 0 to infinity.
+    """
+    after, by = np.asarray(after, dtype=float), np.asarray(by, dtype=float)
+    n = len(after)
+    if n == 0:
+        return Estimate()
+    happened = ~np.isnan(by)
+    (center, _, high), (_, low, _) = (
+        _kaplan_meier(np.where(happened, times, after), happened) for times in (by, after)
+    )
+    if n < 6:
+        return Estimate(center, 0.0, math.inf, n)
+    return Estimate(center, min(low, float(np.sort(after)[-6])), high, n)
+
+
+def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float, float]:
+    """Median of times and its interval, of which some are those at which a run was last seen."""
+    from lifelines import KaplanMeierFitter
+    from lifelines.utils import median_survival_times
+
+    fitted = KaplanMeierFitter().fit(times, happened)
+    low, high = sorted(median_survival_times(fitted.confidence_interval_).to_numpy()[0].tolist())
+    return float(fitted.median_survival_time_), low, high
 
 
 def median(values: ArrayLike) -> Estimate:
@@ -179,6 +264,89 @@ def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
     # Of none against all, statsmodels' rounding may go beyond the ends, to -1.0000000000000002.
     low, high = max(float(low), -1.0), min(float(high), 1.0)
     return Estimate(k1 / n1 - k2 / n2, low, high, n1 + n2)
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
+    """Spearman's rho within strata, averaged over them, with an interval over independent units.
+
+    ``strata`` and ``units`` say for each pair (x, y) which it belongs to; the pairs of one unit,
+    as runs that share a seed, may go together. Averages and the jackknife are on Fisher's scale;
+    the jackknife leaves out one of at most 50 groups of units at a time. Infinite y are the
+    largest. A perfect order is taken to be one exchange of neighbours away from it.
+    """
+    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata})
+    frame["unit"] = pd.factorize(np.asarray(units))[0]
+    n_groups = min(50, frame["unit"].nunique())
+    whole, n = _fisher(frame)
+    if math.isnan(whole):
+        return Estimate(n=n)
+    # Of few units, or where all parts agree, the pairs alone tell (Bonett and Wright, 2000).
+    half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / max(n - 3, 1))
+    group = frame["unit"] % n_groups
+    parts = np.array(
+        [_fisher(frame[group != g])[0] for g in range(n_groups if n_groups > 2 else 0)]
+    )
+    if len(parts := parts[~np.isnan(parts)]) > 2:
+        spread = math.sqrt((len(parts) - 1) / len(parts) * ((parts - parts.mean()) ** 2).sum())
+        if spread > 1e-9:
+            half = float(stdtrit(len(parts) - 1, 0.975)) * spread
+    return Estimate(math.tanh(whole), math.tanh(whole - half), math.tanh(whole + half), n)
+
+
+def _fisher(frame: "pd.DataFrame") -> tuple[float, int]:
+    """Fisher's z of Spearman's rho in each stratum, averaged by size, and the number of pairs."""
+    found = []
+    for _, own in frame.groupby("stratum"):
+        ranks = own[["x", "y"]].rank().to_numpy()
+        n = len(ranks)
+        if n > 3 and np.ptp(ranks, axis=0).all():
+            rho = np.corrcoef(ranks.T)[0, 1]
+            most = 1 - 12 / (n * (n**2 - 1))
+            found.append((np.arctanh(np.clip(rho, -most, most)), n))
+    if not found:
+        return math.nan, 0
+    values, sizes = np.array(found).T
+    return float(np.average(values, weights=sizes - 3)), int(sizes.sum())
+
+
+def slope(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
+    """Change of y per unit of x within strata, by least squares, with an interval over units.
+
+    Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
+    out; where fewer than three units have two values of x, all runs of a stratum are. The interval
+    is Student's, of a ratio of sums over units, or over runs if there are fewer than three units.
+    """
+    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
+    frame = frame.astype({"x": float, "y": float})
+    both = frame.groupby(["stratum", "unit"])["x"].transform("nunique") > 1
+    paired = frame.loc[both, "unit"].nunique() > 2
+    if paired:
+        frame = frame[both]
+    within = frame.groupby(["stratum", "unit"] if paired else ["stratum"])
+    dx = frame["x"] - within["x"].transform("mean")
+    dy = frame["y"] - within["y"].transform("mean")
+    by = frame["unit"] if frame["unit"].nunique() > 2 else frame.index
+    part, whole = (dx * dy).groupby(by).sum(), (dx**2).groupby(by).sum()
+    return ratio(part.to_numpy(), whole.to_numpy())
+
+
+def paired_difference(
+    x: "pd.Series", y: "pd.Series", is_share: bool = False
+) -> tuple[Estimate, int]:
+    """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
+
+    If at least three are paired, Student's interval over pairs: what runs share by their seed drops
+    out. Otherwise Welch's for means and Newcombe's for shares, which also hold where all
+    differences are equal and so tell no spread.
+    """
+    both = pd.concat({"x": x, "y": y}, axis=1).dropna()
+    found = mean(both["y"] - both["x"])
+    if len(both) > 2 and not math.isnan(found.low):
+        return found, len(both)
+    a, b = x.dropna(), y.dropna()
+    if is_share:
+        return share_difference(int(b.sum()), len(b), int(a.sum()), len(a)), 0
+    return mean_difference(b, a), 0
 
 
 def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:

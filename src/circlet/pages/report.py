@@ -10,16 +10,16 @@ import yaml
 from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.storage import files, parquet
-from circlet.study import cost, measured, targets
+from circlet.study import cost, measured, pictures, targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
-from circlet.systems.spec import SystemSpec
+from circlet.systems.spec import SHARE, SystemSpec
 
 DATA = ("report.html",)
-OPTIONAL_TABLES = ("scorecard", "runs", "provenance", "metric_means")
-FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions", "summary")
+OPTIONAL_TABLES = ("scorecard", "runs", "provenance", "outcome_summary")
+FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 MOST = 8  # values of a parameter that are named
@@ -31,41 +31,34 @@ def _figure(figure: Target, claims: pd.DataFrame) -> dict[str, Any]:
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
     words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
+    title = " ".join(WORDS.get(word, word) for word in words)
+    if figure.study.pictures and figure.study.pictures[0].name == figure.name:
+        title = pictures.title(figure.study.pictures[0])
     return {
         "name": figure.name,
-        "title": " ".join(WORDS.get(word, word) for word in words),
+        "title": title,
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
         "claims": claims[claims["figure"] == figure.name].to_dict("records"),
     }
 
 
-def _summary(own: dict[str, Any], table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Rows of the points of experiments, and headings of their columns, by experiment."""
-    for column, value in own["where"].items():
-        table = table[table[column] == value]
-    return {
-        name: {"headings": own["columns"], "rows": rows.to_dict("records")}
-        for name, rows in table.groupby("experiment")
-    }
-
-
-def _means(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """The same of experiments whose collection has no such table: means and their intervals."""
     found = {}
     for name, own in table.groupby("experiment"):
         headings = {"runs": "runs"}
-        rows: dict[str, dict[str, Any]] = {}
+        rows: dict[str, dict[str, str]] = {}
         for row in own.to_dict("records"):
-            unit = f", {row['unit']}" if row["unit"] not in ("", "0..1") else ""
-            column = f"mean {row['metric']}"
-            headings[column] = f"{row['label']}{unit}"
+            unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
+            headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
             cells = rows.setdefault(row["point"], {"point": row["point"]})
-            cells["runs"] = f"{row['n_runs']} of {row['n_planned']}"
-            low, high = (terminal.number(row[f"mean_{end}"]) for end in ("low", "high"))
-            interval = f" [{low} … {high}]" if pd.notna(row["mean_low"]) else ""
-            cells[column] = terminal.number(row["mean"]) + interval
-        found[name] = {"headings": headings, "rows": list(rows.values()), "means": True}
+            most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
+            cells["runs"] = f"{most} of {row['n_planned']}"
+            center, low, high = (terminal.number(row[k]) for k in ("estimate", "low", "high"))
+            interval = f" [{low} … {high}]" if row["n_runs"] else ""
+            cells[f"of {row['outcome']}"] = center + interval
+        found[name] = {"headings": headings, "rows": list(rows.values())}
     return found
 
 
@@ -147,7 +140,6 @@ def _section(
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ("authors", "title", "year", "methods")},
         "outcomes": about.get("outcomes"),
-        "summary": collection.summary,
         "counts": {
             verdict: int((own["verdict"] == verdict).sum()) for verdict in terminal.VERDICTS
         },
@@ -178,15 +170,14 @@ def make(target: Target) -> None:
     card = table("scorecard", ["claim", "paper", "verdict", "n_runs"])
     card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
     card["verdict"] = card["verdict"].str.replace("_", " ")
-    summaries = _means(table("metric_means", ["experiment"]))
-    for own in filter(None, (c.summary for c in study.collections)):
-        summaries |= _summary(own, table(own["table"], ["experiment", *own["where"]]))
+    summaries = _points(table("outcome_summary", ["experiment"]))
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [_section(c, runs, figures, card) for c in study.collections]
     page = pages.template("report.html").render(
         number=terminal.number,
         time=_time,
         sections=[s for s in sections if _says(s)],
+        pictures=[_figure(figures[p.name], card) for p in study.pictures if p.name in figures],
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
         verdicts={
             verdict: sum(s["counts"][verdict] for s in sections) for verdict in terminal.VERDICTS

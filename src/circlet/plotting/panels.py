@@ -118,6 +118,15 @@ def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     return figure, placed
 
 
+def outcome(
+    axes: Axes, summary: pd.DataFrame, x: str, name: str, colour, label: str | None = None
+) -> None:
+    """A band of one outcome, from rows of the table ``outcome_summary``."""
+    own = summary[summary["outcome"] == name]
+    columns = {"estimate": "y", "low": "y_low", "high": "y_high", "n_runs": "y_n"}
+    band(axes, own.rename(columns=columns), x, "y", colour, label)
+
+
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
     """A line of estimates with dots and the band of their 95 % intervals.
 

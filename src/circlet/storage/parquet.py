@@ -16,7 +16,7 @@ from circlet.errors import LogError
 from circlet.storage import schema
 from circlet.storage.files import atomic
 from circlet.study.plan import Study
-from circlet.study.points import Block
+from circlet.study.points import Block, Point
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +69,12 @@ def footer(path: Path) -> dict[str, Any]:
         return _footer(path)[0]
 
 
+def columns(path: Path) -> list[str]:
+    """Names of the columns of a file; raises LogError if the file is missing or damaged."""
+    with reading(path):
+        return _footer(path)[1]
+
+
 def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
     """The JSON footer of a file, and the names of its columns."""
     found = pq.read_metadata(file)
@@ -90,13 +96,16 @@ def reading(path: Path) -> Iterator[None]:
         raise LogError(f"{path}: is damaged ({reason}); delete it and run again") from error
 
 
-def read_table(study: Study, name: str, role: str = "") -> "pd.DataFrame":
-    """A table of the study, or its rows of the experiment with a role.
+def read_table(
+    study: Study, name: str, role: str = "", columns: list[str] | None = None
+) -> "pd.DataFrame":
+    """A table of the study, or its rows of the experiment with a role; all columns, or some.
 
     Raises LogError if it is missing or damaged, or was not made from the config, the code and the
     tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
     """
-    frame = read(study.table(name), study.keys.get(name)).to_pandas()
+    found = read(study.table(name), study.keys.get(name))
+    frame = (found.select(columns) if columns else found).to_pandas()
     return frame[frame["experiment"] == study.reproduce[role]] if role else frame
 
 
@@ -140,7 +149,19 @@ def differing(block: Block) -> list[str]:
 
 def _differing(block: Block, made: dict[str, Any]) -> list[str]:
     planned, own = block.point.spec, made.get("spec") or {}
-    return [_WORDS.get(k) or k for k in planned | own if own.get(k) != planned.get(k)]
+    other = [k for k in planned | own if own.get(k) != planned.get(k)]
+    # A log may have more steps than are asked for.
+    point = block.point
+    if other == ["log"] and all(
+        point.is_logged_by(kind, _logged(point, kind, own)) for kind in point.logs[1:]
+    ):
+        return []
+    return [_WORDS.get(k) or k for k in other]
+
+
+def _logged(point: Point, kind: str, made: dict[str, Any]) -> Any:
+    """The schedule that a log was made with; what made it names none that is its system's own."""
+    return made["log"].get(kind, point.system.logs[kind].schedule)
 
 
 def statuses(block: Block) -> list[str]:
@@ -188,6 +209,10 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
             f"delete {path.parent} and run again"
         )
     table = schema.completed(table, schema.logs(block.point.system)[kind])
+    point = block.point
+    asked = point.settings["log"].get(kind)
+    if steps is None and asked is not None and _logged(point, kind, made["spec"]) != asked:
+        steps = point.steps_logged(kind)
     if steps is not None:
         table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
     return table

@@ -66,6 +66,15 @@ def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
     ]
 
 
+def interval(meaning: str) -> list[pa.Field]:
+    """Columns of a table whose rows are estimates; an end that nothing bounds is null."""
+    return [
+        column("estimate", pa.float64(), meaning),
+        column("low", pa.float64(), "lower end of its 95 % interval"),
+        column("high", pa.float64(), "upper end of its 95 % interval"),
+    ]
+
+
 def names(fields: Iterable[pa.Field]) -> list[str]:
     """Names of some columns."""
     return [field.name for field in fields]

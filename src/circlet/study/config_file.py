@@ -230,10 +230,11 @@ def _explain(error, prefix: str) -> str:
         case "type" if isinstance(error.instance, list) and prefix.endswith(".parameters"):
             text = f"{given} is a list: what varies goes under `sweep`"
         case "minProperties" | "minItems":
-            text = "is empty"
+            n, least = len(error.instance), error.validator_value
+            text = f"has {n} entries, at least {least} are needed" if n else "is empty"
         case "type" if "e" in str(error.instance) and _looks_like_a_number(error.instance):
             text = f"{message}: YAML reads it as text, write a dot and a sign, as in 1.0e-4"
-        case "type" if error.validator_value == "array":
+        case "type" if error.validator_value in ("array", ["array", "object"]):
             plain = isinstance(error.instance, int | float)
             text = f"{given} must be a list" + (f": write [{given}]" if plain else "")
         case "type" if error.validator_value == "object" and error.instance is None:

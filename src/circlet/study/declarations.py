@@ -14,10 +14,24 @@ from typing import Any
 from circlet.errors import ConfigError
 from circlet.study.registry import path_of
 
-INPUTS = ("TABLES", "OPTIONAL_TABLES", "ROLES", "OPTIONAL_ROLES", "SYSTEMS", "LOGS", "DATA")
+INPUTS = (
+    "TABLES",
+    "OPTIONAL_TABLES",
+    "ROLES",
+    "OPTIONAL_ROLES",
+    "SYSTEMS",
+    "LOGS",
+    "DATA",
+    "CONFIG",
+)
 KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
     "tables": ((*INPUTS, "FROM_COLLECTIONS", "COLUMNS"), ("TABLES", "COLUMNS"), "table"),
     "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
+    "pictures": (
+        ("TABLES", "CONFIG", "DATA", "PLACES", "LEAST", "SHOWS", "POOLS", "MOST_PANELS"),
+        ("TABLES", "PLACES"),
+        "draw",
+    ),
     "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
     "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
@@ -133,7 +147,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
         raise ConfigError(f"{path}: does not define {function}()")
-    if kind == "figures" and not ast.get_docstring(tree_of(module)):
+    if kind in ("figures", "pictures") and not ast.get_docstring(tree_of(module)):
         raise ConfigError(f"{path}: has no docstring, which is the figure's caption")
     found = literals(module)
     for name in upper:
@@ -142,7 +156,10 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         if name not in found:
             raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
         value = found[name]
-        texts = (value,) if name == "OPTIONAL_ROLES" and isinstance(value, str) else value
+        if name in ("LEAST", "POOLS", "MOST_PANELS"):
+            continue
+        single = name in ("OPTIONAL_ROLES", "SHOWS") and isinstance(value, str)
+        texts = (value,) if single else value
         if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
             raise ConfigError(f"{path}: {name} must be a tuple of texts, as in ('runs',)")
     return found

@@ -19,6 +19,7 @@ from circlet.study.schedules import INT32_MAX
 from circlet.study.seeds import PURPOSES
 
 if TYPE_CHECKING:
+    from circlet.study.plan import Study
     from circlet.study.points import Point
 
 LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
@@ -46,21 +47,28 @@ def check_results(results: str) -> None:
 
 
 def check_totals(config: dict[str, Any]) -> None:
-    """Raise ConfigError if there are too many points or blocks. Nothing is listed to find out."""
-    points = blocks = 0
+    """Raise ConfigError if there are too many points. Nothing is listed to find out."""
+    points = 0
     for group in ("experiments", "parents"):
         for name, settings in config[group].items():
-            own = _count(settings)
-            points += own
-            if group == "experiments":
-                blocks += own * (settings["seeds"]["count"] // settings["block"])
-            for what, found in (("points", points), ("blocks", blocks)):
-                if found > config_file.limit(what):
-                    raise ConfigError(
-                        f"{group}.{name}: with it the study has {found} {what}, at most "
-                        f"{config_file.limit(what)} are allowed; split the study, or "
-                        + ("set a larger `block`" if what == "blocks" else "vary less")
-                    )
+            points += _count(settings)
+            _check_total(f"{group}.{name}", "points", points, "vary less")
+
+
+def check_blocks(study: "Study") -> None:
+    """Raise ConfigError if there are too many blocks. Nothing is listed to find out."""
+    blocks = 0
+    for point in study.points:
+        blocks += point.n_blocks
+        _check_total(f"experiments.{point.experiment}", "blocks", blocks, "set a larger `block`")
+
+
+def _check_total(where: str, what: str, found: int, then: str) -> None:
+    if found > config_file.limit(what):
+        raise ConfigError(
+            f"{where}: with it the study has {found} {what}, at most {config_file.limit(what)} are "
+            f"allowed; split the study, or {then}"
+        )
 
 
 def _count(settings: dict[str, Any]) -> int:
@@ -74,10 +82,10 @@ def _count(settings: dict[str, Any]) -> int:
 
 def check_name(where: str, point: "Point") -> None:
     """Raise ConfigError if it cannot name folders and files, or makes too long a name."""
-    if not re.fullmatch(r"[\w.,+=\-]+", point.name, re.ASCII):
+    if not re.fullmatch(r"[\w.,+\-]+", point.name, re.ASCII):
         raise ConfigError(
             f"{where}: {config_file.shown(point.name)} becomes the name of a folder: values that "
-            "are texts may have letters, digits and . , + - _ = alone"
+            "are texts may have letters, digits and . , + - _ alone"
         )
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
     longest = len("_".join([*point.key, point.last_block]))
@@ -94,7 +102,7 @@ def check_logs(where: str, point: "Point") -> None:
         raise ConfigError(
             f"{where}.epochs: are {point.steps} steps, at most {INT32_MAX} are allowed"
         )
-    block = point.settings["block"]
+    block = point.block_size
     for kind in point.logs[1:]:
         schedule = point.schedule(kind)
         late = schedule.listed[schedule.listed.searchsorted(point.steps, "right") :]

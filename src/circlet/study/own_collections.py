@@ -18,7 +18,7 @@ from circlet.study.claims_file import Claim, claims
 from circlet.study.declarations import declared, defined, in_order, literals
 from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.study.seeds import PURPOSES
-from circlet.systems.spec import Metric, SystemSpec
+from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 KEYWORDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "pattern",
@@ -68,10 +68,9 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
             _check_intervention(name)
         for system in collection.modules("systems"):
             _check_system(systems[system])
+            _check_outcomes(systems[system], tables)
         where = f"{collection.folder}/collection.yaml"
         _look_up(f"{where}: figures", "figure", figures, collection.figures)
-        if collection.summary:
-            _look_up(f"{where}: summary.table", "table", tables, [collection.summary["table"]])
         for name, role in collection.roles.items():
             _look_up(f"{where}: roles.{name}.tables", "table", tables, role["tables"])
             _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
@@ -176,6 +175,21 @@ def _check_metrics(where: str, system: SystemSpec) -> None:
                 f"{where}: metrics: {name!r} must be lower-case letters, digits and underscores, "
                 "and no parameter or other column of runs"
             )
+
+
+def _check_outcomes(system: SystemSpec, tables: Names[str]) -> None:
+    where = f"{path_of(system.module)}: SYSTEM: outcomes"
+    seen = set()
+    for one in system.outcomes:
+        if not isinstance(one, Outcome):
+            raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
+        if not registry.NAME.fullmatch(one.name) or one.name in seen:
+            raise ConfigError(
+                f"{where}: {one.name!r} must be lower-case letters, digits and underscores, once"
+            )
+        seen.add(one.name)
+        _look_up(f"{where}: {one.name}", "kind", ("share", "mean", "count", "time"), [one.kind])
+        _look_up(f"{where}: {one.name}", "table", tables, [one.table])
 
 
 def _check_functions(system: SystemSpec) -> None:

@@ -12,14 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, limits, own_collections, registry, roles, validation
+from circlet.study import (
+    config_file,
+    limits,
+    milestones,
+    own_collections,
+    pictures,
+    registry,
+    roles,
+    validation,
+)
 from circlet.study.interventions import acts, columns, is_list_of_values
+from circlet.study.pictures import Picture
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.study.schedules import Schedules
 from circlet.study.seeds import PURPOSES
 from circlet.study.starts import Parents
-from circlet.systems.spec import SystemSpec
+from circlet.systems.spec import Outcome, SystemSpec
+
+# Keys of the config that tables and figures read if they say so (`CONFIG`), and without them.
+KEYS: dict[str, Any] = {"milestones": {}, "figures": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +57,7 @@ class Study:
         own_collections.check(collections, systems)
         for where in ("experiments", "parents"):
             for name, settings in config[where].items():
-                validation.canonicalise(settings, systems)
+                validation.canonicalise(settings, systems, f"{where}.{name}")
                 validation.check_experiment(f"{where}.{name}", settings, systems)
         config_file.check_content(config)  # jobs get it with all defaults
         limits.check_results(config["results"])
@@ -52,7 +65,11 @@ class Study:
         if both := config["experiments"].keys() & config["parents"].keys():
             raise ConfigError(f"parents.{min(both)}: is also an experiment")
         study = cls(config, collections, Path(config["results"]))
+        milestones.check(config, study.systems, study.known)
         _ = study.points  # no two are the same
+        limits.check_blocks(study)
+        if config["figures"]:  # the usual ones need no check, and jobs none of them
+            _ = study.pictures
         roles.check(study)
         return study
 
@@ -131,8 +148,15 @@ class Study:
         """Path of a table."""
         return self.folder / "tables" / f"{name}.parquet"
 
-    def part(self, experiments: Iterable[str], with_roles: Iterable[str] = ()) -> "Study":
+    def part(
+        self,
+        experiments: Iterable[str],
+        with_roles: Iterable[str] = (),
+        with_keys: Iterable[str] = KEYS,
+    ) -> "Study":
         """The study of some of its experiments and roles; what they start from becomes a parent.
+
+        Of the other keys of its config it has those of ``with_keys``; the rest are not given.
 
         Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
         made by a job or from the config file.
@@ -147,7 +171,10 @@ class Study:
             "reproduce": {k: v for k, v in self._sorted["reproduce"].items() if k in kept_roles},
             "experiments": {k: every[k] for k in sorted(chosen)},
             "parents": {k: every[k] for k in sorted(needed - chosen)},
+            **{k: self._sorted[k] if k in with_keys else usual for k, usual in KEYS.items()},
         }
+        if config["figures"]:
+            config["figures"] = [f for f in config["figures"] if pictures.about(f) in chosen]
         return replace(self, config=config)  # without checks: the whole has passed them
 
     def partial(self, done: Iterable[Block]) -> "Study":
@@ -168,6 +195,16 @@ class Study:
             whole=self,
         )
 
+    def outcomes(self, system: str) -> tuple[Outcome, ...]:
+        """The outcomes of the runs of a system: its own, and its milestones."""
+        known = self.known[system]
+        return (*known.outcomes, *milestones.outcomes(self.config, known))
+
+    @cached_property
+    def pictures(self) -> list[Picture]:
+        """The pictures of its experiments."""
+        return pictures.of(self)
+
     def of_systems(self, systems: Iterable[str]) -> list[str]:
         """Names of the experiments with one of these systems."""
         return [k for k, v in self.config["experiments"].items() if v["system"] in set(systems)]
@@ -182,7 +219,7 @@ class Study:
         """The config with its keys sorted, but for those whose order is in names of points."""
         config = json.loads(self.json)
         for settings in (*config["experiments"].values(), *config["parents"].values()):
-            validation.canonicalise(settings, self.known)
+            validation.canonicalise(settings, self.known, "")
         return config
 
     @property
@@ -255,12 +292,23 @@ def _combinations(
                     "dtype": dtype,
                     "seeds": seeds | dict(zip(PURPOSES, chosen, strict=True)),
                 }
+                own["seeds"]["count"] = _seeds(seeds, parameters | {"dtype": dtype})
                 per_epoch = system.steps_per_epoch
                 if (epochs := own.pop("epochs", None)) and per_epoch:
                     own["steps"] = epochs * int(per_epoch(**parameters))
                 for combination in itertools.product(*choices):
                     acting = list(combination)
                     yield Point(experiment, system, parameters, acting, own, results, schedules)
+
+
+def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:
+    """Number of seeds at a point: of all, or the most of those that name its parameters."""
+    more = [
+        one["count"]
+        for one in seeds["more"]
+        if all(has.get(name) == value for name, value in one["where"].items())
+    ]
+    return max(more, default=seeds["count"])
 
 
 def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:

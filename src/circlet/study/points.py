@@ -1,10 +1,12 @@
 """Points, blocks and runs: what a study is made of, with their names, seeds and paths.
 
 Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends on its own
-parameters alone, so more seeds, values or experiments never rename what exists. Nobody else invents
-the path of a log.
+parameters alone, so more seeds, values or experiments never rename what exists. No name has a
+``=``, which other tools would read as a column (Hive partitions). Nobody else invents the path of a
+log.
 """
 
+import itertools
 import json
 import math
 from dataclasses import dataclass, field
@@ -25,6 +27,9 @@ JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
 # The folders that a study makes in that of its results. No study may be in one of another's.
 FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial")
+
+
+SIZES = (50, 20, 10, 5, 2, 1)  # of blocks, if the config does not say
 
 
 def canonical(value: Any) -> str:
@@ -92,6 +97,11 @@ class Block:
         return self.log("checkpoint").with_suffix(".pt")
 
     @property
+    def state(self) -> Path:
+        """Where the end of its runs is kept with that of their optimiser, if it is."""
+        return self.log("state").with_suffix(".pt")
+
+    @property
     def parents(self) -> list["Block"]:
         """Blocks of the runs that its own runs start from; none without such an intervention."""
         parent = self.point.parent
@@ -112,7 +122,9 @@ class Block:
         """The experiment that is just these blocks of one point."""
         identity, first, last = blocks[0].point.identity, blocks[0], blocks[-1]
         ends = {"first": first.first, "count": last.first + last.count - first.first}
-        return identity | {"seeds": identity["seeds"] | ends, "block": first.count}
+        found = identity | {"seeds": identity["seeds"] | ends}
+        settings = blocks[0].point.settings
+        return found | {k: settings[k] for k in ("block", "keep_state") if settings[k]}
 
     @property
     def study(self) -> str:
@@ -159,18 +171,25 @@ class Point:
         """Folder name: labelled parameters always, others where they are not at their default."""
         known = self.system.parameters
         parts = [
-            (known[key].label or f"{key}=") + canonical(value)
+            (known[key].label or f"{key}-") + canonical(value)
             for key, value in self.parameters.items()
             if known[key].label or value != known[key].default
         ]
         if self.settings["dtype"] != "float32":
-            parts.append(f"dtype={self.settings['dtype']}")
-        parts += [f"{purpose}={seed}" for purpose, seed in self.fixed_seeds.items()]
+            parts.append(f"dtype-{self.settings['dtype']}")
+        parts += [f"{purpose}-{seed}" for purpose, seed in self.fixed_seeds.items()]
         for name, arguments in acts(self.interventions):
             schemas = INTERVENTIONS[name]
             given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
-            parts.append("-".join([name, *(f"{k}={canonical(v)}" for k, v in given.items())]))
+            parts.append("-".join([name, *(f"{k}-{canonical(v)}" for k, v in given.items())]))
         return "_".join(parts) or "defaults"
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What a log says of its runs, for who reads it without the config; lists as texts."""
+        named = {"experiment": self.experiment, "system": self.system.name, "point": self.name}
+        values = {"dtype": self.settings["dtype"], **self.keys}
+        return named | {k: canonical(v) if isinstance(v, list) else v for k, v in values.items()}
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -204,6 +223,14 @@ class Point:
         always, log = self.system.logs[kind].always, self.settings["log"][kind]
         return self.schedules.of(kind, log, self.steps, self.steps_per_epoch, always)
 
+    def is_logged_by(self, kind: str, schedule: Any) -> bool:
+        """Whether a log of another schedule has all steps that are asked for."""
+        if schedule == self.settings["log"][kind]:
+            return True
+        always = self.system.logs[kind].always
+        has = Schedule.of(schedule, self.steps, self.steps_per_epoch, always)
+        return set(self.steps_logged(kind)) <= set(has.steps)
+
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
         return self.schedule(kind).steps
@@ -227,16 +254,52 @@ class Point:
     @cached_property
     def blocks(self) -> list[Block]:
         """Its blocks, in the order of seeds."""
-        every = self.every_seed
-        blocks = (Block(self, s, self.settings["block"]) for s in every[:: self.settings["block"]])
+        bounds = [*self._starts, self.every_seed.stop]
+        blocks = (Block(self, a, b - a) for a, b in itertools.pairwise(bounds))
         return [block for block in blocks if block.name not in self.missing]
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of its blocks, as planned; without `block` about."""
+        return -(-self.count // self.block_size)
 
     @property
     def last_block(self) -> str:
         """Name of its last block, which is the longest."""
-        return Block(
-            self, self.every_seed.stop - self.settings["block"], self.settings["block"]
-        ).name
+        last = self.every_seed.stop - 1
+        return Block(self, last, 1).name
+
+    @cached_property
+    def block_size(self) -> int:
+        """Most seeds of a block: as the config says, else what is worth a job.
+
+        Fifty runs if ten thousand steps of them take less than a minute; else as many, up to
+        twenty, as take less than ten minutes. It depends on the parameters alone, so that no other
+        edit changes a block; of systems whose cost is measured it is twenty.
+        """
+        if given := self.settings["block"]:
+            return given
+        system = self.system
+        if not system.flops_per_step:
+            return SIZES[1]
+        seconds = 1e4 * system.flops_per_step(**self.parameters) / system.flops_per_second
+        if SIZES[0] * seconds <= 60:
+            return SIZES[0]
+        return next((size for size in SIZES[1:] if size * seconds <= 600), 1)
+
+    @property
+    def _starts(self) -> list[int]:
+        """First seeds of its blocks.
+
+        Without ``block`` they are where the seeds begin, and at multiples of its size; of fifty
+        also at 20. So more seeds change no block but one that ends between such places.
+        """
+        every, size = self.every_seed, self.block_size
+        first = every.start if self.settings["block"] else every.start // size * size + size
+        starts = {every.start, *range(first, every.stop, size)}
+        if size == SIZES[0] and not self.settings["block"] and 20 in every:
+            starts.add(20)
+        return sorted(starts)
 
     @property
     def every_seed(self) -> range:

@@ -7,6 +7,8 @@ have the same layout, every part of which may be left out:
     a system: what it declares, and what computes it (`circlet.systems`);
 ``tables/NAME.py``, ``figures/NAME.py``
     a table or a figure (`circlet.study.targets`);
+``pictures/NAME.py``
+    a kind of figure that any experiment can have (`circlet.study.pictures`);
 ``interventions/NAME.py``
     a transform of the initial state (`circlet.study.interventions`);
 ``run_list.py``, ``explorer/``
@@ -42,12 +44,12 @@ import yaml
 
 from circlet.errors import ConfigError
 from circlet.study import config_file
-from circlet.systems.parameters import signals
+from circlet.systems.parameters import CURVES, signals
 from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-PARTS = ("systems", "tables", "figures", "interventions", "commands")
+PARTS = ("systems", "tables", "figures", "pictures", "interventions", "commands")
 FILES = ("claims.csv", "collection.yaml")
 OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
 LOSSES = {
@@ -103,12 +105,6 @@ class Collection:
             return config_file.check(text, config_file.schema("collection"))
         except (OSError, yaml.YAMLError, ValueError, ConfigError) as error:
             raise ConfigError(f"{path}: {error}") from None
-
-    @property
-    def summary(self) -> dict[str, Any] | None:
-        """The table of its points that the report shows, if there is one."""
-        own = self.about.get("summary")
-        return own and own | {"table": self.resolved("tables", own["table"])}
 
     @property
     def figures(self) -> list[str]:
@@ -300,6 +296,12 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
     metrics = system.metrics or (LOSSES if system.is_trained else {})
+    every = (*SHIPPED, *_own.values())
+    own = next(c for c in every if c.package == ".".join(module.split(".")[:3]))
+    outcomes = system.outcomes or tuple(
+        Outcome(name, name.replace("_", " "), "mean", unit=metric.unit)
+        for name, metric in metrics.items()
+    )
     return replace(
         system,
         name=name,
@@ -307,17 +309,13 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         equations=equations,
         metrics=metrics,
         logs=system.logs or _usual_logs(system),
-        outcomes=system.outcomes
-        or tuple(
-            Outcome(name, name.replace("_", " "), "mean", "runs", name, metric.unit)
-            for name, metric in metrics.items()
-        ),
+        outcomes=tuple(replace(o, table=own.resolved("tables", o.table)) for o in outcomes),
     )
 
 
 def _usual_logs(system: SystemSpec) -> dict[str, Log]:
     """Logs of a system that does not say which it has."""
-    logs = {"curves": Log({"every": 50})} if system.is_trained else {}
+    logs = {"curves": CURVES} if system.is_trained else {}
     if system.embedding:
         numbers = {"signals": signals(per_decade=20)} if "p" in system.parameters else {}
         logs |= numbers | {"embeddings": Log({})}

@@ -13,11 +13,13 @@ inputs that it declares in literals:
     without roles: the systems whose experiments it is about; all, if it does not say;
 ``LOGS``
     logs that it reads, of the experiments with these roles or systems;
+``CONFIG``
+    other keys of the config that it reads, such as ``milestones``;
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
     what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures and descriptions of systems, or the table of its ``summary``; files with a ``*``,
+    figures and descriptions of systems, or the tables that have ``outcomes``; files with a ``*``,
     ``explorer/*.js``, of those of other systems, too.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
@@ -37,9 +39,10 @@ from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError, LogError
-from circlet.study import cost, fingerprint
+from circlet.study import cost, fingerprint, pictures
 from circlet.study.claims_file import claims
 from circlet.study.declarations import declared, in_order, literals, tree_of
+from circlet.study.pictures import Picture
 from circlet.study.plan import Study
 from circlet.systems.spec import SystemSpec
 
@@ -163,8 +166,8 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     ]
     if "claims.csv" in names:
         tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
-    if "summary" in names:
-        tables += [c.summary["table"] for c in study.used_collections if c.summary]
+    if "outcomes" in names:
+        tables += [one.table for name in study.systems for one in study.outcomes(name)]
     return own, files, list(dict.fromkeys(tables))
 
 
@@ -191,7 +194,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
     systems = modules(study, "systems")
     own += [systems[name] for name in study.systems]
     has_captions = "captions" in literals(module).get("FROM_COLLECTIONS", ())
-    captions = [caption(name, study) for name in names(study)[1]] if has_captions else []
+    captions = [caption(name, study) for name in sorted(names(study)[1])] if has_captions else []
     if has_captions:
         captions += [description(study.known[name]) for name in sorted(study.systems)]
     return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(captions))
@@ -199,7 +202,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
     says = declared(kind, module)
-    part = study.part(_experiments(says, study), _roles(says, study))
+    part = study.part(_experiments(says, study), _roles(says, study), says.get("CONFIG", ()))
     in_part = _made(part)  # what its job knows of
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
     contributed = _contributions(module, part)[0]
@@ -227,14 +230,16 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
     """Names of the tables that a target is made from if the study has them."""
     contributed = _contributions(module, study)[2]
-    return [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
+    found = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
+    return list(dict.fromkeys(found))
 
 
 def names(study: Study) -> tuple[list[str], list[str]]:
     """Names of the tables and of the figures that the study yields, without their inputs."""
     made = _made(study)
     figures = modules(study, "figures").items()
-    return sorted(made), [n for n, m in figures if _possible("figures", m, study, made)]
+    drawn = [n for n, m in figures if _possible("figures", m, study, made)]
+    return sorted(made), [*(picture.name for picture in study.pictures), *drawn]
 
 
 def tables(study: Study) -> list[Target]:
@@ -257,9 +262,23 @@ def _tables(study: Study) -> dict[str, Target]:
 
 
 def figures(study: Study) -> list[Target]:
-    """All figures that the study yields."""
+    """All figures that the study yields: pictures of its experiments, then those of collections."""
     made, every = _tables(study), modules(study, "figures")
-    return [_target("figures", name, every[name], study, made) for name in names(study)[1]]
+    pictures = [_picture(picture, study, made) for picture in study.pictures]
+    names = (n for n, m in every.items() if _possible("figures", m, study, set(made)))
+    return pictures + [_target("figures", name, every[name], study, made) for name in names]
+
+
+def _picture(picture: Picture, study: Study, made: dict[str, Target]) -> Target:
+    """The target of a picture; its study is its experiment, with no other picture."""
+    says = declared("pictures", picture.module)
+    part = study.part([picture.experiment], (), says.get("CONFIG", ()))
+    part = replace(part, config=part.config | {"figures": [picture.spec]})
+    tables = tuple(made[name] for name in says["TABLES"])
+    outputs = [study.folder / "figures" / f"{picture.name}.{end}" for end in ("svg", "png")]
+    inputs = [table.outputs[0] for table in tables]
+    code = code_of("figures", picture.module, part)
+    return Target("figures", picture.name, picture.module, part, tables, inputs, outputs, code)
 
 
 def ordered(study: Study) -> list[Target]:
@@ -278,8 +297,11 @@ def behind(target: Target) -> list[Target]:
 
 def caption(figure: str, study: Study) -> str:
     """Caption of a figure, one line of plain text."""
-    text = ast.get_docstring(tree_of(modules(study, "figures")[figure]))
-    return " ".join((text or "").split())
+    of = {picture.name: picture for picture in study.pictures}
+    module = of[figure].module if figure in of else modules(study, "figures")[figure]
+    text = ast.get_docstring(tree_of(module))
+    lead = [pictures.lead(study, of[figure])] if figure in of else []
+    return " ".join([*lead, *(text or "").split()])
 
 
 def description(system: SystemSpec) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
-from circlet.study import config_file, limits
+from circlet.study import config_file, limits, sweep_values
 from circlet.study.interventions import (
     INTERVENTIONS,
     OF_EMBEDDING,
@@ -36,10 +36,14 @@ def typed(value: Any, schema: dict[str, Any]) -> Any:
     return wanted(value) + wanted(0)  # -0.0 is 0.0
 
 
-def canonicalise(settings: dict[str, Any], systems: Systems) -> None:
+def canonicalise(settings: dict[str, Any], systems: Systems, where: str) -> None:
     """Fill in the defaults of its system and bring an experiment's values to their types."""
     system = systems.get(settings["system"])
     known = system.schemas if system else {}
+    sweep_values.expand(where, settings, known)
+    settings["compare"] = {k: typed(v, known.get(k, {})) for k, v in settings["compare"].items()}
+    for more in settings["seeds"]["more"]:
+        more["where"] = {k: typed(v, known.get(k, {})) for k, v in more["where"].items()}
     for values in (settings["parameters"], *settings.get("cases", [])):
         values.update({k: typed(v, known.get(k, {})) for k, v in values.items()})
     for name, values in settings["sweep"].items():
@@ -93,6 +97,11 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}: needs steps or epochs")
     if "epochs" in settings and not system.steps_per_epoch:
         raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
+    for name, pair in settings["compare"].items():
+        _check_list(f"{where}.compare", system.schemas | _DTYPE, name, pair)
+        for one in pair:
+            if one not in _values_of(settings, system, name):
+                raise ConfigError(f"{where}.compare.{name}: no point has {one!r}")
     _check_seeds(where, settings, system)
     _check_log(where, settings, system)
     for act, arguments in acts(settings["interventions"]):
@@ -125,16 +134,34 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
     seeds, block = settings["seeds"], settings["block"]
     if seeds["order"] is not None and not system.steps_per_epoch:
         raise ConfigError(f"{where}.seeds.order: {system.name} has no batches")
-    for key in ("count", "first"):
-        if seeds[key] % block:
+    counts = {f"more.{i}.count": more["count"] for i, more in enumerate(seeds["more"])}
+    for key, number in {"count": seeds["count"], "first": seeds["first"], **counts}.items():
+        if block and number % block:
             raise ConfigError(
-                f"{where}.seeds.{key}: {seeds[key]} is not a multiple of the block of {block} "
-                "seeds; set `block` to a divisor"
+                f"{where}.seeds.{key}: {number} is not a multiple of the block of {block} seeds; "
+                "set `block` to a divisor, or leave it out"
             )
-    if (last := seeds["first"] + seeds["count"] - 1) > INT32_MAX:
+    for i, more in enumerate(seeds["more"]):
+        here = f"{where}.seeds.more.{i}"
+        if more["count"] < seeds["count"]:
+            raise ConfigError(f"{here}.count: must be at least the count of all, {seeds['count']}")
+        for name, value in more["where"].items():
+            _check_list(f"{here}.where", system.schemas | _DTYPE, name, [value])
+            if value not in _values_of(settings, system, name):
+                raise ConfigError(f"{here}.where.{name}: no point has {value!r}")
+    last = seeds["first"] + max([seeds["count"], *counts.values()]) - 1
+    if last > INT32_MAX:
         raise ConfigError(
             f"{where}.seeds: the last seed would be {last}, at most {INT32_MAX} is allowed"
         )
+
+
+def _values_of(settings: dict[str, Any], system: SystemSpec, name: str) -> list[Any]:
+    """All values that the points of an experiment have of a parameter."""
+    usual = settings["dtype"] if name == "dtype" else system.defaults[name]
+    usual = settings["parameters"].get(name, usual)
+    cases = [case.get(name, usual) for case in settings.get("cases", [{}])]
+    return settings["sweep"].get(name, cases)
 
 
 def _check_log(where: str, settings: dict[str, Any], system: SystemSpec) -> None:

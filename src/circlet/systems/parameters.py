@@ -1,6 +1,6 @@
 """Parameters and logs that several systems have."""
 
-from circlet.systems.spec import Log, Metric, Parameter, choice, integer, number
+from circlet.systems.spec import Log, Metric, Outcome, Parameter, choice, integer, number
 
 
 def dimension(default: int) -> Parameter:
@@ -44,6 +44,11 @@ CROSS_ENTROPY = {
     "train_accuracy": Metric("share of the train set that is right", "0..1"),
     "test_accuracy": Metric("share of the test set that is right", "0..1"),
 }
+
+TEST_ACCURACY = Outcome("test_accuracy", "test accuracy", "mean", unit="0..1", threshold=0.99)
+
+# Steps early in training are close together, as networks memorise within the first fifty.
+CURVES = Log({"every": 50, "per_decade": 20})
 
 
 def signals(**schedule: int) -> Log:

@@ -1,10 +1,14 @@
 """What a system declares about itself, typed. Importing it takes no torch."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+SHARE = "0..1"
+"""The unit of shares."""
 
 Formula = Callable[..., float]
 """A number that follows from the parameters: ``lambda p, d, **_: p * d``."""
@@ -75,17 +79,38 @@ class Metric:
     meaning: str
     unit: str = ""  # "nat", or "0..1" of a share
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range that its values lie in, and so its means."""
+        least = 0.0 if self.unit in (SHARE, "nat", "count", "time") else -math.inf
+        return least, 1.0 if self.unit == SHARE else math.inf
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """A number that a run has at its end, or a time within it."""
+    """A number that a run has at its end, or the step at which something happened.
+
+    A run without a value does not count. Of a ``time`` the table also has a column ``NAME_after``:
+    the last logged step at which it had not happened yet. If it had not happened by the end,
+    ``NAME`` is null; if nobody looked, both are.
+    """
 
     name: str
     label: str  # for axes and lists
     kind: Literal["share", "mean", "count", "time"]
-    table: str  # the table that has it, a row per run
-    column: str
-    unit: str = ""
+    table: str = "runs"  # that has it, a row per run
+    column: str = ""  # in which; if not given, that of its name
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """What other columns must have, if only some runs have it: ``{"success": True}``."""
+    unit: str = ""  # "0..1" if no value can lie outside
+    threshold: float | None = None
+    """Where phase diagrams draw a line; for shares a half, if not given."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range that its values lie in, and so its means."""
+        unit = {"mean": self.unit, "share": SHARE}.get(self.kind, self.kind)
+        return Metric(self.label, unit).bounds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,9 @@ import torch
 from circlet.errors import CircletError, LogError
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
-from circlet.study.points import Block
+from circlet.study.points import Block, Point
 from circlet.training.checkpoint import Checkpoint, lacks_memory
-from circlet.training.run import Arrays, RunGroup, Unfit, run
+from circlet.training.run import Arrays, RunGroup, Unfit, as_logged, run
 
 log = logging.getLogger("circlet")
 
@@ -88,15 +88,25 @@ def _run_block(
         "device": device.type,
     }
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
+    # The end of a shorter run, or of one that logged more.
+    of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
+    end = Checkpoint(block.state, _fingerprint(made_by | {"spec": of_any_length}, parents), ())
+    keeps, began = point.settings["keep_state"], list[dict[str, Any]]()
 
     def after(done: int, steps: int, groups: list[RunGroup]) -> None:
         if progress:
             progress(done, steps)
         if checkpoint.due():
-            checkpoint.save([group.state() for group in groups])
+            checkpoint.save([*(group.state() for group in groups), *began[len(groups) :]])
+
+    def ended(groups: list[RunGroup]) -> None:
+        if keeps:
+            end.save([group.state() for group in groups])
 
     try:
-        tables = _resumed(checkpoint, point, list(block.seeds), device, parents, after)
+        found = [checkpoint, *([end] if keeps else [])]
+        seeds = list(block.seeds)
+        tables = _resumed(found, began, point, seeds, device, parents, after, ended)
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
@@ -111,19 +121,33 @@ def _run_block(
     footer = made_by | {
         "seconds": round(time.perf_counter() - started, 3),
         "interruptions": checkpoint.interruptions,
+        "keys": point.labels,
     }
     for kind in reversed(point.logs):
         parquet.write(tables[kind], block.log(kind), footer | {"kind": kind})
     checkpoint.remove()
 
 
-def _resumed(checkpoint: Checkpoint, *arguments: Any) -> dict[str, pa.Table]:
-    """Logs of runs that begin where their checkpoint was saved, or at step 0."""
-    try:
-        return run(*arguments, saved=checkpoint.load())
-    except Unfit as error:
-        checkpoint.refuse(error.__cause__ or error)
-    return run(*arguments)
+def _resumed(
+    found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, *arguments: Any
+) -> dict[str, pa.Table]:
+    """Logs of runs that begin where the first of some checkpoints was saved, or at step 0.
+
+    The first is one of the same runs; others may be of runs that logged more. ``began`` becomes the
+    states that they begin with.
+    """
+    for checkpoint in found:
+        began[:] = checkpoint.load()
+        if not began:
+            continue
+        try:
+            if checkpoint is not found[0]:
+                began[:] = [as_logged(point, state) for state in began]
+            return run(point, *arguments, saved=began)
+        except Unfit as error:
+            checkpoint.refuse(error.__cause__ or error)
+    began.clear()
+    return run(point, *arguments)
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:

@@ -37,7 +37,7 @@ def measured(point: Point) -> dict[str, Any]:
     if point.system.batched:
         _step_seconds(point, 2)  # that vmap can do it is good to know before there are jobs
     most = together(point)
-    timed = min(most, point.settings["block"], MOST)
+    timed = min(most, point.block_size, MOST)
     return {
         "weights": sum(array.size for array in arrays.values()),
         "activations": activations(point),

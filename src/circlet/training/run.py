@@ -45,13 +45,15 @@ def run(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     after: After | None = None,
+    ended: Callable[[list["RunGroup"]], None] | None = None,
     saved: Sequence[dict[str, Any]] = (),
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end, group by group, and return their logs by kind.
 
     ``parents`` have, by seed, what interventions look at of another run's end: arrays by name.
-    ``after`` is called after every step. ``saved`` is the state of each group from which it
-    resumes, as far as there are any; raises Unfit if one is not a state of these runs.
+    ``after`` is called after every step, ``ended`` with all groups when they are at their end.
+    ``saved`` is the state of each group from which it resumes, as far as there are any; raises
+    Unfit if one is not a state of these runs.
     """
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
@@ -63,8 +65,27 @@ def run(
         for group in events:
             if after:
                 after(number * point.steps + group.done, len(parts) * point.steps, groups)
+    if ended:
+        ended(groups)
     tables = [group.tables() for group in groups]
     return {kind: pa.concat_tables([t[kind] for t in tables]) for kind in point.logs}
+
+
+def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a group that may have logged more, as if it had logged what a point does.
+
+    Raises Unfit if it lacks a step.
+    """
+    try:
+        done, recorded = state["done"], {}
+        for kind in point.logs[1:]:
+            due = [step for step in point.steps_logged(kind) if step <= done]
+            if lacking := [step for step in due if step not in state["recorded"][kind]]:
+                raise ValueError(f"has no {kind} of step {lacking[0]}")
+            recorded[kind] = {step: state["recorded"][kind][step] for step in due}
+        return state | {"recorded": recorded}
+    except Exception as error:  # whatever may stand in a file that somebody has changed
+        raise Unfit(str(error)) from error
 
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
@@ -194,7 +215,8 @@ def run_group(
         yield group
     group.recorder.fetch()  # and the GPU is done
     group.seconds = time.perf_counter() - started
-    group.optimizer = None  # all that is needed from here on is recorded
+    if not point.settings["keep_state"]:
+        group.optimizer = None  # all that is needed from here on is recorded
 
 
 def initials(point: Point, seeds: Sequence[int], parents: dict[int, Arrays]) -> list[Arrays]:
@@ -261,7 +283,8 @@ class RunGroup:
             if type(done) is not int or not -1 <= done <= self.point.steps:
                 raise ValueError(f"step {done}")
             copy_exactly(state["values"], self.stack.tensors)
-            if self.optimizer and done < self.point.steps:  # at its end it needs none
+            # At its end it needs none, unless it is to go on from there one day.
+            if self.optimizer and (done < self.point.steps or state["optimizer"]):
                 copy_exactly(state["optimizer"], self.optimizer.state)
             self.recorder.restore(state["recorded"], done, self.stack.arrays)
             self.done, self.seconds = done, float(state["seconds"])

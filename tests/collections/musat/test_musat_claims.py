@@ -19,12 +19,12 @@ def test_exemplars_are_chosen_by_rule():
             "is_circle": [True, True, False, False, False, False],
             "norm_ratio": [1.1, 1.05, 2, 3, 4, 5],
             "imperfections": [80, 80, 10, 12, 40, 98],
-            "validation_accuracy": [0.9, 0.8, 0.5, 0.7, 0.4, 0.1],
+            "test_accuracy": [0.9, 0.8, 0.5, 0.7, 0.4, 0.1],
         }
     )
     chosen = {name: row["run_id"] for name, row in exemplars.choose(runs).items()}
     assert chosen == {"circle": "b", "grid": "d", "imperfect_grid": "e"}
-    particles = runs.assign(validation_accuracy=float("nan"))
+    particles = runs.assign(test_accuracy=float("nan"))
     assert exemplars.choose(particles)["grid"]["run_id"] == "c"
     assert exemplars.choose(runs.iloc[:0]) == {}
 
@@ -40,11 +40,11 @@ def planted():
             "weight_decay": stream.choice([0.0, 0.3, 0.6, 1.0], n),
             "imperfections": imperfections,
             "is_circle": stream.random(n) < 0.2,
-            "validation_accuracy": 0.9 - imperfections / 200 + stream.normal(0, 0.05, n),
+            "test_accuracy": 0.9 - imperfections / 200 + stream.normal(0, 0.05, n),
         }
     )
     circles = runs["is_circle"]
-    runs.loc[circles, "validation_accuracy"] = 0.9 + stream.normal(0, 0.02, circles.sum())
+    runs.loc[circles, "test_accuracy"] = 0.9 + stream.normal(0, 0.02, circles.sum())
     return runs
 
 
@@ -54,8 +54,8 @@ def test_claims_have_the_sign_of_what_is_planted(planted):
     swapped = planted.assign(is_circle=~planted["is_circle"])
     assert musat_claims.circles_beat_others(swapped).high < 0
     one = planted["weight_decay"] == 0.6
-    mixed = planted["validation_accuracy"].where(~one, -planted["validation_accuracy"])
-    weakest = musat_claims.weakest_anticorrelation(planted.assign(validation_accuracy=mixed))
+    mixed = planted["test_accuracy"].where(~one, -planted["test_accuracy"])
+    weakest = musat_claims.weakest_anticorrelation(planted.assign(test_accuracy=mixed))
     assert weakest.high < 0  # the one weight decay that contradicts decides
 
 
@@ -114,7 +114,7 @@ def test_claims_of_planted_tables(monkeypatch):
         {
             "experiment": "e", "seed": seed, "weight_decay": decay, "f_a": np.nan,
             "is_circle": seed < share, "imperfections": 150 if seed < share else spread + seed,
-            "validation_accuracy": (
+            "test_accuracy": (
                 0.9 if seed < share else 0.6 - 0.01 * seed + 0.001 * stream.normal()
             ) * (-1 if decay == 2 else 1),
         }
@@ -166,7 +166,7 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
         {
             "experiment": e, "run_id": f"{e}{value}{k}", "weight_decay": value, "f_a": value,
             "is_circle": bool(k), "norm_ratio": 1.1 + (not k), "imperfections": 10,
-            "validation_accuracy": 0.5,
+            "test_accuracy": 0.5,
         }
         for e in "ef" for value in (0.0, 0.9, 2.0) for k in (0, 1)
     ]  # fmt: skip

@@ -185,7 +185,12 @@ def test_phases_are_the_first_logged_steps():
     )  # fmt: skip
     found = heads.phases(curves.sample(frac=1, random_state=1), 2)
     steps = {"drop_step": 64, "fit_step": 128}
-    accuracies = {"best_test_accuracy": 0.985, "test_accuracy": 0.7, "success": False}
+    accuracies = {
+        "best_test_accuracy": 0.985,
+        "test_accuracy": 0.7,
+        "success": False,
+        "stuck": False,
+    }
     assert found == steps | accuracies
     assert heads.phases(curves.iloc[:1], 2)["fit_step"] is None
     # Of p = 3 chance is ln 3, so 0.9 is a drop.
@@ -211,7 +216,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
 
     monkeypatch.setattr(clusters, "is_head", found)
     of = clusters.probes(2, 12, 5)
-    assert heads.structure_steps(logged, steps, of, 2, 5) == [20]
+    assert heads.structure_steps(logged, steps, of, 2, 5) == [(20, 15)]
     assert asked == [9]
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, table_of
 
-from circlet.collections.odonnat.tables import head_summary, odonnat_claims, snapshots, transfers
+from circlet.collections.odonnat.tables import odonnat_claims, snapshots, transfers
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.sweeps.tables import scorecard
@@ -120,12 +120,14 @@ def test_summary_counts_runs_of_a_point(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     study = Study.read(ROOT / "config/smoke.yaml")
     part = study.part(study.of_systems(["sparse_transformer"]))
-    rows = table_of(head_summary, part).set_index("experiment")
+    rows = parquet.read_table(part, "outcome_summary")
+    rows = rows[rows["experiment"] == "heads"].set_index("outcome")
     runs = parquet.read_table(part, "heads")
     own = runs[runs["experiment"] == "heads"]
-    assert rows.loc["heads", "success"] == own["success"].mean()
-    assert rows.loc["heads", "head"] == own["head_present"].mean()
-    assert (rows.loc["heads", "n_runs"], rows.loc["heads", "n_planned"]) == (len(own), 4)
+    assert rows.loc["success", "estimate"] == own["success"].mean()
+    assert rows.loc["head_present", "estimate"] == own["head_present"].mean()
+    assert (rows.loc["success", "n_runs"], rows.loc["success", "n_planned"]) == (len(own), 4)
+    assert rows.loc["head_of_success", "n_runs"] == own["success"].sum()
 
 
 def test_transfers_name_the_parent(finished, monkeypatch):

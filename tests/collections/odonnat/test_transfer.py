@@ -41,7 +41,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
     for block in whole.ordered_blocks:
         job.run_block(block, "cpu")
     child = whole.experiment("child")[0]
-    assert child.name.endswith("transfer-of=base")
+    assert child.name.endswith("transfer-of-base")
     for block in child.blocks:
         (parent,) = block.parents
         assert block.inputs == [parent.log("parameters")]

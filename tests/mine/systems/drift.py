@@ -1,7 +1,7 @@
 """Particles that drift to the origin."""
 
 from circlet.systems.parameters import dimension, signals
-from circlet.systems.spec import Log, SystemSpec, integer, number
+from circlet.systems.spec import Log, Outcome, SystemSpec, integer, number
 
 SYSTEM = SystemSpec(
     version=1,
@@ -11,6 +11,7 @@ SYSTEM = SystemSpec(
         "d": dimension(2),
         "rate": number("Share of the way that a step goes.", 0.5, label="r", minimum=0, maximum=1),
     },
+    outcomes=(Outcome("size", "size at the end", "mean", "distances", "distance"),),
     logs={"signals": signals(every=1), "embeddings": Log({"every": 1})},
     flops_per_step=lambda p, d, **_: p * d,
     flops_per_second=1e9,

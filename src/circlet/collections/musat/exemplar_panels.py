@@ -53,6 +53,6 @@ def _title(row) -> str:
         text += f", norm ratio {row['norm_ratio']:.2f}"
     else:
         text += f", {row['imperfections']} imperfections"
-    if row["validation_accuracy"] == row["validation_accuracy"]:
-        text += f", {100 * row['validation_accuracy']:.0f} % accuracy"
+    if row["test_accuracy"] == row["test_accuracy"]:
+        text += f", {100 * row['test_accuracy']:.0f} % accuracy"
     return f"{text}\n{row['run_id']}"

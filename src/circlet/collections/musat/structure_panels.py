@@ -30,6 +30,6 @@ def classifier(axes: Axes, grid: pd.DataFrame, sums: pd.DataFrame, size: float =
 def label(row: pd.Series) -> str:
     """Caption of a panel: circle or number of imperfections, and accuracy where there is one."""
     text = "circle" if row["is_circle"] else f"{row['imperfections']} imp."
-    if pd.notna(row["validation_accuracy"]):
-        text += f", {100 * row['validation_accuracy']:.0f} %"
+    if pd.notna(row["test_accuracy"]):
+        text += f", {100 * row['test_accuracy']:.0f} %"
     return text

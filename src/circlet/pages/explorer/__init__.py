@@ -39,6 +39,7 @@ from circlet.storage import files, parquet
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
+from circlet.study.swept import swept, value
 from circlet.study.targets import Target
 
 DATA = (
@@ -55,6 +56,7 @@ DATA = (
     "explore.js",
     "files.js",
     "geometry.js",
+    "grid.js",
     "live.js",
     "panels.js",
     "pictures.js",
@@ -63,7 +65,7 @@ DATA = (
     "runs.js",
     "scene.js",
 )
-OPTIONAL_TABLES = ("explorer_runs", "explorer_states")
+OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "outcome_summary")
 FROM_COLLECTIONS = (
     "collection.yaml",
     "explorer/data.py",
@@ -179,8 +181,8 @@ def _measures(runs: pd.DataFrame) -> list[str]:
     return [name for name in runs.columns[first:] if name != "shown"]
 
 
-def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
-    """A point and its runs."""
+def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:
+    """A point, its place among the values that are swept, its estimates and its runs."""
     listed = rows[rows["shown"] != "nothing"]
     runs = [_run(row, _measures(listed), point) for row in listed.to_dict("records")]
     return {
@@ -192,6 +194,12 @@ def _point(point: Point, rows: pd.DataFrame) -> dict[str, Any]:
         "steps_per_epoch": point.steps_per_epoch,
         "planned": point.count,
         "unlisted": len(rows) - len(listed),
+        "at": at,
+        "seeds": point.fixed_seeds,
+        "estimates": {
+            row["outcome"]: [*(_number(row[k]) for k in ("estimate", "low", "high")), row["n_runs"]]
+            for row in ends.to_dict("records")
+        },
         "outcomes": list(rows["outcome"].value_counts().items()),
         "runs": runs,
     }
@@ -202,7 +210,7 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
     system = point.system
     if system.run_columns:
         return dict(system.run_columns)
-    labels = {one.column: one.label for one in system.outcomes if one.table == "runs"}
+    labels = {one.name: one.label for one in system.outcomes if one.table == "runs"}
     found = {}
     for name, metric in system.metrics.items():
         unit = f" ({metric.unit})" if metric.unit not in ("", "0..1") else ""
@@ -266,15 +274,36 @@ def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
 
 
 def _points(
-    study: Study, runs: pd.DataFrame, states: pd.DataFrame
+    study: Study, runs: pd.DataFrame, states: pd.DataFrame, ends: pd.DataFrame
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """All points with their runs, and what is shown of each, packed."""
     both = zip(*(log_frames.by_point(frame, study) for frame in (runs, states)), strict=True)
+    parameters = {name: swept(study.experiment(name)) for name in study.config["experiments"]}
+    of_point = dict(list(ends.groupby(["experiment", "point"])))
     points, chunks = [], []
     for (point, _, rows), (_, _, arrays) in both:
-        points.append(_point(point, rows))
+        own = parameters[point.experiment]
+        at = [parameter.values.index(value(point, parameter.name)) for parameter in own]
+        points.append(_point(point, rows, of_point.get(point.key, ends.iloc[:0]), at))
         chunks.append(_packed(_chunk(arrays)))
     return points, chunks
+
+
+def _experiments(study: Study) -> dict[str, dict[str, Any]]:
+    """What each experiment sweeps, with the values as text, and its outcomes."""
+    found = {}
+    for name, settings in study.config["experiments"].items():
+        found[name] = {
+            "swept": [
+                {"name": p.name, "values": p.texts, "words": p.is_words}
+                for p in swept(study.experiment(name))
+            ],
+            "outcomes": {
+                one.name: {"label": one.label, "most": _number(one.bounds[1])}
+                for one in study.outcomes(settings["system"])
+            },
+        }
+    return found
 
 
 def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
@@ -304,8 +333,8 @@ def make(target: Target) -> None:
     chunks: list[str] = []
     states, systems = None, {}
     if not absent:
-        runs, states = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
-        points, chunks = _points(study, runs, states)
+        runs, states, ends = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
+        points, chunks = _points(study, runs, states, ends)
         numbers = runs[_measures(runs)].select_dtypes("number")
         metrics = {name for system in study.systems for name in study.known[system].metrics}
         systems = _systems(study, [name for name in numbers if name not in metrics])
@@ -316,6 +345,7 @@ def make(target: Target) -> None:
     catalogue = {
         "points": points,
         "systems": systems,
+        "experiments": _experiments(study),
         "collections": [
             {"name": c.name, "prefix": c.qualified(""), "data": data.get(c.name)}
             for c in study.collections

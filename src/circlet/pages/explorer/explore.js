@@ -4,6 +4,7 @@ import { arraysOf, unpack } from "circlet/catalogue";
 import { byId, options, Player, rounded } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { offerFiles } from "circlet/files";
+import { Grid } from "circlet/grid";
 import { fits, isChart, offerPlanes, onPlane } from "circlet/plane";
 import { Runs } from "circlet/runs";
 import { Scene } from "circlet/scene";
@@ -34,6 +35,11 @@ export function explore(catalogue, makers, plotly, say) {
   const choices = Object.assign({}, ...Object.values(panels).map((panel) => panel.choices));
   const { view } = parse("", choices); // how embeddings are seen
   const runs = new Runs(systems, change);
+  const grid = new Grid(catalogue.experiments, (place) => {
+    const entry = points.find((other) => other.place === place);
+    const seed = runs.run?.seed; // the same in another setting
+    choosePoint(entry, undefined, entry.runs.find((run) => run.seed === seed)?.run_id);
+  });
   let shown = []; // panels of the system that is looked at
   let point, scene, at, resting;
   let addressed; // the run in the address
@@ -79,18 +85,14 @@ export function explore(catalogue, makers, plotly, say) {
     options("system", every.map(written), point.system);
     const experiments = distinct(same("system").map((entry) => entry.experiment));
     options("experiment", experiments.map(named), point.experiment);
-    const times = systems[point.system].outcome === "status" ? " " : " × ";
-    const counted = ([outcome, count]) => `${count}${times}${outcome}`;
-    const summary = ({ name, outcomes }) => `${name}: ${outcomes.map(counted).join("; ")}`;
-    const own = same("experiment").map((entry) => [entry.place, summary(entry)]);
-    options("point", own, point.place);
+    grid.offer(same("experiment"), point);
   }
 
   /**
-   * Choose a point, and of its runs that of a link: { runId, step }; or what is there. Whether it is
-   * shown: another may have been chosen while it was unpacked.
+   * Choose a point, and of its runs that of a link: { runId, step }, the wanted one, or what is
+   * there. Whether it is shown: another may have been chosen while it was unpacked.
    */
-  async function choosePoint(entry, link) {
+  async function choosePoint(entry, link, wanted) {
     const mine = ++asked;
     player.play(false);
     moving();
@@ -107,7 +109,7 @@ export function explore(catalogue, makers, plotly, say) {
     offer();
     // A plane of one space says nothing of another.
     const kept = (now) => link || (before?.system === point.system && d === now.d);
-    chooseRun(runs.open(point, link?.runId), link?.step, kept);
+    chooseRun(runs.open(point, link?.runId ?? wanted), link?.step, kept);
     return true;
   }
 
@@ -351,9 +353,6 @@ export function explore(catalogue, makers, plotly, say) {
       choosePoint(points.find((entry) => entry[id] === target.value)),
     );
   }
-  byId("point").addEventListener("change", ({ target }) =>
-    choosePoint(points.find((entry) => entry.place === Number(target.value))),
-  );
   byId("step-slider").addEventListener("input", ({ target }) => moveTo(Number(target.value)));
   byId("back").addEventListener("click", () => moveTo(at - 1));
   byId("forward").addEventListener("click", () => moveTo(at + 1));

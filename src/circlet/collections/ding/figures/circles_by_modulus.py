@@ -6,7 +6,7 @@ from circlet.collections.ding.figures import circles_by_size
 from circlet.study.plan import Study
 
 ROLES = ("moduli",)
-TABLES = ("circle_summary",)
+TABLES = ("outcome_summary",)
 
 
 def draw(study: Study) -> Figure:

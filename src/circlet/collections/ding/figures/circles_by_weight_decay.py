@@ -11,16 +11,15 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 
 ROLES = ("decay_circles",)
-TABLES = ("circle_summary",)
+TABLES = ("outcome_summary",)
 
 _SMALL = 0.01
 
 
 def draw(study: Study) -> Figure:
     """Three panels: all weight decays, those below 0.01 and those from 0.01 on."""
-    summary = parquet.read_table(study, "circle_summary", "decay_circles").sort_values(
-        "weight_decay"
-    )
+    summary = parquet.read_table(study, "outcome_summary", "decay_circles")
+    n_frequencies = (study.experiment(study.reproduce["decay_circles"])[0].parameters["p"] - 1) // 2
     parts = {
         "all": summary,
         f"below {_SMALL}": summary[summary["weight_decay"] < _SMALL],
@@ -31,9 +30,12 @@ def draw(study: Study) -> Figure:
         if part.empty:
             panels.missing(axes, f"no weight decay {name}")
             continue
-        panels.band(axes, part, "weight_decay", "circles_absolute", style.GREY, "above 10")
-        panels.band(axes, part, "weight_decay", "circles", style.BLUE, "above twice the mean")
-        axes.axhline(part["n_frequencies"].iloc[0], color=style.GREY, lw=0.8, ls=":")
+        for outcome, colour, label in (
+            ("n_circles_absolute", style.GREY, "above 10"),
+            ("n_circles", style.BLUE, "above twice the mean"),
+        ):
+            panels.outcome(axes, part, "weight_decay", outcome, colour, label)
+        axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
         axes.locator_params(axis="x", nbins=5)
         axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
         axes.set_title(f"{name}, {part['n_runs'].min()} runs per value", fontsize=8)

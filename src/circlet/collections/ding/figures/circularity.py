@@ -10,12 +10,12 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 
 ROLES = ("dimensions",)
-TABLES = ("circle_summary", "survival")
+TABLES = ("outcome_summary", "survival")
 
 
 def draw(study: Study) -> Figure:
     """Left: mean and largest circularity against d; right: of dead and surviving circles."""
-    summary = parquet.read_table(study, "circle_summary", "dimensions").sort_values("d")
+    summary = parquet.read_table(study, "outcome_summary", "dimensions")
     survival = parquet.read_table(study, "survival", "dimensions")
     if survival.empty:
         return panels.nothing("no finished run to draw")
@@ -24,7 +24,7 @@ def draw(study: Study) -> Figure:
         ("max_circularity", style.ORANGE, "largest of all frequencies"),
         ("mean_circularity", style.BLUE, "mean"),
     ):
-        panels.band(left, summary, "d", column, colour, label=label)
+        panels.outcome(left, summary, "d", column, colour, label)
     left.set(xlabel="embedding dimension d", ylabel="circularity at step 0", ylim=(0, 1))
     left.set_title(f"{summary['n_runs'].min()} embeddings per d", fontsize=8)
     left.legend(fontsize=7)

@@ -4,11 +4,11 @@ from circlet.systems import parameters
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
-    version=1,
+    version=2,
     embedding="embedding",
     metrics=parameters.CROSS_ENTROPY,
     logs={
-        "curves": Log({"every": 50}),
+        "curves": parameters.CURVES,
         "signals": parameters.signals(per_decade=20),
         "embeddings": Log({}),
         "gradients": Log(None),
@@ -58,8 +58,15 @@ SYSTEM = SystemSpec(
         ),
     },
     outcomes=(
-        Outcome("circles", "number of circles", "count", "circle_counts", "n_circles"),
-        Outcome("accuracy", "test accuracy", "mean", "circle_counts", "test_accuracy"),
+        Outcome("n_circles", "number of circles", "count", "circle_counts"),
+        parameters.TEST_ACCURACY,
+        Outcome("n_circles_absolute", "number of circles by rule B", "count", "circle_counts"),
+        Outcome(
+            "mean_circularity", "mean initial circularity", "mean", "circle_counts", unit="0..1"
+        ),
+        Outcome(
+            "max_circularity", "largest initial circularity", "mean", "circle_counts", unit="0..1"
+        ),
     ),
     run_columns={"test_accuracy": "test accuracy", "test_loss": "test loss"},
     panels=("embedding", "sums", "signals", "losses", "ode"),

@@ -28,7 +28,7 @@ def draw(study: Study) -> Figure:
             panels.missing(axes, f"weight decay {row.weight_decay:g}:\nno finished run")
             continue
         shown = runs.assign(
-            accuracy=100 * runs["validation_accuracy"],
+            accuracy=100 * runs["test_accuracy"],
             structure=runs["is_circle"].map({True: "circle", False: "non-circle"}),
         )
         sns.scatterplot(

@@ -3,12 +3,14 @@
 from circlet.systems import parameters
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
+CIRCLE, GRID = {"is_circle": True}, {"is_circle": False}
+
 SYSTEM = SystemSpec(
-    version=2,
+    version=3,
     embedding="embedding",
     metrics=parameters.CROSS_ENTROPY,
     logs={
-        "curves": Log({"every": 50}),
+        "curves": parameters.CURVES,
         "signals": parameters.signals(every=100),
         "embeddings": Log({}),
         "parameters": Log({}),
@@ -50,9 +52,27 @@ SYSTEM = SystemSpec(
         "embedding_std": parameters.EMBEDDING_STD,
     },
     outcomes=(
-        Outcome("circle", "ends as a circle", "share", "structures", "is_circle"),
-        Outcome("imperfections", "imperfections", "count", "structures", "imperfections"),
-        Outcome("accuracy", "validation accuracy", "mean", "structures", "validation_accuracy"),
+        Outcome("is_circle", "ends as a circle", "share", "structures"),
+        parameters.TEST_ACCURACY,
+        Outcome("imperfections", "imperfections of grids", "count", "structures", where=GRID),
+        Outcome(
+            "circle_accuracy",
+            "test accuracy of circles",
+            "mean",
+            "structures",
+            "test_accuracy",
+            CIRCLE,
+            unit="0..1",
+        ),
+        Outcome(
+            "grid_accuracy",
+            "test accuracy of grids",
+            "mean",
+            "structures",
+            "test_accuracy",
+            GRID,
+            unit="0..1",
+        ),
     ),
     run_columns={
         "test_accuracy": "test accuracy",

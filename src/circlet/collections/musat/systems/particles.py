@@ -51,8 +51,14 @@ SYSTEM = SystemSpec(
         ),
     },
     outcomes=(
-        Outcome("circle", "ends as a circle", "share", "structures", "is_circle"),
-        Outcome("imperfections", "imperfections", "count", "structures", "imperfections"),
+        Outcome("is_circle", "ends as a circle", "share", "structures"),
+        Outcome(
+            "imperfections",
+            "imperfections of grids",
+            "count",
+            "structures",
+            where={"is_circle": False},
+        ),
     ),
     run_columns={"norm_ratio": "norm ratio", "imperfections": "imper\u00adfections"},
     panels=("embedding", "sums", "signals"),

@@ -24,10 +24,10 @@ COLUMNS = [
     column("structure", pa.string(), "circle, grid or imperfect_grid"),
     column("norm_ratio", pa.float64(), "as in structures"),
     column("imperfections", pa.int32(), "as in structures"),
-    column("validation_accuracy", pa.float64(), "as in structures", "0..1"),
+    column("test_accuracy", pa.float64(), "as in structures", "0..1"),
 ]
 
-_SAME = ["run_id", "norm_ratio", "imperfections", "validation_accuracy"]  # as in structures
+_SAME = ["run_id", "norm_ratio", "imperfections", "test_accuracy"]  # as in structures
 _PARAMETER = {"table1": "weight_decay", "table2": "f_a"}
 
 
@@ -49,7 +49,7 @@ def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
         found["circle"] = circles.sort_values("norm_ratio").iloc[0]
     if len(others):
         ranked = others.assign(
-            error=-others["validation_accuracy"].fillna(0),
+            error=-others["test_accuracy"].fillna(0),
             from_mean=(others["imperfections"] - others["imperfections"].mean()).abs(),
         )
         found["grid"] = ranked.sort_values(["error", *ties]).iloc[0]

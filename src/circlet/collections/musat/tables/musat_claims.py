@@ -34,7 +34,7 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
     """Accuracy of circles minus that of the others, in points, at equal weight decay."""
     strata = [
         tuple(
-            100 * here.loc[kind, "validation_accuracy"].to_numpy(float)
+            100 * here.loc[kind, "test_accuracy"].to_numpy(float)
             for kind in (here["is_circle"], ~here["is_circle"])
         )
         for _, here in runs.groupby("weight_decay")
@@ -45,7 +45,7 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
 def weakest_anticorrelation(runs: pd.DataFrame) -> Estimate:
     """Minus r of imperfections and accuracy, at the weight decay where the claim is weakest."""
     by_decay = [
-        stats.correlation(here["imperfections"], here["validation_accuracy"])
+        stats.correlation(here["imperfections"], here["test_accuracy"])
         for _, here in runs[~runs["is_circle"]].groupby("weight_decay")
     ]
     decided = [r for r in by_decay if not math.isnan(r.high)]

@@ -20,7 +20,7 @@ COLUMNS = [
     column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
     column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
     column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
-    column("validation_accuracy", pa.float64(), "null for particles", "0..1"),
+    column("test_accuracy", pa.float64(), "null for particles", "0..1"),
 ]
 
 
@@ -59,5 +59,5 @@ def table(study: Study) -> Iterator[dict]:
                 "norm_ratio": ratio,
                 "is_circle": ratio < 1.2,
                 "imperfections": count_imperfections(embedding),
-                "validation_accuracy": accuracy[run_id],
+                "test_accuracy": accuracy[run_id],
             }

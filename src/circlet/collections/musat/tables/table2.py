@@ -3,16 +3,15 @@
 import pandas as pd
 import pyarrow as pa
 
-from circlet.collections.musat.structure_columns import SAMPLE
-from circlet.storage import parquet
+from circlet.collections.musat import published_rows
 from circlet.storage.schema import COUNTS, column, estimate, names
 from circlet.study.plan import Study
 
 ROLES = ("table2",)
-TABLES = ("structure_summary",)
+TABLES = ("structures",)
 COLUMNS = [
     column("f_a", pa.float64(), "strength of the alignment force"),
-    SAMPLE,
+    published_rows.SAMPLE,
     *estimate("circles", "runs that end as circles"),
     *estimate("grids", "runs that do not"),
     *estimate("imperfections", "mean imperfections of grids"),
@@ -22,6 +21,5 @@ COLUMNS = [
 
 def table(study: Study) -> pd.DataFrame:
     """A row per f_a and sample of seeds; what is not a circle is called a grid."""
-    rows = parquet.read_table(study, "structure_summary", "table2")
-    rows = rows.rename(columns=lambda name: name.replace("non_circles", "grids"))
-    return rows[names(COLUMNS)]
+    rows = pd.DataFrame(published_rows.rows(study, "table2"))
+    return rows.rename(columns=lambda name: name.replace("non_circles", "grids"))[names(COLUMNS)]

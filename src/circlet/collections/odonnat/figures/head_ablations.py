@@ -22,7 +22,7 @@ OPTIONAL_ROLES = (
     "dropouts",
     "heads",
 )
-TABLES = ("head_summary",)
+TABLES = ("outcome_summary",)
 
 _PARAMETERS = {
     "batch_sizes": ("batch_size", "batch size"),
@@ -47,7 +47,8 @@ def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
         ]
     keys = pd.MultiIndex.from_frame(summary[["experiment", "point"]])
     rows = summary[keys.isin(shown) & (summary["n_runs"] > 0)]
-    return rows.assign(x=rows[x].astype(float)).drop_duplicates("x").sort_values("x")
+    rows = rows.assign(x=rows[x].astype(float))
+    return rows.drop_duplicates(["x", "outcome"]).sort_values("x")
 
 
 def _apart(point: Point, name: str) -> dict:
@@ -59,12 +60,13 @@ def _apart(point: Point, name: str) -> dict:
 def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:
     for name, colour, text in (
         ("success", style.BLUE, "solved (test accuracy > 0.98)"),
-        ("head", style.GREEN, "with a head"),
+        ("head_present", style.GREEN, "with a head"),
         ("test_accuracy", style.ORANGE, "mean test accuracy"),
     ):
-        center = rows[name].astype(float)
-        ends = np.abs([center - rows[f"{name}_low"], rows[f"{name}_high"] - center])
-        axes.errorbar(rows["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
+        own = rows[rows["outcome"] == name]
+        center = own["estimate"].astype(float)
+        ends = np.abs([center - own["low"], own["high"] - center])
+        axes.errorbar(own["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
                       capsize=2, label=text, ls="none" if discrete else "-")  # fmt: skip
     axes.set(xlabel=label, ylabel="share of runs, accuracy", ylim=(-0.03, 1.03))
     counts = rows["n_runs"]
@@ -74,7 +76,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:
 
 def draw(study: Study) -> Figure:
     """A panel per ablation that the study has."""
-    summary = parquet.read_table(study, "head_summary")
+    summary = parquet.read_table(study, "outcome_summary")
     shown = {}
     for role in _PARAMETERS:
         if role in study.reproduce and len(rows := _values(study, role, summary)):
@@ -93,8 +95,8 @@ def draw(study: Study) -> Figure:
         elif role != "dropouts":
             axes.set_xscale("log")
             axes.minorticks_off()
-            if len(rows) <= 5:
-                axes.set_xticks(rows["x"], [f"{x:g}" for x in rows["x"]])
+            if len(values := sorted(set(rows["x"]))) <= 5:
+                axes.set_xticks(values, [f"{x:g}" for x in values])
     for axes in every[len(shown) :]:
         axes.axis("off")
     every[0].legend(fontsize=6)

@@ -1,6 +1,6 @@
 """One-layer transformer on sparse modular addition (Odonnat, Bouaziz, Cabannes 2024)."""
 
-from circlet.systems.parameters import CROSS_ENTROPY, dimension
+from circlet.systems.parameters import CROSS_ENTROPY, TEST_ACCURACY, dimension
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, boolean, integer, number
 
 SYSTEM = SystemSpec(
@@ -74,10 +74,20 @@ SYSTEM = SystemSpec(
         "weight_decay": number("Decoupled weight decay, on every parameter.", 0.0, minimum=0),
     },
     outcomes=(
-        Outcome("success", "success", "share", "heads", "success"),
-        Outcome("head", "clustering head", "share", "heads", "head_present"),
-        Outcome("head_step", "step of the head", "time", "heads", "structure_step", "step"),
-        Outcome("fit_step", "step of fitting", "time", "heads", "fit_step", "step"),
+        Outcome("success", "success", "share", "heads"),
+        Outcome("head_present", "clustering head", "share", "heads"),
+        TEST_ACCURACY,
+        Outcome("structure_step", "step of the head", "time", "heads"),
+        Outcome("stuck", "stuck at chance", "share", "heads"),
+        Outcome(
+            "head_of_success",
+            "clustering head, of the successes",
+            "share",
+            "heads",
+            "head_present",
+            {"success": True},
+        ),
+        Outcome("clustered", "cluster per histogram", "share", "heads"),
     ),
     run_columns={
         "test_accuracy": "test accuracy",

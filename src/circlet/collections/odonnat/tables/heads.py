@@ -37,6 +37,7 @@ COLUMNS = [
     RUN,
     *SEEDS,
     column("success", pa.bool_(), "last test accuracy above 0.98"),
+    column("stuck", pa.bool_(), "last test accuracy below 0.6, as by chance for p = 2"),
     column("test_accuracy", pa.float64(), "at the last step", "0..1"),
     column("best_test_accuracy", pa.float64(), "largest that was logged", "0..1"),
     column("test_overlap", pa.float64(), "share of the test set that is trained on", "0..1"),
@@ -71,6 +72,11 @@ COLUMNS = [
         "structure_step",
         pa.int32(),
         "step at which the head forms; null: never, or parameters not logged every 5 epochs",
+    ),
+    column(
+        "structure_step_after",
+        pa.int32(),
+        "last snapshot before; null: parameters not logged every 5 epochs",
     ),
     column("fit_step", pa.int32(), "first step with test accuracy above 0.98"),
     column("steps_per_epoch", pa.int32(), "steps in an epoch"),
@@ -129,11 +135,14 @@ def snapshots(block: Block) -> list[int]:
 
 def structure_steps(
     logged: Logged, steps: list[int], of: clusters.Probes, p: int, k: int
-) -> list[int | None]:
-    """The step at which the head of each run of a block forms; none if it never does."""
+) -> list[tuple[int | None, int | None]]:
+    """The step at which the head of each run of a block forms, and the last snapshot before.
+
+    If it never does, the first is none; without snapshots, both are.
+    """
     runs = logged[0]["embedding"].shape[0]
     if len(steps) < _IN_A_ROW:
-        return [None] * runs
+        return [(None, None)] * runs
     present = []
     for run in range(runs):
         weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
@@ -141,7 +150,11 @@ def structure_steps(
         found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
         present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
     windows = np.lib.stride_tricks.sliding_window_view(np.array(present), _IN_A_ROW, axis=1)
-    return [first(np.array(steps), row) for row in np.all(windows, axis=2)]
+    forms = [first(np.array(steps), row) for row in np.all(windows, axis=2)]
+    return [
+        (step, steps[-_IN_A_ROW] if step is None else steps[max(steps.index(step) - 1, 0)])
+        for step in forms
+    ]
 
 
 def overlap(parameters: dict, seeds) -> float:
@@ -170,6 +183,7 @@ def _block(block: Block) -> pd.DataFrame:
     found = clusters.signature(xi, of.tokens, p, k)
     near = [clusters.nearest(x, c) for x, c in zip(xi, found.classes, strict=True)]
     seeds = [point.seeds(seed) for seed in block.seeds]
+    forms = structure_steps(logged, seen, of, p, k)
     train = system.data(point.parameters, seeds, torch.float32, torch.device("cpu")).train
     norms = system.embed(weights, train, p).norm(dim=1)
     # Tokens of a larger modulus need not lie at equal distances: there a head may have no integers.
@@ -191,7 +205,8 @@ def _block(block: Block) -> pd.DataFrame:
         "min_norm": norms.amin(1).numpy(),
         "median_norm": norms.median(1).values.numpy(),
         "sharpness": sharpness.largest(weights, train, p),
-        "structure_step": structure_steps(logged, seen, of, p, k),
+        "structure_step": [step for step, _ in forms],
+        "structure_step_after": [before for _, before in forms],
         "test_overlap": [overlap(point.parameters, s) for s in seeds],
         "rho_suffix_initial": clusters.variance_ratio(clusters.embed(start, of, p), prefixes),
         "distractor_attention_initial": attention(start, of, p, k)["distractor_attention"],
@@ -218,6 +233,7 @@ def phases(curves: pd.DataFrame, p: int) -> dict:
         "best_test_accuracy": accuracy.max(),
         "test_accuracy": accuracy[-1],
         "success": accuracy[-1] > success.SOLVED,
+        "stuck": accuracy[-1] < success.STUCK,
     }
 
 
@@ -230,6 +246,6 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         p = block.point.parameters["p"]
         rows = [{"seed": seed, **phases(run, p)} for seed, run in curves.groupby("seed")]
         frame = log_frames.named(pd.DataFrame(rows).merge(_block(block), on="seed"), block)
-        steps = ["drop_step", "structure_step", "fit_step"]
+        steps = ["drop_step", "structure_step", "structure_step_after", "fit_step"]
         frame = frame.astype(dict.fromkeys(steps, "Int64"))
         yield frame.assign(steps_per_epoch=block.point.steps_per_epoch)

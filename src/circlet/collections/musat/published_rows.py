@@ -1,8 +1,7 @@
-"""Table ``structure_summary``: circles, grids and accuracy at every point, over its runs.
+"""Rows of Mușat's tables 1 and 2: circles, grids and accuracy at every point, over its runs.
 
-The columns are those of Mușat's tables 1 and 2, which are the rows of two experiments. Intervals:
-Wilson for counts, normal for imperfections (as the paper has them), Student for accuracies, of
-which there may be few, and Fisher for correlations.
+Intervals: Wilson for counts, normal for imperfections (as the paper has them), Student for
+accuracies, of which there may be few, and Fisher for correlations.
 """
 
 from collections.abc import Iterator
@@ -11,15 +10,22 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
-from circlet.collections.musat.structure_columns import SAMPLE, STRUCTURE
 from circlet.storage import parquet
-from circlet.storage.schema import POINT, column
+from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
-SYSTEMS = ("constant_attention", "particles")
-TABLES = ("structures",)
-COLUMNS = [POINT, column("dtype", pa.string(), "float32 or float64"), SAMPLE, *STRUCTURE]
+SAMPLE = column("sample", pa.string(), "first_100 (as many as the paper has) or all seeds")
+
+STRUCTURE = [
+    *estimate("circles", "runs that end as circles"),
+    *estimate("circle_accuracy", "mean test accuracy of circles", "%"),
+    *estimate("non_circles", "runs that do not"),
+    *estimate("non_circle_accuracy", "mean test accuracy of non-circles", "%"),
+    *estimate("imperfections", "mean imperfections of non-circles"),
+    *estimate("correlation", "Pearson r of imperfections and accuracy of non-circles"),
+    *COUNTS,
+]
 
 _PUBLISHED_SEEDS = 100
 
@@ -37,9 +43,9 @@ def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.Dat
 
 
 def summary(runs: pd.DataFrame) -> dict[str, float]:
-    """The columns of table 1 over some rows of ``structures``."""
+    """The columns of ``STRUCTURE`` over some rows of ``structures``."""
     circle = runs["is_circle"].to_numpy(dtype=bool)
-    accuracy = 100 * runs["validation_accuracy"].to_numpy(dtype=float)  # particles have none
+    accuracy = 100 * runs["test_accuracy"].to_numpy(dtype=float)  # particles have none
     imperfections = runs["imperfections"].to_numpy(dtype=float)
     rest = ~circle
     estimates = {
@@ -51,20 +57,14 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
         "correlation": stats.correlation(imperfections[rest], accuracy[rest]),
     }
     columns: dict[str, float] = {}
-    for name, estimate in estimates.items():
-        columns |= estimate.columns(name)
+    for name, found in estimates.items():
+        columns |= found.columns(name)
     return columns | {"n_runs": len(runs)}
 
 
-def table(study: Study) -> Iterator[dict]:
-    """A row per point and sample of seeds."""
-    structures = parquet.read_table(study, "structures")
+def rows(study: Study, role: str) -> Iterator[dict]:
+    """A row per point of a role and sample of seeds."""
+    structures = parquet.read_table(study, "structures", role)
     for point, keys, runs in log_frames.by_point(structures, study):
         for sample, n_planned, chosen in samples(point, runs):
-            yield {
-                **keys,
-                "dtype": point.settings["dtype"],
-                "sample": sample,
-                **summary(chosen),
-                "n_planned": n_planned,
-            }
+            yield keys | {"sample": sample, **summary(chosen), "n_planned": n_planned}

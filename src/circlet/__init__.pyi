@@ -1,0 +1,3 @@
+from circlet.storage.results import load as load
+
+__version__: str

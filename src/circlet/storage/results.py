@@ -1,0 +1,256 @@
+"""Tables and logs of a study by name: ``circlet.load("results")``.
+
+It needs the folder alone, no config: what a log is of stands in its footer. Frames are pandas', or
+polars' or Arrow's if asked; `Results.duckdb` has a view for every table and kind of log.
+"""
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from circlet.errors import ConfigError, LogError, unknown
+from circlet.storage import parquet
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+
+Engine = Literal["pandas", "polars", "arrow"]
+_ENGINES = ("pandas", "polars", "arrow")
+
+
+class _File(NamedTuple):
+    """A log of a block, and what its runs are."""
+
+    path: Path
+    keys: dict[str, Any]  # experiment, system, point, dtype, and parameters
+
+
+class Results:
+    """What a study has written so far into a folder."""
+
+    def __init__(self, folder: str | Path, engine: Engine = "pandas"):
+        self.folder = Path(folder)
+        self.engine = _checked(engine)
+        if not self.folder.is_dir():
+            raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
+
+    def __repr__(self) -> str:
+        return f"<circlet results in {self.folder}: {len(self.tables)} tables, logs {self.logs}>"
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that there are."""
+        return sorted(path.stem for path in (self.folder / "tables").glob("[!.]*.parquet"))
+
+    @property
+    def logs(self) -> list[str]:
+        """Kinds of logs that there are."""
+        return sorted({path.stem for path in self._paths("*")})
+
+    @property
+    def experiments(self) -> list[str]:
+        """Names of the experiments that have logs."""
+        return sorted({path.parents[2].name for path in self._paths("runs")})
+
+    def table(
+        self, name: str, engine: Engine | None = None
+    ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
+        """A table, all of it; raises LogError if there is none of this name."""
+        path = self.folder / "tables" / f"{name}.parquet"
+        if not path.exists():
+            raise LogError(unknown("table", name, self.tables))
+        return self._frame(parquet.read(path), engine)
+
+    def log(
+        self,
+        kind: str,
+        experiment: str | Iterable[str] | None = None,
+        steps: Iterable[int] | None = None,
+        seeds: Iterable[int] | None = None,
+        engine: Engine | None = None,
+        **parameters: Any,
+    ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
+        """One kind of log of all runs, or of some, with keys and parameters as columns.
+
+        Args:
+            kind: runs, curves, signals, embeddings, gradients, gradient_norms or parameters.
+            experiment: one, or several; all if not given.
+            steps: only these; all that are logged if not given.
+            seeds: only these.
+            engine: pandas, polars or arrow; that of ``load`` if not given.
+            **parameters: what runs must have, ``p=59``, or ``weight_decay=[0.1, 1]``.
+
+        Raises LogError if there is no such log, a file is damaged, or no run is as asked.
+        """
+        if kind not in (known := self.logs):
+            raise LogError(unknown("log", kind, known))
+        wanted = {name: _listed(value) for name, value in parameters.items()}
+        files = self._files(kind, None if experiment is None else _listed(experiment))
+        columns = {name for _, keys in files for name in keys}
+        if lacking := sorted(wanted.keys() - columns):
+            raise LogError(unknown("parameter", lacking[0], sorted(columns)))
+        chosen = [
+            file
+            for file in files
+            if all(file.keys.get(name) in values for name, values in wanted.items())
+        ]
+        if not chosen:
+            raise LogError(f"{self.folder}: no log {kind!r} is of {_said(experiment, parameters)}")
+        filters = {"step": steps, "seed": seeds}
+        kept = {name: list(values) for name, values in filters.items() if values is not None}
+        names = [name for name in _names(chosen) if name not in _FIRST]
+        parts = [_read(file, names, kept) for file in chosen]
+        return self._frame(pa.concat_tables(parts, promote_options="permissive"), engine)
+
+    def duckdb(self, path: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
+        """A database with a view for every table and kind of log; in memory, or in a file.
+
+        Views read the Parquet files when they are asked, so they are as new as these. The table
+        ``blocks`` says what each log is of; what is logged later is in the next database.
+        """
+        import duckdb
+
+        connection = duckdb.connect(str(path))
+        for name in self.tables:
+            file = (self.folder / "tables" / f"{name}.parquet").resolve()
+            connection.execute(f"create or replace view {_quoted(name)} as from {_parquet(file)}")
+        files = [file for kind in self.logs for file in self._files(kind)]
+        if not files:
+            return connection
+        rows = [{"file": str(file.path.resolve()), **file.keys} for file in files]
+        names = _names(files)
+        blocks = pa.Table.from_pylist([dict.fromkeys(names) | row for row in rows])
+        connection.execute("drop table if exists blocks")
+        connection.from_arrow(blocks).create("blocks")
+        for kind in self.logs:
+            columns = parquet.columns(self._paths(kind)[0])
+            others = [f"b.{_quoted(n)}" for n in names if n not in (*_FIRST, *columns)]
+            view = f"log_{kind}"  # a table may have the name of a log, as `runs`
+            of = "b.experiment || '/' || b.point || '/s' || lpad(l.seed::varchar, 5, '0')"
+            pattern = (self.folder / "logs" / "*" / "*" / "seeds_*" / f"{kind}.parquet").resolve()
+            connection.execute(
+                f"create or replace view {view} as select b.experiment, b.system, b.point, "
+                f"{of} as run_id, l.* exclude (filename), {', '.join(others)} "
+                f"from {_parquet(pattern, logs=True)} l "
+                "join blocks b on l.filename = b.file"
+            )
+        return connection
+
+    def _paths(self, kind: str) -> list[Path]:
+        """Logs of a kind, in the order of their names."""
+        return sorted((self.folder / "logs").glob(f"*/*/seeds_*/{kind}.parquet"))
+
+    def _files(self, kind: str, experiments: list[str] | None = None) -> list[_File]:
+        """Logs of a kind with their keys.
+
+        Where blocks overlap, as after an edit of ``block``, the ones that were written last count.
+        """
+        found: list[_File] = []
+        taken: dict[Path, list[range]] = {}
+        newest = sorted(self._paths(kind), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        for path in newest:
+            if experiments is not None and path.parents[2].name not in experiments:
+                continue
+            first, last = map(int, path.parent.name.removeprefix("seeds_").split("-"))
+            others = taken.setdefault(path.parents[1], [])
+            if any(first < own.stop and own.start <= last for own in others):
+                continue
+            others.append(range(first, last + 1))
+            found.append(_File(path, self._keys(path)))
+        return sorted(found)
+
+    @cached_property
+    def _known(self) -> dict[Path, dict[str, Any]]:
+        return {}
+
+    def _keys(self, path: Path) -> dict[str, Any]:
+        """What the runs of a log are; of all logs of a block, the first that is asked for says."""
+        block = path.parent
+        if block not in self._known:
+            keys = parquet.footer(path).get("keys")
+            if keys is None:
+                raise LogError(
+                    f"{path}: is of an early version, which did not say what runs it is of"
+                )
+            self._known[block] = keys
+        return self._known[block]
+
+    def _frame(self, table: pa.Table, engine: Engine | None) -> Any:
+        match _checked(engine or self.engine):
+            case "polars":
+                import polars as pl
+
+                return pl.from_arrow(table)
+            case "pandas":
+                return table.to_pandas()
+        return table
+
+
+_FIRST = ("experiment", "system", "point")
+
+
+def load(folder: str | Path, engine: Engine = "pandas") -> Results:
+    """The results of a study, by its folder: ``circlet.load("results").table("outcomes")``.
+
+    Frames are those of ``engine``: pandas, polars or arrow. Raises LogError if there is no such
+    folder.
+    """
+    return Results(folder, engine)
+
+
+def _checked(engine: str) -> Any:
+    if engine not in _ENGINES:
+        raise ConfigError(f"engine: must be one of {', '.join(_ENGINES)}, not {engine!r}")
+    return engine
+
+
+def _listed(values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    return list(values)
+
+
+def _said(experiment: Any, parameters: dict[str, Any]) -> str:
+    asked = ({"experiment": experiment} if experiment is not None else {}) | parameters
+    return ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
+
+
+def _names(files: Iterable[_File]) -> list[str]:
+    """Names of all keys of some logs, in their order."""
+    return list(dict.fromkeys(name for _, keys in files for name in keys))
+
+
+def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table:
+    """A log with the keys of its runs as columns, and of its rows those with some values."""
+    table = parquet.read(file.path)
+    for name, values in kept.items():
+        if name in table.column_names:
+            wanted = pa.array(values, table.schema.field(name).type)
+            table = table.filter(pc.is_in(table[name], wanted))
+    n, keys = len(table), file.keys
+    seeds = pc.cast(table["seed"], pa.string())
+    prefix = f"{keys['experiment']}/{keys['point']}/s"
+    columns = {name: pa.repeat(keys[name], n) for name in _FIRST}
+    columns["run_id"] = pc.binary_join_element_wise(prefix, pc.utf8_lpad(seeds, 5, "0"), "")
+    columns |= {name: table[name] for name in table.column_names}
+    for name in names:
+        value = keys.get(name)
+        if name not in columns:
+            columns[name] = pa.nulls(n) if value is None else pa.repeat(value, n)
+    return pa.table(columns)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _parquet(path: Path, logs: bool = False) -> str:
+    text = str(path).replace("'", "''")
+    options = ", filename = true, union_by_name = true" if logs else ""
+    return f"read_parquet('{text}', hive_partitioning = false{options})"

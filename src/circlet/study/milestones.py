@@ -1,0 +1,90 @@
+"""Milestones: steps at which a metric of a run first crosses a threshold, as the config says.
+
+They are outcomes of every system that has the metric, of kind ``time``, in the table
+``milestones``.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from circlet.errors import ConfigError
+from circlet.systems.spec import Outcome, SystemSpec
+
+USUAL: dict[str, dict[str, Any]] = {
+    "memorised_step": {
+        "metric": "train_accuracy",
+        "above": 0.99,
+        "label": "step of memorising",
+    },
+    "generalised_step": {
+        "metric": "test_accuracy",
+        "above": 0.99,
+        "label": "step of generalising",
+    },
+    "delay": {
+        "from": "memorised_step",
+        "to": "generalised_step",
+        "label": "delay of generalising (steps)",
+    },
+}
+
+
+def given(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """All milestones of a study: the usual ones, changed as the config says, and its own."""
+    own = config["milestones"]
+    found = {name: USUAL.get(name, {}) | (own.get(name) or {}) for name in USUAL | own}
+    return {name: what for name, what in found.items() if own.get(name, what) is not None}
+
+
+def check(
+    config: Mapping[str, Any], used: Iterable[str], systems: Mapping[str, SystemSpec]
+) -> None:
+    """Raise ConfigError if one is neither a threshold nor a delay, or nothing has its metric.
+
+    ``used`` names the systems of the study, of all that there are.
+    """
+    every = given(config)
+    metrics = {m for s in systems.values() for m in s.metrics} if config["milestones"] else set()
+    taken = {one.name for name in used for one in systems[name].outcomes}
+    for name, what in every.items():
+        where = f"milestones.{name}"
+        if name in taken:
+            raise ConfigError(f"{where}: is also an outcome of a system; choose another name")
+        if {"from", "to"} <= what.keys():
+            if extra := what.keys() & {"metric", "above", "below"}:
+                raise ConfigError(f"{where}: with from and to there can be no {min(extra)}")
+            for end in ("from", "to"):
+                if "metric" not in every.get(what[end], {}):
+                    raise ConfigError(
+                        f"{where}.{end}: {what[end]!r} must be a milestone with a metric"
+                    )
+        elif "metric" not in what or ("above" in what) == ("below" in what):
+            raise ConfigError(
+                f"{where}: must have a metric, and either above or below; or from and to"
+            )
+        elif name in config["milestones"] and what["metric"] not in metrics:
+            raise ConfigError(
+                f"{where}.metric: no system has a metric {what['metric']!r} (there are: "
+                f"{', '.join(sorted(metrics))})"
+            )
+
+
+def of(config: Mapping[str, Any], system: SystemSpec) -> dict[str, dict[str, Any]]:
+    """The milestones that runs of a system can have."""
+    every = given(config)
+    has = {name for name, what in every.items() if what.get("metric") in system.metrics}
+    return {
+        name: what
+        for name, what in every.items()
+        if name in has or {what.get("from"), what.get("to")} <= has
+    }
+
+
+def outcomes(config: Mapping[str, Any], system: SystemSpec) -> tuple[Outcome, ...]:
+    """The same as outcomes."""
+    return tuple(
+        Outcome(
+            name, what.get("label") or name.replace("_", " "), "time", "milestones", unit="steps"
+        )
+        for name, what in of(config, system).items()
+    )

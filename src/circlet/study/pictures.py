@@ -1,0 +1,222 @@
+"""Pictures of sweeps: which figures a study has of its experiments, as its config says or by rule.
+
+Each is drawn by a module in ``pictures/`` of a collection, which may be a user's. By rule, an
+experiment that sweeps nothing has the distributions of its outcomes; one parameter, curves; two to
+four, heat maps; more, or points that are no grid, other kinds (`_usual`). If its system has
+metrics, their mean curves come beside.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from circlet.errors import ConfigError, unknown
+from circlet.study.declarations import literals
+from circlet.study.swept import Swept, fixes_seeds, swept
+
+if TYPE_CHECKING:
+    from circlet.study.plan import Study
+
+PLACES = ("x", "y", "by", "facet")  # where a picture puts what is swept
+_OPTIONS = {*PLACES, "show", "name"}
+MOST_FACETS = 2
+MOST_PANELS = 24  # of facets, for an outcome
+MOST_SHOWN = 3  # outcomes, unless the config says which
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of one experiment."""
+
+    kind: str
+    module: str  # that draws it
+    experiment: str
+    places: Mapping[str, tuple[str, ...]]  # swept parameters by place
+    show: tuple[str, ...]  # outcomes, or metrics
+    name: str
+
+    def place(self, where: str) -> str:
+        """The parameter in a place that has one at most; empty if there is none."""
+        return next(iter(self.places.get(where, ())), "")
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a config would say to have just this."""
+        places = {k: list(v) if k == "facet" else v[0] for k, v in self.places.items() if v}
+        return {self.kind: self.experiment, **places, "show": list(self.show), "name": self.name}
+
+
+def about(spec: Mapping[str, Any]) -> str:
+    """The experiment of an entry of the config's `figures`; empty if it names none."""
+    return next((spec[kind] for kind in spec if kind not in _OPTIONS), "")
+
+
+def of(study: "Study") -> list[Picture]:
+    """The pictures of a study, in the order of the config; raises ConfigError."""
+    modules = {n: m for c in study.collections for n, m in c.modules("pictures").items()}
+    given = study.config["figures"]
+    if given is None:
+        # In this order a job has them, too, whose config is sorted.
+        names = sorted(study.config["experiments"])
+        given = [picture for name in names for picture in _usual(study, name)]
+    found: dict[str, Picture] = {}
+    for i, spec in enumerate(given):
+        picture = _picture(f"figures.{i}", study, modules, spec, found)
+        found[picture.name] = picture
+    return list(found.values())
+
+
+def _usual(study: "Study", experiment: str) -> list[dict[str, Any]]:
+    """What an experiment is drawn as, if the config does not say."""
+    points, settings = study.experiment(experiment), study.config["experiments"][experiment]
+    parameters = swept(points)
+    sizes = sorted((len(parameter.values) for parameter in parameters), reverse=True)
+    n_cells, n_facets = math.prod(sizes), math.prod(sizes[2:])
+    if "sample" in settings and parameters:
+        kinds = ["marginals", "pairs"] if len(parameters) > 1 else ["marginals"]
+    elif fixes_seeds(points) or n_cells != len(points):
+        kinds = ["points"]
+    elif not parameters:
+        kinds = ["distributions"]
+    elif len(parameters) == 1:
+        kinds = ["curves"]
+    else:
+        kinds = ["heat" if len(parameters) <= 4 and n_facets <= MOST_PANELS else "marginals"]
+    has_outcomes = bool(study.outcomes(settings["system"]))
+    usual: list[dict[str, Any]] = [{kind: experiment} for kind in kinds if has_outcomes]
+    if settings["compare"] and has_outcomes:
+        usual.append({"forest": experiment})
+    if any("curves" in point.logs for point in points) and points[0].system.metrics:
+        usual.append({"trajectories": experiment})
+    return usual
+
+
+def _picture(
+    where: str,
+    study: "Study",
+    modules: Mapping[str, str],
+    spec: dict[str, Any],
+    known: Mapping[str, Picture],
+) -> Picture:
+    kinds = spec.keys() - _OPTIONS
+    if len(kinds) != 1:
+        raise ConfigError(f"{where}: must have one kind of picture ({', '.join(sorted(modules))})")
+    (kind,) = kinds
+    if kind not in modules:
+        raise ConfigError(f"{where}: {unknown('kind of picture', kind, modules)}")
+    experiment = spec[kind]
+    if experiment not in study.config["experiments"]:
+        said = unknown("experiment", experiment, study.config["experiments"])
+        raise ConfigError(f"{where}.{kind}: {said}")
+    says = literals(modules[kind])
+    allowed = says["PLACES"]
+    for place in PLACES:
+        if place in spec and place not in allowed:
+            takes = ", ".join(allowed) or "no parameters"
+            raise ConfigError(f"{where}.{place}: a picture of kind {kind} takes {takes}")
+    points = study.experiment(experiment)
+    parameters = swept(points)
+    if len(parameters) < (least := says.get("LEAST", 0)):
+        raise ConfigError(
+            f"{where}: {kind} is of at least {least} swept parameters, and {experiment!r} sweeps "
+            f"{len(parameters) or 'none'}; draw it as {'curves' if parameters else 'distributions'}"
+        )
+    if "comparisons" in says["TABLES"] and not study.config["experiments"][experiment]["compare"]:
+        raise ConfigError(
+            f"{where}: {kind} shows the differences that `compare` of {experiment} asks for"
+        )
+    most = says.get("MOST_PANELS", MOST_PANELS)
+    places, left = _placed(where, parameters, spec, allowed, most)
+    if not says.get("POOLS") and (left or fixes_seeds(points)):
+        raise ConfigError(
+            f"{where}: the experiment also varies {left[0] if left else 'seeds'}, for which {kind} "
+            "has no place left; draw it as points, or as marginals, which average over all others"
+        )
+    system = points[0].system
+    if says.get("SHOWS") == "metrics":
+        shown = choices = list(system.metrics)
+    else:
+        choices = [one.name for one in study.outcomes(system.name)]
+        own = [one.name for one in system.outcomes]
+        shown = own[:MOST_SHOWN] + [name for name in choices if name == "delay"]
+        shown = shown or choices[:MOST_SHOWN]
+    for name in spec.get("show", ()):
+        if name not in choices:
+            what = "metric" if says.get("SHOWS") == "metrics" else "outcome"
+            raise ConfigError(f"{where}.show: {unknown(what, name, choices)}")
+    name = first = spec.get("name") or f"{experiment}_{kind.rpartition('.')[2]}"
+    n = 1
+    while name in known:
+        if "name" in spec:
+            raise ConfigError(f"{where}.name: another picture is named {name!r}, too")
+        n += 1
+        name = f"{first}_{n}"
+    if any(name in c.modules("figures") for c in study.collections):
+        raise ConfigError(f"{where}.name: there is a figure {name!r}; give another `name`")
+    show = tuple(spec.get("show", shown))
+    return Picture(kind, modules[kind], experiment, places, show, name)
+
+
+def _placed(
+    where: str,
+    parameters: list[Swept],
+    spec: dict[str, Any],
+    allowed: tuple[str, ...],
+    most: int,
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Which parameter is where, and those that are nowhere.
+
+    What the config does not place takes the places left; facets have ``most`` panels.
+    """
+    names = [parameter.name for parameter in parameters]
+    places = {
+        place: tuple([spec[place]] if isinstance(spec[place], str) else spec[place])
+        for place in PLACES
+        if place in spec
+    }
+    for place, given in places.items():
+        for name in given:
+            if name not in names:
+                raise ConfigError(f"{where}.{place}: {unknown('swept parameter', name, names)}")
+    if twice := [n for n in names if sum(n in given for given in places.values()) > 1]:
+        raise ConfigError(f"{where}: {twice[0]} has two places")
+    # Axes go to numbers with many values, the rest to words and to numbers with few.
+    left = sorted(
+        (p for p in parameters if not any(p.name in given for given in places.values())),
+        key=lambda p: (p.is_words, -len(p.values)),
+    )
+    for place in allowed:
+        room, panels = (MOST_FACETS, most) if place == "facet" else (1, math.inf)
+        while place not in spec and left and len(places.get(place, ())) < room:
+            panels /= len(left[0].values)
+            if panels < 1:
+                break
+            places[place] = (*places.get(place, ()), left.pop(0).name)
+    return places, [parameter.name for parameter in left]
+
+
+def lead(study: "Study", picture: Picture) -> str:
+    """The first sentence of its caption: what of which experiment."""
+    points = study.experiment(picture.experiment)
+    system = points[0].system
+    labels = {one.name: one.label for one in study.outcomes(system.name)}
+    shown = [labels.get(name, name.replace("_", " ")) for name in picture.show]
+    parameters = [p.name.replace("_", " ") for p in swept(points)]
+    runs = sorted({point.count for point in points})
+    each = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    over = f" over {_listed(parameters)}" if parameters else ""
+    what = _listed(list(dict.fromkeys(shown)))
+    per = f"{len(points)} settings with {each} each" if len(points) > 1 else each
+    return f"{picture.experiment}: {what}{over}; {per}, {points[0].steps} steps."
+
+
+def title(picture: Picture) -> str:
+    """What it is called: its experiment, and its kind."""
+    kind = picture.kind.rpartition(".")[2]
+    words = {"heat": "phase diagram"}.get(kind, kind.replace("_", " "))
+    return f"{picture.experiment.replace('_', ' ')}: {words}"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

@@ -1,0 +1,124 @@
+"""Values of swept parameters that a config does not list one by one, and random search.
+
+All become lists when a config is read, so that nothing else knows of them. Values are rounded to
+four significant digits, as they are in names of folders.
+"""
+
+import itertools
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+
+from circlet.errors import ConfigError
+from circlet.study.config_file import shown
+
+GRIDS = ("linspace", "logspace", "range")
+DRAWN = ("uniform", "loguniform", "choice")
+
+
+def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Turn what an experiment sweeps into lists, and what it samples into cases, in place.
+
+    Raises ConfigError. ``schemas`` are those of the parameters of its system.
+    """
+    sweep, ranges = settings["sweep"], {}
+    for name, values in list(sweep.items()):
+        if isinstance(values, dict):
+            here = f"{where}.sweep.{name}"
+            ((kind, numbers),) = values.items()
+            if kind in DRAWN:
+                ranges[name] = (kind, numbers)
+                _check_drawn(here, kind, numbers)
+                del sweep[name]
+            else:
+                is_whole = schemas.get(name, {}).get("type") == "integer"
+                sweep[name] = _grid(here, kind, numbers, is_whole)
+    if ranges and "sample" not in settings:
+        raise ConfigError(
+            f"{where}.sweep.{min(ranges)}: is drawn at random; say how often with `sample: 100`"
+        )
+    if ranges and "cases" in settings:
+        raise ConfigError(f"{where}: has both cases and values drawn at random, give one")
+    if "sample" in settings and not (ranges or "cases" in settings):
+        raise ConfigError(
+            f"{where}.sample: nothing is drawn at random; give a parameter a range under `sweep`, "
+            "such as learning_rate: {loguniform: [0.001, 0.1]}"
+        )
+    if ranges:
+        settings["cases"] = _drawn(where, ranges, settings["sample"], schemas)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
+    """The values of a grid; of a parameter that is an integer rounded, each once."""
+    if kind == "range":
+        if any(number != int(number) for number in numbers) or not all(numbers[2:]):
+            raise ConfigError(f"{where}.range: must be first, end and step, whole numbers")
+        values: list[Any] = list(range(*map(int, numbers))[:10_001])
+    else:
+        if len(numbers) != 3 or numbers[2] != int(numbers[2]) or not 2 <= numbers[2] <= 10_000:
+            raise ConfigError(f"{where}.{kind}: must be the first and the last value, and how many")
+        first, last, count = numbers
+        if kind == "logspace" and not (first > 0 and last > 0):
+            raise ConfigError(f"{where}.logspace: both ends must be larger than 0")
+        space = np.geomspace if kind == "logspace" else np.linspace
+        values = [_rounded(value) for value in space(first, last, int(count))]
+        values = list(dict.fromkeys(round(v) for v in values)) if is_whole else values
+    if not values or len(values) > 10_000:
+        raise ConfigError(
+            f"{where}.{kind}: has {len(values) or 'no'} values, at most 10000 are allowed"
+        )
+    return values
+
+
+def _check_drawn(where: str, kind: str, numbers: list[Any]) -> None:
+    if kind == "choice":
+        return
+    if len(numbers) != 2 or not all(isinstance(n, int | float) for n in numbers):
+        raise ConfigError(f"{where}.{kind}: must be the smallest and the largest value")
+    if not numbers[0] < numbers[1] or (kind == "loguniform" and numbers[0] <= 0):
+        least = " larger than 0, and" if kind == "loguniform" else ""
+        raise ConfigError(
+            f"{where}.{kind}: {shown(numbers)}: the first must be{least} smaller than the second"
+        )
+
+
+def _drawn(
+    where: str, ranges: dict[str, tuple[str, list[Any]]], sample: Any, schemas: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Points drawn at random, all different.
+
+    Each parameter has a stream of its own, so that more points, or another parameter, change none
+    of the values that were drawn before.
+    """
+    count, seed = (sample["count"], sample["seed"]) if isinstance(sample, dict) else (sample, 0)
+    most = 20 * count + 100  # draws: of few values most are drawn again
+    columns = [
+        _stream(*own, seed, name, most, schemas.get(name, {})) for name, own in ranges.items()
+    ]
+    rows = dict.fromkeys(zip(*columns, strict=True))
+    if len(rows) < count:
+        raise ConfigError(f"{where}.sample: there are fewer than {count} different points")
+    return [dict(zip(ranges, row, strict=True)) for row in itertools.islice(rows, count)]
+
+
+def _stream(
+    kind: str, numbers: list[Any], seed: int, name: str, most: int, schema: dict[str, Any]
+) -> list[Any]:
+    u = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(most)
+    if kind == "choice":
+        return [numbers[int(x * len(numbers))] for x in u]
+    low, high = numbers
+    if schema.get("type") == "integer":
+        if kind == "uniform":
+            return [int(low + x * (high - low + 1)) for x in u]
+        values = np.exp(math.log(low) + u * math.log((high + 1) / low))
+        return [min(int(x), high) for x in values]
+    if kind == "loguniform":
+        return [_rounded(x) for x in np.exp(math.log(low) + u * math.log(high / low))]
+    return [_rounded(low + x * (high - low)) for x in u]

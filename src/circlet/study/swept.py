@@ -1,0 +1,79 @@
+"""What an experiment sweeps: which parameters differ between its points, and how."""
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from circlet.study.points import Point, canonical
+from circlet.study.seeds import PURPOSES
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A parameter, argument of an intervention, or dtype that differs between points."""
+
+    name: str  # its column in tables
+    values: tuple[Any, ...]  # numbers sorted, words as in the config; None: a point has none
+
+    @cached_property
+    def is_words(self) -> bool:
+        """Whether its values have no order."""
+        return not all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
+
+    @cached_property
+    def is_log(self) -> bool:
+        """Whether its logarithm is what counts.
+
+        It does if it is positive, spans a factor of ten, and its median is nearer to the middle of
+        the logarithms than to that of the values: 0.1, 0.3, 1, but not 0.1, 0.2, ..., 1.
+        """
+        if self.is_words or self.values[0] <= 0 or self.values[-1] / self.values[0] < 10:
+            return False
+        low, median, high = self.values[0], statistics.median(self.values), self.values[-1]
+        in_log = math.log(median / low) / math.log(high / low)
+        return abs(in_log - 0.5) < abs((median - low) / (high - low) - 0.5)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Its values as text."""
+        return tuple(map(text, self.values))
+
+    def places(self, points: Iterable[Point]) -> dict[str, int]:
+        """Which of its values each point has: its place among them (0, 1, ...) by the point's name.
+
+        Places are what runs are grouped by: floats are not compared, and words have no other order.
+        """
+        index = {v: i for i, v in enumerate(self.values)}
+        return {point.name: index[value(point, self.name)] for point in points}
+
+
+def text(value: Any) -> str:
+    """A value as names and figures have it."""
+    return "none" if value is None else canonical(list(value) if type(value) is tuple else value)
+
+
+def value(point: Point, name: str) -> Any:
+    """What a point has of a swept parameter; lists as tuples."""
+    found = {"dtype": point.settings["dtype"], **point.keys}.get(name)
+    return tuple(found) if isinstance(found, list) else found
+
+
+def swept(points: Iterable[Point]) -> list[Swept]:
+    """What differs between the points of an experiment, without seeds that they fix."""
+    points = list(points)
+    names = dict.fromkeys(name for point in points for name in ("dtype", *point.keys))
+    found = []
+    for name in names:
+        values = list(dict.fromkeys(value(point, name) for point in points))
+        if len(values) > 1:
+            numbers = Swept(name, tuple(values))
+            found.append(numbers if numbers.is_words else Swept(name, tuple(sorted(values))))
+    return found
+
+
+def fixes_seeds(points: Iterable[Point]) -> bool:
+    """Whether points differ in seeds that all their runs share."""
+    return len({tuple(point.fixed_seeds.get(k) for k in PURPOSES) for point in points}) > 1

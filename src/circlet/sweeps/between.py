@@ -1,0 +1,166 @@
+"""Two studies side by side: their configs, code, outcomes and verdicts, and a forest plot.
+
+It reads their tables and no config. Settings belong together if they are of experiments of one name
+and agree in all parameters but those that the two studies fix to different values.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from circlet.errors import LogError
+from circlet.storage import parquet
+from circlet.study.swept import text
+from circlet.sweeps.tables import comparisons, outcome_summary
+
+
+class Compared(NamedTuple):
+    """How two studies differ."""
+
+    config: list[str]  # a line for each key
+    code: list[str]  # a line for each system
+    outcomes: pd.DataFrame  # a row per setting and outcome, as in the table ``comparisons``
+    verdicts: list[str]  # a line for each claim that is judged otherwise
+    only: list[str]  # what only one of them has
+
+
+def studies(a: Path, b: Path) -> Compared:
+    """Compare two results folders; raises LogError if one lacks the tables that it takes."""
+    both = [_tables(folder) for folder in (a, b)]
+    config = [parquet.footer(folder / "tables/outcomes.parquet")["study"] for folder in (a, b)]
+    rows, only = _outcomes(*both)
+    return Compared(
+        sorted(_differing(*config)),
+        _code(a, b),
+        pd.DataFrame(rows, columns=[field.name for field in comparisons.COLUMNS]),
+        _verdicts(a, b),
+        only,
+    )
+
+
+def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+    if not folder.is_dir():
+        raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
+    names = ("outcomes", "outcome_summary")
+    return {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
+
+
+def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """Keys in which two configs differ, with both values."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in one.keys() | other.keys():
+            if (path, key) != ("", "results"):
+                yield from _differing(one.get(key), other.get(key), f"{path}.{key}".strip("."))
+    elif one != other:
+        values = (json.dumps(value)[:60] for value in (one, other))
+        yield f"{path}: {' -> '.join(values)}"
+
+
+def _code(a: Path, b: Path) -> list[str]:
+    """Commits and versions of packages that made the runs of each system, where they differ."""
+    found: list[dict[tuple[str, str], set[str]]] = []
+    for folder in (a, b):
+        path = folder / "tables/provenance.parquet"
+        rows = parquet.read(path).to_pylist() if path.exists() else []
+        own: dict[tuple[str, str], set[str]] = {}
+        for row in rows:
+            for name in ("commit", "versions", "machine", "device"):
+                own.setdefault((row["system"], name), set()).add(row[name])
+        found.append(own)
+    one, other = found
+    return [
+        f"{system}: {name}: {', '.join(sorted(one[key]))} -> {', '.join(sorted(other[key]))}"
+        for key in sorted(one.keys() & other.keys())
+        for system, name in [key]
+        if one[key] != other[key]
+    ]
+
+
+def _parameters(table: pd.DataFrame) -> list[str]:
+    """The columns of parameters, which stand between the run and its seed."""
+    names = list(table)
+    return names[names.index("run_id") + 1 : names.index("seed")]
+
+
+def _outcomes(
+    a: dict[str, pd.DataFrame], b: dict[str, pd.DataFrame]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Differences of all outcomes of all settings that both have; what only one has."""
+    x, y = a["outcomes"], b["outcomes"]
+    rows: list[dict[str, Any]] = []
+    names = [set(table["experiment"]) for table in (x, y)]
+    only = [f"only in A: {name}" for name in sorted(names[0] - names[1])]
+    only += [f"only in B: {name}" for name in sorted(names[1] - names[0])]
+    about = {
+        (row.experiment, row.outcome): outcome_summary.described(row)
+        for table in (b["outcome_summary"], a["outcome_summary"])
+        for row in table.itertuples()
+    }
+    for experiment in sorted(names[0] & names[1]):
+        own = [table[table["experiment"] == experiment] for table in (x, y)]
+        keys, fixed = _keys(*own)
+        groups = [_groups(table, keys) for table in own]
+        lacking = len(groups[0].keys() ^ groups[1].keys())
+        if lacking:
+            only.append(f"{experiment}: {lacking} settings are in one of them alone")
+        for key in (key for key in groups[0] if key in groups[1]):
+            varied = [f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(own, k)]
+            first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)
+            for name in (name for name in first if name in second):
+                rows.append(
+                    {
+                        "experiment": experiment,
+                        "parameter": fixed[0] if fixed else "study",
+                        "first": fixed[1] if fixed else "A",
+                        "second": fixed[2] if fixed else "B",
+                        "at": ", ".join([experiment, *varied]),
+                    }
+                    | comparisons.difference(about[experiment, name], first[name], second[name])
+                )
+    return rows, only
+
+
+def _varies(tables: list[pd.DataFrame], name: str) -> bool:
+    return any(name in table and table[name].nunique(dropna=False) > 1 for table in tables)
+
+
+def _keys(x: pd.DataFrame, y: pd.DataFrame) -> tuple[list[str], tuple[str, str, str] | None]:
+    """Parameters by which settings are matched, and the one in which the studies differ, if any.
+
+    Each fixes the latter, to another value; of several the first is named.
+    """
+    shared = [name for name in _parameters(x) if name in y]
+    fixed = [
+        name
+        for name in shared
+        if x[name].nunique(dropna=False) == y[name].nunique(dropna=False) == 1
+        and text(x[name].iloc[0]) != text(y[name].iloc[0])
+    ]
+    first = (fixed[0], text(x[fixed[0]].iloc[0]), text(y[fixed[0]].iloc[0])) if fixed else None
+    return [name for name in shared if name not in fixed], first
+
+
+def _groups(table: pd.DataFrame, keys: list[str]) -> dict[tuple, pd.DataFrame]:
+    """Rows of each setting, by the values of its keys."""
+    named = table[keys].astype(object).where(table[keys].notna(), None)
+    marks = [tuple(row) for row in named.itertuples(index=False)]
+    return dict(list(table.groupby(pd.Series(marks, index=table.index))))
+
+
+def _verdicts(a: Path, b: Path) -> list[str]:
+    """Claims that the two scorecards judge differently."""
+    paths = [folder / "tables/scorecard.parquet" for folder in (a, b)]
+    if not all(path.exists() for path in paths):
+        return []
+    one, other = (parquet.read(path).to_pandas().set_index("claim") for path in paths)
+    both = one.join(other, rsuffix="_b", how="inner")
+    changed = both[both["verdict"] != both["verdict_b"]]
+    return [
+        f"{row.Index}: {row.verdict} -> {row.verdict_b} "
+        f"({row.measured:.3g} [{row.low:.3g} … {row.high:.3g}] -> "
+        f"{row.measured_b:.3g} [{row.low_b:.3g} … {row.high_b:.3g}])"
+        for row in changed.itertuples()
+    ]

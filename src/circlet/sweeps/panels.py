@@ -1,0 +1,179 @@
+"""What pictures of sweeps share: their rows, axes, colours and numbers."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from circlet.errors import ConfigError
+from circlet.plotting import style
+from circlet.storage import files, parquet
+from circlet.study.plan import Study
+from circlet.study.swept import Swept, swept
+from circlet.systems.spec import Outcome
+
+# Of numbers, from dark to light, without the yellow that white paper hides.
+COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
+MOST_LABELS = 12  # values that a legend names; of more there is a colour bar
+
+
+class Sweep:
+    """The experiment of a picture: what it sweeps, and its rows of a table."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        (self.picture,) = study.pictures
+        self.points = study.experiment(self.picture.experiment)
+        self.swept = {parameter.name: parameter for parameter in swept(self.points)}
+        self.outcomes = {one.name: one for one in study.outcomes(self.points[0].system.name)}
+
+    def at(self, where: str) -> Swept | None:
+        """What is swept in a place of the picture, if anything is."""
+        return self.swept.get(self.picture.place(where))
+
+    @property
+    def facets(self) -> list[Swept]:
+        """What has a panel for each value: none, one or two parameters."""
+        return [self.swept[name] for name in self.picture.places.get("facet", ())]
+
+    def rows(self, name: str) -> pd.DataFrame:
+        """Its rows of a table, with the places of swept values in columns of the parameters."""
+        table = parquet.read_table(self.study, name)
+        table = table[table["experiment"] == self.picture.experiment].reset_index(drop=True)
+        if "run_id" in table:
+            table["point"] = table["run_id"].str.split("/").str[1]
+        if "point" not in table:
+            return table
+        for parameter in self.swept.values():
+            table[parameter.name] = table["point"].map(parameter.places(self.points))
+        return table
+
+    def panels(self, rows: pd.DataFrame) -> Iterator[tuple[int, int, str, pd.DataFrame]]:
+        """Row, column, title and rows of each panel: a value of the facets."""
+        first, second = [*self.facets, None, None][:2]
+        for j in range(len(first.values) if first else 1):
+            for i in range(len(second.values) if second else 1):
+                own, title = rows, []
+                for facet, k in ((first, j), (second, i)):
+                    if facet:
+                        own = own[own[facet.name] == k]
+                        title.append(f"{words(facet.name)} {facet.texts[k]}")
+                yield i, j, ", ".join(title), own
+
+
+def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
+    """Differences of outcomes with their intervals: rows as in the table ``comparisons``."""
+    names = [
+        ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
+        for r in rows.itertuples()
+    ]
+    rows = rows.assign(name=names)
+    places = {name: -i for i, name in enumerate(dict.fromkeys(names))}
+    figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
+    every = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    for axes, outcome in zip(every, shown, strict=True):
+        own = rows[rows["outcome"] == outcome]
+        y = own["name"].map(places)
+        told = (own["low"] > 0) | (own["high"] < 0)
+        colours = np.where(told, style.BLUE, style.GREY)
+        axes.axvline(0, color="0.8", lw=0.8)
+        axes.hlines(y, own["low"].astype(float), own["high"].astype(float), colors=colours, lw=1.4)
+        axes.scatter(own["estimate"], y, c=colours, s=18, zorder=2)
+        axes.set_title(own["label"].iloc[0] if len(own) else words(outcome), fontsize=8)
+        axes.set_xlabel("difference")
+    every[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    return figure
+
+
+def save_forest(rows: pd.DataFrame, path: Path) -> None:
+    """Draw differences into a file of the kind that its name says; raises ConfigError."""
+    shown = list(dict.fromkeys(rows.loc[rows["low"].notna(), "outcome"]))
+    try:
+        with mpl.rc_context(style.RC), files.atomic(path) as temporary:
+            kind = path.suffix.removeprefix(".")
+            forest(rows, shown).savefig(temporary, format=kind or None)
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def words(name: str) -> str:
+    """A name in words."""
+    return name.replace("_", " ")
+
+
+def positions(parameter: Swept) -> np.ndarray:
+    """Where the values of a parameter are along an axis."""
+    n = len(parameter.values)
+    return np.arange(n) if parameter.is_words else np.array(parameter.values, dtype=float)
+
+
+def scale(axes: Axes, parameter: Swept) -> None:
+    """Let the x axis be that of a parameter."""
+    axes.set_xlabel(words(parameter.name))
+    where = positions(parameter)
+    if parameter.is_words:
+        ticks(axes.xaxis, parameter)
+        axes.set_xlim(-0.5, len(parameter.values) - 0.5)
+        return
+    reach = 0.08 * (where[-1] - where[0])
+    if parameter.is_log:
+        axes.set_xscale("log")
+        margin = (where[-1] / where[0]) ** 0.08
+        axes.set_xlim(where[0] / margin, where[-1] * margin)
+    else:
+        axes.set_xlim(where[0] - reach, where[-1] + reach)
+    ticks(axes.xaxis, parameter)
+
+
+def ticks(axis: Axis, parameter: Swept) -> None:
+    """Ticks at the values of a parameter if there are few, else at round ones."""
+    if parameter.is_words or len(parameter.values) <= 6:
+        axis.set_ticks(positions(parameter), parameter.texts)
+    elif parameter.is_log:
+        decades = math.log10(parameter.values[-1] / parameter.values[0])
+        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 3.0)))
+        axis.set_major_formatter(lambda x, _: f"{x:g}")
+    axis.set_minor_locator(NullLocator())
+
+
+def colours(parameter: Swept | None) -> list[Any]:
+    """A colour for each value: of numbers from dark to light, of words apart."""
+    if parameter is None:
+        return [style.BLUE]
+    n = len(parameter.values)
+    if parameter.is_words:
+        return style.labels(n)
+    return list(
+        COLOURS(np.linspace(0, 1, n) if n <= MOST_LABELS else norm(parameter)(parameter.values))
+    )
+
+
+def norm(parameter: Swept) -> Normalize:
+    """From many values of a parameter to `COLOURS`."""
+    return (LogNorm if parameter.is_log else Normalize)(parameter.values[0], parameter.values[-1])
+
+
+def number(x: float, decimals: int | None = None) -> str:
+    """A number with some decimals, or of three digits."""
+    if math.isnan(x):
+        return "–"
+    if decimals is not None:
+        return f"{x:.{decimals}f}"
+    return f"{x:.2g}" if abs(x) < 0.1 else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"
+
+
+def decimals(outcome: Outcome, values: pd.Series) -> int:
+    """How many decimals the numbers of an outcome have in a picture: the same for all of them."""
+    if np.isfinite(outcome.bounds[1]):
+        return 2
+    largest = values.abs().max()
+    return 0 if outcome.kind == "time" or largest >= 100 else 1 if largest >= 1 else 3

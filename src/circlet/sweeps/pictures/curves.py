@@ -1,0 +1,101 @@
+"""Each dot is a run; the line joins the share of runs, their mean or, of steps, their median, with
+its 95 % interval as a band. Triangles are runs that had not got there by their last step.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+from circlet.systems.spec import Outcome
+
+TABLES = ("outcomes", "outcome_summary")
+CONFIG = ("milestones",)
+PLACES = ("x", "by", "facet")
+LEAST = 1
+
+
+def _spread(sweep: Sweep, places: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Places along the x axis, a little apart for each seed, so that dots are all seen."""
+    x = sweep.at("x")
+    assert x
+    jitter = (seeds * 0.618034) % 1 - 0.5
+    where = panels.positions(x)
+    if x.is_log:
+        step = np.diff(np.log(where)).min()
+        return where[places] * np.exp(0.3 * step * jitter)
+    return where[places] + 0.3 * np.diff(where).min() * jitter
+
+
+def _panel(
+    axes: Axes, outcome: Outcome, sweep: Sweep, runs: pd.DataFrame, rows: pd.DataFrame
+) -> None:
+    x, by = sweep.at("x"), sweep.at("by")
+    assert x
+    for k, colour in enumerate(panels.colours(by)):
+        own = runs[runs[by.name] == k] if by else runs
+        places = _spread(sweep, own[x.name].to_numpy(), own["seed"].to_numpy())
+        reached = own["value"].notna().to_numpy()
+        dots = {"color": colour, "alpha": 0.35, "linewidths": 0, "s": 9, "rasterized": True}
+        y = own["value"].fillna(own["after"]).to_numpy(float)
+        if outcome.kind == "share":  # all dots are at 0 or 1
+            y = y + 0.05 * ((own["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+        axes.scatter(places[reached], y[reached], **dots)
+        axes.scatter(places[~reached], y[~reached], marker="^", **dots)
+        line = (rows[rows[by.name] == k] if by else rows).sort_values(x.name)
+        line = line[line["estimate"].notna()]
+        at = panels.positions(x)[line[x.name]]
+        style = "none" if x.is_words else "-"
+        label = by.texts[k] if by else None
+        axes.plot(at, line["estimate"], color=colour, ls=style, marker="o", ms=4, label=label)
+        low, high = (line[end].to_numpy(float) for end in ("low", "high"))
+        high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
+        if x.is_words:
+            axes.vlines(at, low, high, color=colour, lw=1.5)
+        else:
+            axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+    if outcome.bounds[1] == 1:
+        axes.set_ylim(-0.06, 1.06)
+    if outcome.kind == "time" and (runs["value"].max() or 0) > 30 * max(runs["value"].min(), 1):
+        axes.set_yscale("symlog", linthresh=1)
+        axes.set_ylim(0, None)
+
+
+def draw(study: Study) -> Figure:
+    """A row of panels for each outcome, a column for each value of the facets."""
+    sweep = Sweep(study)
+    runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary")
+    if runs.empty:
+        return nothing("no finished run to draw")
+    shown = sweep.picture.show
+    every = [list(sweep.panels(rows[rows["outcome"] == name])) for name in shown]
+    of_facets = len(every[0]) > 1
+    # Without facets outcomes stand side by side, three in a row.
+    columns = len(every[0]) if of_facets else 2 if len(shown) == 4 else min(3, len(shown))
+    lines = len(shown) if of_facets else -(-len(shown) // columns)
+    figure = Figure(figsize=(3.0 * columns + 0.4, 2.5 * lines + 0.2))
+    grid = figure.subplots(lines, columns, squeeze=False)
+    for axes in grid.ravel():
+        axes.set_axis_off()
+    for k, name in enumerate(shown):
+        outcome = sweep.outcomes[name]
+        of_runs = list(sweep.panels(runs[runs["outcome"] == name]))
+        for n, ((_, _, title, own), (*_, own_runs)) in enumerate(
+            zip(every[k], of_runs, strict=True)
+        ):
+            axes = grid[k][n] if of_facets else grid.ravel()[k]
+            axes.set_axis_on()
+            _panel(axes, outcome, sweep, own_runs, own)
+            x = sweep.at("x")
+            assert x
+            panels.scale(axes, x)
+            axes.set_title(title, fontsize=8)
+            if n == 0:
+                axes.set_ylabel(outcome.label)
+    if by := sweep.at("by"):
+        grid[0][0].legend(title=panels.words(by.name), fontsize=7, title_fontsize=7)
+    return figure

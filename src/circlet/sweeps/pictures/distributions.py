@@ -1,0 +1,58 @@
+"""Each dot is a run; above the dots the share of runs, their mean or, of steps, their median, with
+its 95 % interval. Triangles are runs that had not got there by their last step.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import style
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+
+TABLES = ("outcomes", "outcome_summary")
+CONFIG = ("milestones",)
+PLACES = ()
+
+
+def draw(study: Study) -> Figure:
+    """A panel for each outcome."""
+    sweep = Sweep(study)
+    runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
+    if runs.empty:
+        return nothing("no finished run to draw")
+    shown = sweep.picture.show
+    columns = min(3, len(shown))
+    lines = -(-len(shown) // columns)
+    figure = Figure(figsize=(2.9 * columns + 0.2, 1.75 * lines + 0.1))
+    every = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes in every[len(shown) :]:
+        axes.set_axis_off()
+    for axes, name in zip(every, shown, strict=False):
+        outcome, row = sweep.outcomes[name], rows.loc[name]
+        own = runs[runs["outcome"] == name]
+        reached = own["value"].notna().to_numpy()
+        x = own["value"].fillna(own["after"]).to_numpy(float)
+        if outcome.kind == "share":
+            x = x + 0.04 * ((own["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+        y = (own["seed"].to_numpy() * 0.618034) % 1
+        dots = {"color": style.BLUE, "alpha": 0.4, "linewidths": 0, "s": 12, "rasterized": True}
+        axes.scatter(x[reached], y[reached], **dots)
+        axes.scatter(x[~reached], y[~reached], marker="^", **dots)
+        text = "no run has it"
+        if row["n_runs"]:
+            ends = [row["low"], row["high"] if row["high"] == row["high"] else x.max()]
+            axes.plot(ends, [1.35, 1.35], color="black", lw=1.5)
+            axes.plot(row["estimate"], 1.35, "o", color="black", ms=5)
+            low, high = (panels.number(row[end]) for end in ("low", "high"))
+            center = panels.number(row["estimate"])
+            if np.isnan(row["estimate"]):
+                center = f"> {panels.number(row['low'])}"
+            text = f"{center} [{low} … {high}], n = {row['n_runs']}"
+        axes.set_title(f"{outcome.label}\n{text}", fontsize=8)
+        axes.set(yticks=[], ylim=(-0.15, 1.7))
+        if outcome.bounds[1] == 1:
+            axes.set_xlim(-0.06, 1.06)
+        axes.spines["left"].set_visible(False)
+    return figure

@@ -1,0 +1,24 @@
+"""Each row is a setting: how far an outcome at the second value lies from that at the first, as the
+mean over runs of the same seed, with its 95 % interval. An interval that leaves zero out is dark.
+"""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+
+TABLES = ("comparisons",)
+CONFIG = ("milestones",)
+PLACES = ()
+POOLS = True
+
+
+def draw(study: Study) -> Figure:
+    """A column for each outcome, a row for each comparison and setting of the others."""
+    sweep = Sweep(study)
+    rows = sweep.rows("comparisons")
+    if rows.empty or not rows["n_first"].any():
+        return nothing("no finished runs to compare")
+    return panels.forest(rows, [*sweep.picture.show])

@@ -1,0 +1,72 @@
+"""Each dot is a run, at its value of one parameter; all others differ from run to run, or are
+averaged over. The line joins shares or means of runs with near values, of steps medians, with 95 %
+intervals as bands. Triangles are runs that had not got there by their last step. rho is Spearman's
+rank correlation at equal values of the other parameters, with its 95 % interval.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from circlet.plotting import style
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.study.swept import Swept
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+from circlet.systems.spec import Outcome
+
+TABLES = ("outcomes", "effects", "marginals")
+CONFIG = ("milestones",)
+PLACES = ()
+LEAST = 1
+POOLS = True
+
+
+def _panel(
+    axes: Axes, outcome: Outcome, parameter: Swept, runs: pd.DataFrame, line: pd.DataFrame
+) -> None:
+    where = panels.positions(parameter)[runs[parameter.name]]
+    reached = runs["value"].notna().to_numpy()
+    y = runs["value"].fillna(runs["after"]).to_numpy(float)
+    if outcome.kind == "share":
+        y = y + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+    dots = {"color": style.GREY, "alpha": 0.4, "linewidths": 0, "s": 8, "rasterized": True}
+    axes.scatter(where[reached], y[reached], **dots)
+    axes.scatter(where[~reached], y[~reached], marker="^", **dots)
+    line = line[line["estimate"].notna()].sort_values("bin")
+    x = line["bin"] if parameter.is_words else line["x"]
+    low, high = (line[end].to_numpy(float) for end in ("low", "high"))
+    high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
+    dashes = "none" if parameter.is_words else "-"
+    axes.errorbar(x, line["estimate"], color=style.BLUE, marker="o", ms=4, ls=dashes)
+    if parameter.is_words:
+        axes.vlines(x, low, high, color=style.BLUE, lw=1.5)
+    else:
+        axes.fill_between(x, low, high, color=style.BLUE, alpha=0.2, linewidth=0)
+    if outcome.bounds[1] == 1:
+        axes.set_ylim(-0.06, 1.06)
+
+
+def draw(study: Study) -> Figure:
+    """A row of panels for each outcome, a column for each swept parameter."""
+    sweep = Sweep(study)
+    runs, lines, effects = (sweep.rows(name) for name in ("outcomes", "marginals", "effects"))
+    if runs.empty:
+        return nothing("no finished run to draw")
+    shown, parameters = sweep.picture.show, list(sweep.swept.values())
+    figure = Figure(figsize=(2.4 * len(parameters) + 0.5, 2.2 * len(shown) + 0.2))
+    grid = figure.subplots(len(shown), len(parameters), squeeze=False, sharey="row")
+    for row, name in zip(grid, shown, strict=True):
+        for axes, parameter in zip(row, parameters, strict=True):
+            here = [t[t["outcome"] == name] for t in (runs, lines, effects)]
+            own = [t[t["parameter"] == parameter.name] for t in here[1:]]
+            _panel(axes, sweep.outcomes[name], parameter, here[0], own[0])
+            panels.scale(axes, parameter)
+            if not parameter.is_words and len(own[1]):
+                rho = own[1].iloc[0]
+                ends = " … ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
+                axes.set_title(f"rho = {panels.number(rho['rho'])} [{ends}]", fontsize=8)
+        row[0].set_ylabel(sweep.outcomes[name].label)
+    return figure

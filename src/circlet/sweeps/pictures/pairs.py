@@ -1,0 +1,49 @@
+"""Each dot is a run, at its values of two parameters; its colour is its outcome. Crosses are runs
+that have none, or had not got there by their last step.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+
+TABLES = ("outcomes",)
+CONFIG = ("milestones",)
+PLACES = ()
+LEAST = 2
+POOLS = True
+
+
+def draw(study: Study) -> Figure:
+    """A row of panels for each outcome, a column for each pair of parameters."""
+    sweep = Sweep(study)
+    runs, parameters = sweep.rows("outcomes"), list(sweep.swept.values())
+    if runs.empty:
+        return nothing("no finished run to draw")
+    pairs = [(a, b) for i, a in enumerate(parameters) for b in parameters[i + 1 :]]
+    shown = sweep.picture.show
+    figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
+    grid = figure.subplots(len(shown), len(pairs), squeeze=False)
+    for row, name in zip(grid, shown, strict=True):
+        own = runs[runs["outcome"] == name]
+        known = own[own["value"].notna()]
+        unknown = own[own["value"].isna()]
+        bounds = sweep.outcomes[name].bounds
+        ends = bounds if np.isfinite(bounds[1]) else (known["value"].min(), known["value"].max())
+        for axes, (a, b) in zip(row, pairs, strict=True):
+            x, y = (panels.positions(q) for q in (a, b))
+            axes.scatter(
+                x[unknown[a.name]], y[unknown[b.name]], marker="x", color="0.6", s=10, lw=0.8
+            )
+            image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["value"], s=12,
+                                 cmap="viridis", vmin=ends[0], vmax=ends[1])  # fmt: skip
+            panels.scale(axes, a)
+            axes.set_ylabel(panels.words(b.name))
+            if b.is_log:
+                axes.set_yscale("log")
+            panels.ticks(axes.yaxis, b)
+        figure.colorbar(image, ax=row.tolist(), label=sweep.outcomes[name].label, pad=0.01)
+    return figure

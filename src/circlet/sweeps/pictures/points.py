@@ -1,0 +1,52 @@
+"""Each row is a setting: the share of its runs, their mean or, of steps, their median, with its
+95 % interval. Of more than forty settings every so many are drawn.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.plotting import style
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.study.schedules import evenly
+from circlet.study.swept import text, value
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+
+TABLES = ("outcome_summary",)
+CONFIG = ("milestones",)
+PLACES = ()
+POOLS = True
+
+_MOST = 40
+
+
+def draw(study: Study) -> Figure:
+    """A column for each outcome."""
+    sweep = Sweep(study)
+    rows = sweep.rows("outcome_summary")
+    if not rows["n_runs"].any():
+        return nothing("no finished run to draw")
+    points = evenly(sweep.points, _MOST)
+    shown = sweep.picture.show
+    figure = Figure(figsize=(2.2 * len(shown) + 2.4, 0.24 * len(points) + 0.9))
+    grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    names = []
+    for point in points:
+        parts = [f"{panels.words(name)} {text(value(point, name))}" for name in sweep.swept]
+        parts += [f"{purpose} seed {seed}" for purpose, seed in point.fixed_seeds.items()]
+        names.append(", ".join(parts))
+    y = np.arange(len(points))[::-1]
+    for axes, name in zip(grid, shown, strict=True):
+        outcome = sweep.outcomes[name]
+        own = rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
+        low, high = (own[end].to_numpy(float) for end in ("low", "high"))
+        high = np.where(np.isnan(high) & ~np.isnan(low), np.nanmax([*low, *high, 0.0]), high)
+        axes.hlines(y, low, high, color=style.BLUE, lw=1.2)
+        axes.plot(own["estimate"], y, "o", color=style.BLUE, ms=4)
+        axes.set_title(outcome.label, fontsize=8)
+        axes.grid(axis="x", color="0.9", lw=0.6)
+        if outcome.bounds[1] == 1:
+            axes.set_xlim(-0.04, 1.04)
+    grid[0].set_yticks(y, names, fontsize=7)
+    return figure

@@ -1,0 +1,101 @@
+"""Means over runs against steps, with their 95 % intervals as bands (up to twelve settings in a
+panel); dashed, on the train set.
+"""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from circlet.plotting.panels import nothing
+from circlet.study.plan import Study
+from circlet.sweeps import panels
+from circlet.sweeps.panels import Sweep
+from circlet.systems.spec import SHARE
+
+TABLES = ("curve_summary",)
+PLACES = ("by", "facet")
+SHOWS = "metrics"
+POOLS = True
+MOST_PANELS = 8
+
+_MOST_BANDS = 12
+
+
+def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
+    """Metrics by panel, with line styles: those of train and test set are in one."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in metrics:
+        part, _, what = name.partition("_")
+        own = what if part in ("train", "test") else name
+        found.setdefault(own, []).append((name, "--" if part == "train" else "-"))
+    return found
+
+
+def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str, str]]) -> None:
+    """A line for each setting and metric, with its band unless there are too many."""
+    by = sweep.at("by")
+    colours = panels.colours(by)
+    settings = list(rows.groupby("point"))
+    few = len(settings) <= _MOST_BANDS
+    for _, own in settings:
+        k = int(own[by.name].iloc[0]) if by else 0
+        for name, dashes in metrics:
+            line = own[own["metric"] == name].sort_values("step")
+            look = {"color": colours[k], "ls": dashes, "lw": 1.1 if few else 0.6}
+            axes.plot(line["step"], line["estimate"], **look)
+            if few:
+                ends = (line[end].astype(float) for end in ("low", "high"))
+                axes.fill_between(line["step"], *ends, color=colours[k], alpha=0.15, linewidth=0)
+
+
+def draw(study: Study) -> Figure:
+    """Rows of panels for losses, for accuracies, and so on, for each second facet; a column for
+    each first one.
+    """
+    sweep = Sweep(study)
+    rows, groups = sweep.rows("curve_summary"), _groups(sweep.picture.show)
+    if rows.empty:
+        return nothing("no finished run to draw")
+    of_facets = list(sweep.panels(rows))
+    height = 1 + max(i for i, *_ in of_facets)
+    columns = 1 + max(j for _, j, *_ in of_facets)
+    n = len(groups) * height
+    figure = Figure(figsize=(2.7 * columns + 0.9, (2.2 if height == 1 else 1.7) * n + 0.3))
+    grid = figure.subplots(n, columns, squeeze=False, sharex=True)
+    last = rows["step"].max()
+    for number, (what, metrics) in enumerate(groups.items()):
+        of_what = rows[rows["metric"].isin([name for name, _ in metrics])]
+        (unit,) = of_what["unit"].unique()[:1] if len(of_what) else [""]
+        low, high = of_what["estimate"].min(), of_what["estimate"].max()
+        shown = f" ({unit})" if unit not in ("", SHARE) else ""
+        for i, j, title, own in of_facets:
+            axes = grid[number * height + i, j]
+            _panel(axes, sweep, own, metrics)
+            axes.set_xscale("symlog", linthresh=1, subs=range(2, 10))
+            axes.set_xlim(0, last)
+            axes.set_title(title if number == 0 or height > 1 else "", fontsize=8)
+            if unit == SHARE:
+                axes.set_ylim(-0.03, 1.03)
+            elif low > 0 and high > 30 * low:
+                axes.set_yscale("log")
+                axes.set_ylim(low / 2, 2 * high)
+            elif columns > 1:
+                axes.sharey(grid[number * height, 0])
+            axes.tick_params(labelleft=j == 0)
+            axes.set_ylabel(panels.words(what) + shown if j == 0 else "")
+    for axes in grid[-1]:
+        axes.set_xlabel("step")
+    by = sweep.at("by")
+    if by and len(by.values) <= panels.MOST_LABELS:
+        handles = [Line2D([], [], color=colour) for colour in panels.colours(by)]
+        grid[0, -1].legend(handles, by.texts, title=panels.words(by.name), fontsize=7,
+                           title_fontsize=7, bbox_to_anchor=(1, 1), loc="upper left")  # fmt: skip
+    elif by:
+        bar = ScalarMappable(panels.norm(by), panels.COLOURS)
+        figure.colorbar(bar, ax=grid.ravel().tolist(), label=panels.words(by.name), pad=0.01)
+    ticks = [0, *(10**k for k in range(int(np.log10(max(last, 1))) + 1))]
+    grid[0, 0].set_xticks(ticks)
+    return figure

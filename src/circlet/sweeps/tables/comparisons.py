@@ -1,0 +1,89 @@
+"""Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
+
+At each value of all other swept parameters, runs of the same seed are compared: what they share by
+it drops out (`circlet.analysis.stats.paired_difference`). Times are compared where all runs have
+got there: how long the others would take is not known.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
+from circlet.storage import parquet
+from circlet.storage.schema import EXPERIMENT, column, interval
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.swept import swept, text, value
+from circlet.systems.spec import Outcome
+
+TABLES = ("outcomes",)
+CONFIG = ("milestones",)
+COLUMNS = [
+    EXPERIMENT,
+    column("parameter", pa.string(), "what is compared"),
+    column("first", pa.string(), "its first value"),
+    column("second", pa.string(), "its second value"),
+    column("at", pa.string(), "values of the other swept parameters, as text"),
+    column("outcome", pa.string(), "what it is called"),
+    column("label", pa.string(), "the outcome in words"),
+    *interval("mean difference, second - first"),
+    column("n_paired", pa.int32(), "pairs of runs of one seed; 0 if they are not paired"),
+    column("n_first", pa.int32(), "runs at the first value"),
+    column("n_second", pa.int32(), "runs at the second value"),
+]
+
+
+def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> dict:
+    """How an outcome differs between two sets of runs, rows of ``outcomes`` with their seeds."""
+    x, y = (rows.set_index("seed")["value"] for rows in (first, second))
+    n = (len(x), len(y))
+    found, paired = Estimate(), 0
+    if not (outcome.kind == "time" and (x.isna().any() or y.isna().any())):
+        found, paired = stats.paired_difference(x, y, outcome.kind == "share")
+    return {
+        "outcome": outcome.name,
+        "label": outcome.label,
+        **dict(zip(("estimate", "low", "high"), found[:3], strict=True)),
+        "n_paired": paired,
+        "n_first": n[0],
+        "n_second": n[1],
+    }
+
+
+def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:
+    """Points with two values of a parameter, alike in all others, which are told as text."""
+    others = [parameter.name for parameter in swept(points) if parameter.name != name]
+    found: dict[tuple, dict] = {}
+    for point in points:
+        key = tuple(value(point, other) for other in others)
+        found.setdefault((*key, *point.fixed_seeds.items()), {})[value(point, name)] = point
+    for own in found.values():
+        if all(end in own for end in ends):
+            first, second = (own[end] for end in ends)
+            at = ", ".join(f"{o} {text(value(first, o))}" for o in others)
+            yield first, second, at
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per experiment, comparison, setting of the others and outcome."""
+    outcomes = parquet.read_table(study, "outcomes")
+    outcomes["point"] = outcomes["run_id"].str.rsplit("/", n=1).str[0]
+    rows = dict(list(outcomes.groupby(["point", "outcome"])))
+    for experiment, settings in study.config["experiments"].items():
+        for name, ends in settings["compare"].items():
+            for first, second, at in pairs(study.experiment(experiment), name, ends):
+                for outcome in study.outcomes(settings["system"]):
+                    both = [
+                        rows.get((f"{experiment}/{p.name}", outcome.name), outcomes.iloc[:0])
+                        for p in (first, second)
+                    ]
+                    yield {
+                        "experiment": experiment,
+                        "parameter": name,
+                        "first": text(ends[0]),
+                        "second": text(ends[1]),
+                        "at": at,
+                    } | difference(outcome, *both)

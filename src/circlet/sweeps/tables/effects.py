@@ -1,0 +1,127 @@
+"""Table ``effects``: how each outcome changes with each parameter that an experiment sweeps.
+
+Runs are compared at equal values of the other swept parameters. A parameter with numbers has
+Spearman's rho and the change per unit or, if its values are spaced by factors, per decade.
+One with words has the change from its first value to each other. Where seeds are shared, runs of
+one seed are compared with each other: what they share by their seed drops out. Intervals are over
+seeds then, else over runs (`circlet.analysis.stats`).
+
+A time that was not reached counts as the largest in rho; a change of times is only known where all
+runs have got there.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
+from circlet.storage import parquet
+from circlet.storage.schema import EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.swept import Swept, swept
+from circlet.sweeps.tables import outcome_summary
+from circlet.systems.spec import Outcome
+
+TABLES = ("outcomes",)
+CONFIG = ("milestones",)
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "what was trained or simulated"),
+    column("outcome", pa.string(), "what it is called"),
+    column("label", pa.string(), "the outcome in words"),
+    column("parameter", pa.string(), "what is swept"),
+    column("per", pa.string(), "unit, decade, or from one value to another"),
+    *estimate("rho", "Spearman's rank correlation"),
+    *estimate("change", "of the outcome per unit or decade, or from value to value"),
+    column("n_paired", pa.int32(), "seeds whose runs are compared; 0 if they share none"),
+]
+
+
+def _estimates(name: str, found: Estimate) -> dict:
+    """Columns of an estimate; an end that nothing bounds is null."""
+    return {k: v if np.isfinite(v) else None for k, v in found.columns(name).items()}
+
+
+def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
+    """Change of an outcome per x. Where no run differs from another, its ends bound it."""
+    if outcome.kind == "time" and runs["value"].isna().any():
+        return Estimate(n=len(runs))
+    found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"])
+    if found.n == 0 or math.isnan(found.low) or found.high - found.low > 1e-12:
+        return found
+    first, last = (
+        outcome_summary.estimate(outcome, runs.loc[x == end, "value"], runs.loc[x == end, "after"])
+        for end in (x.min(), x.max())
+    )
+    low, high = (
+        (a - b) / (x.max() - x.min()) for a, b in ((last.low, first.high), (last.high, first.low))
+    )
+    return found._replace(low=low, high=high)
+
+
+def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
+    """The effect of a parameter x on an outcome: rho, change, and how many seeds are compared."""
+    strata, units = runs["stratum"], runs["unit"]
+    shared = x.groupby([strata, units]).nunique()
+    paired = shared[shared > 1].index.get_level_values("unit").nunique()
+    rho = stats.rank_correlation(x, runs["value"].fillna(np.inf), strata, units)
+    return {
+        **_estimates("rho", rho),
+        **_estimates("change", _change(outcome, x, runs)),
+        "n_paired": paired if paired > 2 else 0,
+    }
+
+
+def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator[dict]:
+    """The effects of a parameter on one outcome; of words, one for each value but the first."""
+    places = runs[parameter.name]
+    if not parameter.is_words:
+        x = places.map(dict(enumerate(parameter.values))).astype(float)
+        per = "decade" if parameter.is_log else "unit"
+        yield {"per": per} | _effect(outcome, np.log10(x) if parameter.is_log else x, runs)
+        return
+    for other, text in enumerate(parameter.texts[1:], 1):
+        both = places.isin([0, other])
+        x = (places[both] == other).astype(float)
+        yield {"per": f"{parameter.texts[0]} to {text}"} | _effect(outcome, x, runs[both])
+
+
+def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFrame:
+    """Runs of an experiment with the places of swept values, and the unit that each belongs to.
+
+    Units are seeds; of points that are drawn at random they are the points.
+    """
+    where = runs["run_id"].str.split("/").str[1]
+    found = runs.copy()
+    for parameter in swept(points):
+        found[parameter.name] = where.map(parameter.places(points))
+    return found.assign(unit=where if sampled else runs["seed"])
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per experiment, outcome and swept parameter."""
+    outcomes = parquet.read_table(study, "outcomes")
+    for experiment, settings in study.config["experiments"].items():
+        points, sampled = study.experiment(experiment), "sample" in settings
+        parameters = swept(points)
+        # What is drawn at random has no value twice, and is independent of all others.
+        grid = [p.name for p in parameters if not sampled or p.name in settings["sweep"]]
+        own = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
+        for outcome in study.outcomes(settings["system"]):
+            runs = own[own["outcome"] == outcome.name]
+            for parameter in parameters:
+                others = [name for name in grid if name != parameter.name]
+                stratum = runs.groupby(others, dropna=False).ngroup() if others else 0
+                for row in _effects(outcome, parameter, runs.assign(stratum=stratum)):
+                    yield {
+                        "experiment": experiment,
+                        "system": settings["system"],
+                        "outcome": outcome.name,
+                        "label": outcome.label,
+                        "parameter": parameter.name,
+                    } | row

@@ -1,0 +1,69 @@
+"""Table ``marginals``: each outcome against each swept parameter, averaged over all the others.
+
+A bin is a value of the parameter or, of numbers with more than twelve values, an eighth of the
+runs. Estimates are those of ``outcome_summary``, over all runs in a bin.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.storage import parquet
+from circlet.storage.schema import EXPERIMENT, column, interval
+from circlet.study.plan import Study
+from circlet.study.swept import Swept, swept
+from circlet.sweeps.tables import outcome_summary
+
+TABLES = ("outcomes",)
+CONFIG = ("milestones",)
+COLUMNS = [
+    EXPERIMENT,
+    column("outcome", pa.string(), "what it is called"),
+    column("parameter", pa.string(), "what is swept"),
+    column("bin", pa.int32(), "0, 1, ... in the order of values"),
+    column("value", pa.string(), "the value, or the range of values, as text"),
+    column("x", pa.float64(), "mean of the values of the runs in the bin; null of words"),
+    *interval("share, mean, or of times the median"),
+    column("n_runs", pa.int32(), "runs in the bin"),
+]
+
+_MOST_VALUES, _BINS = 12, 8
+
+
+def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
+    """The bin of each run, whose place among the values is given, and the text of each bin."""
+    if parameter.is_words or len(parameter.values) <= _MOST_VALUES:
+        return places, list(parameter.texts)
+    edges = np.quantile(places, np.linspace(0, 1, _BINS + 1)[1:-1])
+    found = pd.Series(np.searchsorted(edges, places, "right"), places.index)
+    ends = places.groupby(found).agg(["min", "max"]).reindex(range(_BINS)).fillna(0).astype(int)
+    return found, [f"{parameter.texts[a]} to {parameter.texts[b]}" for a, b in ends.to_numpy()]
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per experiment, outcome, swept parameter and bin."""
+    outcomes = parquet.read_table(study, "outcomes")
+    for experiment, settings in study.config["experiments"].items():
+        points = study.experiment(experiment)
+        own = outcomes[outcomes["experiment"] == experiment]
+        point = own["run_id"].str.split("/").str[1]
+        for parameter in swept(points):
+            places = point.map(parameter.places(points))
+            numbers, texts = bins(parameter, places)
+            x = np.nan if parameter.is_words else np.array(parameter.values)[places]
+            placed = own.assign(bin=numbers, x=x)
+            for outcome in study.outcomes(settings["system"]):
+                runs = placed[placed["outcome"] == outcome.name]
+                for number, part in runs.groupby("bin"):
+                    found = outcome_summary.row(outcome, part)
+                    yield {
+                        "experiment": experiment,
+                        "outcome": outcome.name,
+                        "parameter": parameter.name,
+                        "bin": number,
+                        "value": texts[int(number)],
+                        "x": part["x"].mean(),
+                        **{name: found[name] for name in ("estimate", "low", "high", "n_runs")},
+                    }

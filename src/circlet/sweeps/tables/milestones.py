@@ -1,0 +1,83 @@
+"""Table ``milestones``: when something first happens in a run, as far as its curves are logged.
+
+The config says what (``milestones``, `circlet.study.milestones`). A step that lies between two
+logged ones is known as an interval: NAME is the first logged step at which it is seen, NAME_after
+the last before, at which it is not. A delay has the shortest and the longest time between two such
+intervals, from 0.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.storage.schema import RUN, SEED, column
+from circlet.study import milestones
+from circlet.study.plan import Study
+
+LOGS = ("runs", "curves")
+TABLES = ()
+CONFIG = ("milestones",)
+COLUMNS = [RUN, SEED]
+
+Interval = tuple[np.ndarray, np.ndarray]
+"""Of every run, the last step before and the first after; NaN where there is none."""
+
+
+def columns(study: Study) -> list[pa.Field]:
+    """Its columns: two for each milestone."""
+    found = []
+    for name in milestones.given(study.config):
+        found += [
+            column(f"{name}_after", pa.float64(), "last logged step before", "steps"),
+            column(
+                name, pa.float64(), "first logged step at which it is seen; null: never", "steps"
+            ),
+        ]
+    return [*COLUMNS, *found]
+
+
+def crossing(steps: np.ndarray, holds: np.ndarray) -> Interval:
+    """When something first holds, of ``holds`` (runs, steps) at logged steps.
+
+    If it holds at once, at step 0, both ends are 0.
+    """
+    ever, first = holds.any(1), holds.argmax(1)
+    before = np.where(ever, np.maximum(first - 1, 0), len(steps) - 1)
+    return steps[before].astype(float), np.where(ever, steps[first], np.nan)
+
+
+def delay(start: Interval, end: Interval) -> Interval:
+    """The time from one interval to another: at least, and at most.
+
+    Without an end it lasts until the last step, at least; without a start nothing is known.
+    """
+    (after, by), (end_after, end_by) = start, end
+    least = np.where(np.isnan(by), np.nan, np.maximum(end_after - by, 0))
+    return least, np.maximum(end_by - after, 0) + 0 * by
+
+
+def table(study: Study) -> Iterator[pd.DataFrame]:
+    """A row per finished run of a system that has any of them, and whose curves are logged."""
+    for block in study.blocks:
+        wanted = milestones.of(study.config, block.point.system)
+        if not wanted or "curves" not in block.point.logs:
+            continue
+        curves = log_frames.finished(block, "curves").sort_values(["run_id", "step"])
+        if curves.empty:
+            continue
+        run_ids, steps = curves["run_id"].unique(), np.sort(curves["step"].unique())
+        found: dict[str, Interval] = {}
+        for name, what in sorted(wanted.items(), key=lambda item: "from" in item[1]):
+            if "from" in what:
+                found[name] = delay(found[what["from"]], found[what["to"]])
+                continue
+            values = curves[what["metric"]].to_numpy(float).reshape(len(run_ids), len(steps))
+            holds = values > what["above"] if "above" in what else values < what["below"]
+            found[name] = crossing(steps, holds)
+        ends = {f"{name}_after": after for name, (after, _) in found.items()}
+        steps_by = {name: by for name, (_, by) in found.items()}
+        frame = pd.DataFrame({"run_id": run_ids} | ends | steps_by)
+        yield frame.reindex(columns=[f.name for f in columns(study) if f.name != "seed"])

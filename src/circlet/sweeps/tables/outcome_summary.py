@@ -1,0 +1,87 @@
+"""Table ``outcome_summary``: what the runs of every point end with, with 95 % intervals.
+
+By ``kind`` of outcome:
+
+``share``
+    share of runs, with Wilson's interval;
+``mean``
+    mean, with Student's interval, cut at the bounds that it has;
+``count``
+    mean, likewise; of equal counts with the exact interval of Poisson's distribution;
+``time``
+    median by Kaplan and Meier. Its interval counts that steps are logged at intervals: the lower
+    end is that of the last steps before, the upper end that of the first steps after.
+
+Null is an end that nothing bounds, and a median that fewer than half of the runs have reached.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames, stats
+from circlet.analysis.stats import Estimate
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, POINT, column, interval
+from circlet.study.plan import Study
+from circlet.systems.spec import Outcome
+
+TABLES = ("outcomes",)
+CONFIG = ("milestones",)
+COLUMNS = [
+    POINT,
+    column("outcome", pa.string(), "what it is called"),
+    column("label", pa.string(), "the outcome in words"),
+    column("kind", pa.string(), "share, mean, count or time"),
+    column("unit", pa.string(), "its unit; 0..1 is a share"),
+    *interval("share, mean, or of times the median"),
+    column("sd", pa.float64(), "standard deviation over runs; null of times"),
+    column("n_unreached", pa.int32(), "of times: runs that have not got there by their end"),
+    *COUNTS,
+]
+
+
+def estimate(outcome: Outcome, values: pd.Series, after: pd.Series) -> Estimate:
+    """What the runs of a point have of an outcome; ``after``: of times, see the table."""
+    if outcome.kind == "time":
+        return stats.median_time(after, values)
+    if outcome.kind == "share":
+        return stats.share(int(values.sum()), len(values))
+    if outcome.kind == "count":
+        return stats.mean_count(values)
+    return stats.bounded_mean(values, *outcome.bounds)
+
+
+def row(outcome: Outcome, runs: pd.DataFrame) -> dict:
+    """What some runs, rows of ``outcomes``, have of an outcome."""
+    found = estimate(outcome, runs["value"], runs["after"])
+    is_time = outcome.kind == "time"
+    ends = [x if np.isfinite(x) else None for x in (found.value, found.low, found.high)]
+    return {
+        "outcome": outcome.name,
+        "label": outcome.label,
+        "kind": outcome.kind,
+        "unit": outcome.unit,
+        **dict(zip(("estimate", "low", "high"), ends, strict=True)),
+        "sd": None if is_time or len(runs) < 2 else runs["value"].std(),
+        "n_unreached": int(runs["value"].isna().sum()) if is_time else None,
+        "n_runs": found.n,
+    }
+
+
+def described(row: Any) -> Outcome:
+    """The outcome that a row of the table is about; the row's columns are its attributes."""
+    return Outcome(row.outcome, row.label, row.kind, unit=row.unit)
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point and outcome."""
+    outcomes = parquet.read_table(study, "outcomes")
+    for point, keys, runs in log_frames.by_point(outcomes, study):
+        by_name = dict(list(runs.groupby("outcome")))
+        for outcome in study.outcomes(point.system.name):
+            own = by_name.get(outcome.name, runs.iloc[:0])
+            yield keys | row(outcome, own) | {"n_planned": point.count}

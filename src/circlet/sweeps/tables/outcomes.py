@@ -1,0 +1,61 @@
+"""Table ``outcomes``: what every finished run ends with, and when it got there.
+
+Outcomes are what its system declares, else all its metrics, and the ``milestones`` of the config.
+A run has no row for what it cannot have, such as the head of a success that it is not.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.errors import LogError
+from circlet.storage import parquet
+from circlet.storage.schema import RUN, SEED, column
+from circlet.study.plan import Study
+from circlet.systems.spec import Outcome
+
+TABLES = ("runs",)
+CONFIG = ("milestones",)
+FROM_COLLECTIONS = ("outcomes",)
+COLUMNS = [
+    RUN,
+    SEED,
+    column("outcome", pa.string(), "what it is called"),
+    column("value", pa.float64(), "0 or 1 of a share; null of a time: not reached by the end"),
+    column("after", pa.float64(), "of a time: the last step at which it was not reached", "steps"),
+]
+
+
+def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of an outcome, from those of its table."""
+    column = outcome.column or outcome.name
+    wanted = [column, *outcome.where, *([f"{column}_after"] if outcome.kind == "time" else [])]
+    if lacking := [name for name in wanted if name not in table]:
+        raise LogError(
+            f"outcome {outcome.name}: the table {outcome.table} has no column {lacking[0]}"
+        )
+    for name, value in outcome.where.items():
+        table = table[table[name].eq(value).fillna(False).astype(bool)]
+    values = table[column].astype("Float64").astype(float)
+    after = (
+        table[f"{column}_after"].astype("Float64").astype(float)
+        if outcome.kind == "time"
+        else np.nan
+    )
+    found = table[["run_id"]].assign(outcome=outcome.name, value=values, after=after)
+    return found[found[["value", "after"]].notna().any(axis=1)]
+
+
+def table(study: Study) -> Iterator[pd.DataFrame]:
+    """A row per finished run and outcome."""
+    runs = parquet.read_table(study, "runs", columns=["run_id", "system", "status"])
+    finished = dict(list(runs[runs["status"] == "finished"].groupby("system")["run_id"]))
+    every = {name: study.outcomes(name) for name in study.systems}
+    needed = {outcome.table for outcomes in every.values() for outcome in outcomes}
+    tables = {name: parquet.read_table(study, name) for name in sorted(needed)}
+    for system, outcomes in every.items():
+        for outcome in outcomes:
+            rows = _rows(outcome, tables[outcome.table])
+            yield rows[rows["run_id"].isin(finished.get(system, ()))]

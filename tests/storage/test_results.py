@@ -1,0 +1,142 @@
+"""``circlet.load``: tables and logs by name, from the folder alone, in every kind of frame."""
+
+import os
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from conftest import experiment
+
+import circlet
+from circlet import build
+from circlet.errors import ConfigError, LogError
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.training import job
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two systems; the first sweeps a parameter without a label."""
+    made = Study.of(
+        {
+            "results": str(tmp_path_factory.mktemp("r")),
+            "experiments": {
+                "a": experiment(sweep={"hidden": [8, 16], "weight_decay": [0, 0.5]}),
+                "b": experiment("particles"),
+            },
+        }
+    )
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+    build.make(next(t for t in targets.tables(made) if t.name == "runs"))
+    return made
+
+
+@pytest.fixture
+def results(study):
+    return circlet.load(study.results)
+
+
+def test_what_there_is(results):
+    assert results.tables == ["runs"]
+    assert results.logs == ["curves", "embeddings", "parameters", "runs", "signals"]
+    assert results.experiments == ["a", "b"]
+    assert "1 tables" in repr(results)
+
+
+def test_a_table_is_that_of_the_study(results, study):
+    pd.testing.assert_frame_equal(results.table("runs"), pd.read_parquet(study.table("runs")))
+
+
+def test_a_log_has_keys_and_parameters(results, study):
+    found = results.log("curves")
+    assert list(found)[:5] == ["experiment", "system", "point", "run_id", "seed"]
+    assert set(found["run_id"]) == {
+        p.run_id(seed) for p in study.experiment("a") for seed in p.every_seed
+    }
+    assert found.groupby("run_id")["hidden"].nunique().eq(1).all()
+    assert set(found["hidden"]) == {8, 16} and set(found["weight_decay"]) == {0.0, 0.5}
+    assert len(results.log("signals", experiment="b")) > 0
+    both = results.log("signals")  # of two systems
+    assert both.loc[both["experiment"] == "b", "weight_decay"].isna().all()
+    assert both.loc[both["experiment"] == "a", "f_a"].isna().all()
+
+
+def test_runs_and_steps_are_chosen(results):
+    found = results.log("curves", experiment="a", hidden=16, weight_decay=[0.5], steps=[0, 5])
+    assert set(found["step"]) == {0, 5} and set(found["hidden"]) == {16}
+    assert set(found["weight_decay"]) == {0.5}
+    assert set(results.log("curves", seeds=[1])["seed"]) == {1}
+    assert set(results.log("runs", experiment=["a", "b"])["experiment"]) == {"a", "b"}
+
+
+def test_polars_and_arrow_have_the_same(results, study):
+    pl = pytest.importorskip("polars")
+    frame = results.log("curves", engine="polars")
+    assert isinstance(frame, pl.DataFrame)
+    assert frame["test_loss"].to_list() == results.log("curves")["test_loss"].tolist()
+    assert isinstance(results.table("runs", engine="arrow"), pa.Table)
+    assert isinstance(circlet.load(study.results, engine="polars").table("runs"), pl.DataFrame)
+
+
+def test_duckdb_has_a_view_of_each(results, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    expected = results.log("curves").groupby(["hidden", "weight_decay"])["test_loss"].mean()
+    query = ("select hidden, weight_decay, avg(test_loss) as loss from log_curves group by all "
+             "order by all")  # fmt: skip
+    assert results.duckdb().sql(query).df()["loss"].tolist() == pytest.approx(expected.tolist())
+    results.duckdb(tmp_path / "c.duckdb").close()
+    results.duckdb(tmp_path / "c.duckdb").close()  # again, over what is there
+    kept = duckdb.connect(str(tmp_path / "c.duckdb"), read_only=True)
+    assert kept.execute("select count(*) from runs").fetchall() == [(10,)]
+    assert set(kept.sql("from log_runs").df()["run_id"]) == set(results.table("runs")["run_id"])
+
+
+def test_folders_are_no_hive_partitions(study):
+    """Other readers of a whole folder of logs find no more columns than the files have."""
+    for kind in ("curves", "runs"):
+        paths = sorted((study.results / "logs/a").glob(f"*/*/{kind}.parquet"))
+        whole = pyarrow.dataset.dataset([*map(str, paths)], partitioning="hive")
+        assert whole.schema.names == list(pd.read_parquet(paths[0]))
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (
+            lambda r: r.table("run"),
+            "there is no table 'run' (did you mean 'runs'? there are: runs)",
+        ),
+        (lambda r: r.log("curve"), "there is no log 'curve' (did you mean 'curves'?"),
+        (
+            lambda r: r.log("curves", hiden=3),
+            "there is no parameter 'hiden' (did you mean 'hidden'?",
+        ),
+        (lambda r: r.log("curves", hidden=3), "no log 'curves' is of hidden=3"),
+        (lambda r: r.log("curves", experiment="c"), "no log 'curves' is of experiment='c'"),
+        (lambda r: circlet.load(r.folder / "x"), "there is no such folder"),
+    ],
+)
+def test_what_there_is_not_is_one_line(results, ask, said):
+    with pytest.raises(LogError) as error:
+        ask(results)
+    assert said in str(error.value)
+
+
+def test_another_engine_is_refused(results):
+    with pytest.raises(ConfigError, match="must be one of pandas, polars, arrow"):
+        results.table("runs", engine="spark")
+
+
+def test_of_blocks_that_overlap_the_newest_counts(tmp_path):
+    for block in (2, 4):
+        settings = experiment(block=block, seeds={"count": 4})
+        made = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+        for number, own in enumerate(made.blocks):
+            job.run_block(own, "cpu")
+            time = 1_000_000_000 * block + number
+            os.utime(own.log("runs"), ns=(time, time))
+    found = circlet.load(tmp_path).log("runs")
+    assert sorted(found["seed"]) == [0, 1, 2, 3]

@@ -1,0 +1,126 @@
+"""Which pictures an experiment has by rule, what a config can ask for, and what is refused."""
+
+import re
+
+import pytest
+from conftest import config, experiment
+
+from circlet.errors import ConfigError
+from circlet.study import pictures, targets
+from circlet.study.plan import Study
+
+DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
+FOUR = DECAYS | DIMENSIONS | {"p": [5, 7], "hidden": [4, 8]}
+DTYPES = {"dtype": ["float32", "float64"]}
+
+
+def of(figures=None, **changes):
+    return Study.of(config(**changes) | {"figures": figures}).pictures
+
+
+@pytest.mark.parametrize(
+    ("changes", "kinds"),
+    [
+        ({}, ["distributions", "trajectories"]),
+        ({"sweep": DECAYS}, ["curves", "trajectories"]),
+        ({"sweep": DECAYS | DIMENSIONS}, ["heat", "trajectories"]),
+        ({"sweep": FOUR}, ["heat", "trajectories"]),
+        ({"sweep": FOUR | DTYPES}, ["marginals", "trajectories"]),
+        ({"cases": [{"p": 5, "d": 2}, {"p": 7, "d": 3}]}, ["points", "trajectories"]),
+        ({"seeds": {"count": 2, "embedding": [1, 2]}}, ["points", "trajectories"]),
+        (
+            {"sweep": {"weight_decay": {"uniform": [0, 1]}, "p": {"uniform": [5, 9]}}, "sample": 4},
+            ["marginals", "pairs", "trajectories"],
+        ),
+        (
+            {"sweep": DECAYS, "compare": {"weight_decay": [0, 1]}},
+            ["curves", "forest", "trajectories"],
+        ),
+        ({"system": "particles"}, ["distributions"]),  # it has no curves
+    ],
+)  # fmt: skip
+def test_an_experiment_has_what_suits_its_sweep(changes, kinds):
+    found = of(**changes)
+    assert [picture.kind for picture in found] == kinds
+    assert [picture.name for picture in found] == [f"e_{kind}" for kind in kinds]
+
+
+def test_parameters_take_the_places_left():
+    sweep = DECAYS | DIMENSIONS | {"initialisation": ["torch", "glorot"]}
+    (heat, lines) = of(sweep=sweep)
+    assert heat.places == {"x": ("weight_decay",), "y": ("d",), "facet": ("initialisation",)}
+    assert lines.place("by") == "weight_decay"
+    (asked,) = of([{"heat": "e", "y": "weight_decay", "show": ["delay"]}], sweep=sweep)
+    assert asked.places == {"y": ("weight_decay",), "x": ("d",), "facet": ("initialisation",)}
+    assert asked.show == ("delay",)
+
+
+def test_a_picture_is_of_its_experiment_alone():
+    """An edit of another experiment, or of another picture, draws it no second time."""
+    two = {"a": experiment(sweep=DECAYS), "b": experiment()}
+
+    def keys(**changes):
+        study = Study.of({"results": "results", "experiments": two} | changes)
+        return {t.name: t.study.json for t in targets.figures(study)}
+
+    before = keys()
+    asked = keys(figures=[{"curves": "a"}, {"curves": "a", "show": ["delay"]}, {"points": "b"}])
+    assert asked["a_curves"] == before["a_curves"]
+    assert {"a_curves", "a_curves_2", "b_points"} <= asked.keys()
+    assert '"b"' not in before["a_curves"]
+
+
+def test_captions_say_what_of_which_runs():
+    study = Study.of(config(sweep=DECAYS, seeds={"count": 4}))
+    caption = targets.caption("e_curves", study)
+    assert caption.startswith(
+        "e: ends as a circle, test accuracy, imperfections of grids and delay of generalising "
+        "(steps) over weight decay; 3 settings with 4 runs each, 5 steps. Each dot is a run"
+    )
+    assert pictures.title(study.pictures[0]) == "e: curves"
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ({"heat": "f"}, "figures.0.heat: there is no experiment 'f' (there are: e)"),
+        ({"heats": "e"}, "there is no kind of picture 'heats' (did you mean 'heat'?"),
+        ({"heat": "e", "curves": "e"}, "must have one kind of picture"),
+        ({"x": "p"}, "must have one kind of picture"),
+        ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
+        ({"heat": "e", "x": "d", "y": "d"}, "d has two places"),
+        ({"heat": "e", "by": "d"}, "figures.0.by: a picture of kind heat takes x, y, facet"),
+        ({"heat": "e", "show": ["circles"]}, "there is no outcome 'circles'"),
+        ({"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
+        ({"distributions": "e"}, "also varies weight_decay"),
+        ({"curves": "e", "name": "loss_spikes"}, "there is a figure 'loss_spikes'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(figure, said):
+    with pytest.raises(ConfigError) as error:
+        of([figure], sweep=DECAYS | DIMENSIONS)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "said"),
+    [
+        ("curves", {}, "of at least 1 swept parameters, and 'e' sweeps none; draw it as distrib"),
+        (
+            "pairs",
+            {"sweep": DECAYS},
+            "of at least 2 swept parameters, and 'e' sweeps 1; draw it as",
+        ),
+        ("heat", {}, "of at least 1"),
+        ("marginals", {}, "of at least 1"),
+        ("forest", {"sweep": DECAYS}, "the differences that `compare` of e asks for"),
+    ],
+)
+def test_a_picture_needs_what_it_is_of(kind, own, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        of([{kind: "e"}], **own)
+
+
+def test_two_pictures_need_two_names():
+    with pytest.raises(ConfigError, match=r"figures\.1\.name: another picture is named 'one'"):
+        of([{"points": "e", "name": "one"}, {"marginals": "e", "name": "one"}], sweep=DECAYS)

@@ -1,0 +1,137 @@
+"""Grids and random points of a config become lists; more seeds at some points; blocks by cost."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import config
+
+from circlet.errors import ConfigError
+from circlet.study.plan import Study
+
+
+def points(**changes):
+    return Study.of(config(**changes)).points
+
+
+def values(name, **changes):
+    return [point.parameters[name] for point in points(**changes)]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"logspace": [0.01, 1, 3]}, [0.01, 0.1, 1.0]),
+        ({"logspace": [0.01, 1, 4]}, [0.01, 0.04642, 0.2154, 1.0]),
+        ({"linspace": [0, 1, 5]}, [0, 0.25, 0.5, 0.75, 1]),
+        ({"range": [0, 3]}, [0, 1, 2]),
+    ],
+)
+def test_grids_become_lists(given, expected):
+    assert values("weight_decay", sweep={"weight_decay": given}) == expected
+
+
+def test_of_an_integer_grids_are_whole_and_each_value_once():
+    assert values("p", sweep={"p": {"linspace": [5, 7, 9]}}) == [5, 6, 7]
+    assert values("p", sweep={"p": {"range": [5, 14, 4]}}) == [5, 9, 13]
+
+
+RANGES = {"weight_decay": {"uniform": [0, 1]}, "p": {"uniform": [5, 9]}}
+
+
+def test_points_are_drawn_once_and_stay():
+    few, many = (points(sweep=RANGES, sample=n) for n in (20, 60))
+    assert [p.name for p in many[:20]] == [p.name for p in few]
+    assert len({p.name for p in many}) == 60
+    assert {p.parameters["p"] for p in many} == {5, 6, 7, 8, 9}
+    decays = np.array([p.parameters["weight_decay"] for p in many])
+    assert 0.35 < decays.mean() < 0.65 and decays.min() >= 0 and decays.max() <= 1
+    # Another parameter changes none of the values.
+    more = points(sweep=RANGES | {"learning_rate": {"loguniform": [0.001, 0.1]}}, sample=20)
+    assert [p.parameters["weight_decay"] for p in more] == list(decays[:20])
+    rates = [p.parameters["learning_rate"] for p in more]
+    assert 0.001 <= min(rates) < 0.01 < max(rates) <= 0.1
+    other = points(sweep=RANGES, sample={"count": 20, "seed": 1})
+    assert {p.name for p in other}.isdisjoint(p.name for p in few)
+
+
+def test_random_points_are_combined_with_a_grid():
+    found = points(sweep=RANGES | {"initialisation": ["torch", "glorot"]}, sample=5)
+    assert len(found) == 10
+
+
+def test_a_job_has_the_points_that_were_drawn():
+    study = Study.of(config(sweep=RANGES, sample=5))
+    part = study.part(["e"])
+    assert [p.name for p in part.points] == [p.name for p in study.points]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"sweep": {"p": {"logspace": [0, 1, 3]}}}, "logspace: both ends must be larger than 0"),
+        ({"sweep": {"p": {"linspace": [5, 7]}}}, "the first and the last value, and how many"),
+        ({"sweep": {"p": {"range": [7, 5]}}}, "range: has no values"),
+        ({"sweep": {"p": {"range": [5, 9, 0]}}}, "first, end and step, whole numbers"),
+        ({"sweep": {"p": {"range": [0, 1e9]}}}, "at most 10000 are allowed"),
+        ({"sweep": {"p": {"logspaced": [1, 2, 3]}}}, "did you mean 'logspace'?"),
+        ({"sweep": {"p": {"uniform": [5, 9]}}}, "say how often with `sample: 100`"),
+        ({"sweep": {"p": {"uniform": [9, 5]}}, "sample": 2}, "must be smaller than the second"),
+        ({"sweep": {"p": [5]}, "sample": 2}, "nothing is drawn at random"),
+        ({"sweep": {"p": {"uniform": [5, 6]}}, "sample": 9}, "fewer than 9 different points"),
+        ({"sweep": {"p": 5}}, "must be a list: write [5]"),
+    ],
+)
+def test_what_is_no_sweep_is_one_line(changes, said):
+    with pytest.raises(ConfigError) as error:
+        points(**changes)
+    assert said in str(error.value) and "\n" not in str(error.value)
+    assert str(error.value).startswith("experiments.e")
+
+
+def test_some_points_have_more_seeds():
+    more = [{"where": {"weight_decay": 1}, "count": 6}, {"where": {"p": 5}, "count": 4}]
+    found = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2, "more": more})
+    counts = {(p.parameters["weight_decay"], p.parameters["p"]): p.count for p in found}
+    assert counts == {(0, 5): 4, (0, 7): 2, (1, 5): 6, (1, 7): 6}
+    fewer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2})
+    assert {b.study for p in fewer for b in p.blocks} < {b.study for p in found for b in p.blocks}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"where": {"weight_decay": 3}, "count": 4}, "where.weight_decay: no point has 3.0"),
+        ({"where": {"weight_decai": 1}, "count": 4}, "weight_decai"),
+        ({"where": {"weight_decay": 1}, "count": 3}, "not a multiple of the block of 2"),
+        ({"where": {"weight_decay": 1}, "count": 0}, "count"),
+    ],
+)
+def test_more_seeds_of_nothing_are_refused(more, said):
+    with pytest.raises(ConfigError, match=r"experiments\.e\.seeds") as error:
+        points(sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "more": [more]})
+    assert said in str(error.value)
+
+
+def blocks(count, first=0, **changes):
+    (point,) = points(block=None, seeds={"count": count, "first": first}, **changes)
+    return [block.name for block in point.blocks]
+
+
+def test_blocks_are_chosen_by_cost_and_more_seeds_change_none_that_is_full():
+    assert blocks(20) == ["00000-00019"]
+    assert blocks(100) == ["00000-00019", "00020-00049", "00050-00099"]
+    assert blocks(120)[:-1] == blocks(100) and blocks(120)[-1] == "00100-00119"
+    assert blocks(7) == ["00000-00006"]
+    assert blocks(30, first=40) == ["00040-00049", "00050-00069"]
+    # A run of minutes has a job of its own; neither steps nor logs decide.
+    wide = {"system": "embedding_mlp", "parameters": {"p": 400, "hidden": 2000}}
+    assert blocks(3, **wide) == [f"{i:05d}-{i:05d}" for i in range(3)]
+    assert blocks(100, steps=10**6) == blocks(100)
+
+
+def test_a_job_without_block_has_its_block():
+    study = Study.of(config(block=None, seeds={"count": 100}))
+    for block in study.blocks:
+        (own,) = Study.of(json.loads(block.study)).blocks
+        assert (own.name, own.log("runs")) == (block.name, block.log("runs"))

@@ -1,0 +1,132 @@
+"""Two studies, and two values of a parameter, compared by outcome and seed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import config
+
+from circlet import build, cli
+from circlet.analysis import stats
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps import between
+from circlet.training import job
+
+SEEDS = 6
+
+
+def made(folder, **changes):
+    settings = {"seeds": {"count": SEEDS}, "block": SEEDS, "steps": 40} | changes
+    study = Study.of(config(folder, **settings) | {"figures": []})
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    needed = ("runs", "structures", "milestones", "outcomes", "outcome_summary", "comparisons",
+              "provenance")  # fmt: skip
+    for target in targets.ordered(study):
+        if target.name in needed:
+            build.make(target)
+    return study
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Two studies that differ in their learning rate, and one with both."""
+    folder, sweep = tmp_path_factory.mktemp("r"), {"weight_decay": [0, 1]}
+    rates = [0.01, 0.1]
+    for name, rate in zip("ab", rates, strict=True):
+        made(folder / name, sweep=sweep, parameters={"learning_rate": rate})
+    made(folder / "c", sweep=sweep | {"learning_rate": rates}, compare={"learning_rate": rates})
+    return folder
+
+
+def test_differences_are_those_of_runs_of_one_seed(both):
+    found = between.studies(both / "a", both / "b")
+    assert found.config == ['experiments.e.parameters: {} -> {"learning_rate": 0.1}'] or (
+        found.config == ["experiments.e.parameters.learning_rate: 0.01 -> 0.1"]
+    )
+    assert not found.code and not found.verdicts and not found.only
+    runs = [pd.read_parquet(both / name / "tables/runs.parquet") for name in "ab"]
+    x, y = (
+        r[r["weight_decay"] == 1].set_index("network_seed")["test_accuracy"].astype(float)
+        for r in runs
+    )
+    own = found.outcomes[found.outcomes["outcome"] == "test_accuracy"].set_index("at")
+    row = own.loc["e, weight_decay 1"]
+    assert row["estimate"] == pytest.approx((y - x).mean(), abs=1e-6)
+    expected = stats.mean(y - x)
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert (row["n_paired"], row["first"], row["second"]) == (SEEDS, "0.01", "0.1")
+
+
+def test_within_a_study_it_is_the_same(both):
+    """The runs are the same, so the differences are, too."""
+    across = between.studies(both / "a", both / "b").outcomes
+    within = pd.read_parquet(both / "c/tables/comparisons.parquet")
+    keys = ["outcome", "estimate", "low", "high", "n_paired"]
+    one, two = (
+        t[keys].dropna().sort_values(["outcome", "estimate"]).reset_index(drop=True)
+        for t in (across, within)
+    )
+    assert len(one) > 2
+    pd.testing.assert_frame_equal(one, two, check_dtype=False)
+    assert set(within["at"]) == {"weight_decay 0", "weight_decay 1"}
+
+
+def test_a_study_is_as_itself(both):
+    found = between.studies(both / "a", both / "a")
+    assert not found.config and not found.only
+    assert found.outcomes["estimate"].dropna().eq(0).all()
+    known = found.outcomes.dropna(subset=["low"])
+    assert (known["low"] <= 0).all() and (known["high"] >= 0).all()
+
+
+def test_what_only_one_has_is_said(both):
+    found = between.studies(both / "a", both / "c")
+    assert found.only == ["e: 2 settings are in one of them alone"]
+
+
+def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
+    files = [tmp_path / "c.parquet", tmp_path / "c.png"]
+    given = ["compare", str(both / "a"), str(both / "b"), "--outcomes", "test_accuracy"]
+    cli.main([*given, "--table", str(files[0]), "--figure", str(files[1])])
+    said = capsys.readouterr().out
+    assert "learning_rate" in said and "6 pairs" in said and "by chance alone" in said
+    assert len(pd.read_parquet(files[0])) == 2
+    assert files[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_pairs_tell_more_than_runs():
+    """Where runs of a seed go together, the interval of their differences is narrower."""
+    stream = np.random.default_rng(0)
+    shared = stream.normal(0, 1, 40)
+    x, y = (pd.Series(shared + shift + stream.normal(0, 0.3, 40)) for shift in (0, 0.2))
+    paired, n = stats.paired_difference(x, y)
+    unpaired, none = stats.paired_difference(x, y.set_axis(range(100, 140)))
+    assert (n, none) == (40, 0)
+    assert paired.value == pytest.approx(unpaired.value)
+    assert (unpaired.high - unpaired.low) / (paired.high - paired.low) > 1.5
+    same, none = stats.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
+    assert none == 0 and same.low < 0 < same.high  # no spread is no certainty
+
+
+@pytest.mark.parametrize(
+    ("compare", "said"),
+    [
+        ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0"),
+        ({"weight_decay": [0]}, "compare.weight_decay"),
+        ({"weight": [0, 1]}, "weight"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(compare, said):
+    with pytest.raises(ConfigError) as error:
+        Study.of(config(sweep={"weight_decay": [0, 1]}, compare=compare))
+    assert said in str(error.value)
+
+
+def test_a_folder_without_tables_is_one_line(tmp_path, both):
+    with pytest.raises(SystemExit):
+        cli.main(["compare", str(both / "a"), str(tmp_path / "x")])
+    with pytest.raises(parquet.LogError, match="there is no such folder"):
+        between.studies(tmp_path / "x", both / "a")

@@ -1,0 +1,214 @@
+"""Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from conftest import config, experiment
+
+from circlet import build
+from circlet.errors import ConfigError
+from circlet.storage import parquet, schema
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps.tables import milestones
+from circlet.training import job
+
+SEEDS = 8
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Runs at three weight decays and two p; accuracy at the end is planted."""
+    made = Study.of(
+        config(
+            tmp_path_factory.mktemp("r"),
+            sweep={"weight_decay": [0, 0.5, 1], "p": [5, 7]},
+            seeds={"count": SEEDS},
+            block=SEEDS,
+            steps=20,
+            log={"curves": {"every": 5}},
+        )
+        | {"milestones": {"low_step": {"metric": "test_loss", "below": 100.0}}}
+    )
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+        plant(block)
+    for target in targets.ordered(made):
+        if target.name in ("runs", "structures", "milestones", "outcomes", "outcome_summary",
+                           "effects", "marginals", "curve_summary"):  # fmt: skip
+            build.make(target)
+    return made
+
+
+def plant(block):
+    """Test accuracy 0.1 + 0.5 weight decay + 0.01 seed; train accuracy above 0.99 from step 10."""
+    decay = block.point.parameters["weight_decay"]
+    for kind in ("runs", "curves"):
+        path = block.log(kind)
+        frame = pq.read_table(path).to_pandas()
+        frame["test_accuracy"] = 0.1 + 0.5 * decay + 0.01 * frame["seed"]
+        if kind == "curves":
+            frame["train_accuracy"] = np.where(frame["step"] >= 10, 1.0, 0.5)
+            later = (frame["step"] >= 15) & (frame["seed"] < 6)
+            frame["test_accuracy"] = np.where(later, 1.0, 0.2)
+        declared = list(schema.logs(block.point.system)[kind])
+        parquet.write(schema.conform(frame, declared, kind), path, parquet.footer(path))
+
+
+def table(study, name, **keys):
+    found = parquet.read_table(study, name)
+    for key, value in keys.items():
+        found = found[found[key] == value]
+    return found
+
+
+def test_every_run_has_its_outcomes(study):
+    found = table(study, "outcomes", outcome="test_accuracy")
+    assert len(found) == 6 * SEEDS
+    expected = 0.1 + 0.5 * found["weight_decay"].astype(float) + 0.01 * found["seed"]
+    assert found["value"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-6)
+    kinds = {
+        "is_circle",
+        "test_accuracy",
+        "memorised_step",
+        "generalised_step",
+        "delay",
+        "low_step",
+    }
+    assert kinds <= set(table(study, "outcomes")["outcome"])
+    circles = table(study, "outcomes", outcome="is_circle").set_index("run_id")["value"]
+    for name, wanted in (("circle_accuracy", 1.0), ("imperfections", 0.0)):
+        runs = table(study, "outcomes", outcome=name)["run_id"]
+        assert (circles.loc[runs] == wanted).all()
+    assert len(table(study, "outcomes", outcome="imperfections")) == (circles == 0).sum()
+
+
+def test_steps_between_which_something_happened(study):
+    found = table(study, "milestones").query("weight_decay == 0.5 and p == 5")
+    assert (found["memorised_step_after"] == 5).all() and (found["memorised_step"] == 10).all()
+    assert found["generalised_step"].tolist() == [15] * 6 + [pytest.approx(np.nan, nan_ok=True)] * 2
+    assert found["generalised_step_after"].tolist() == [10] * 6 + [20] * 2
+    # From (5, 10] to (10, 15]: 0 to 10 steps; of those that have not got there, 10 at least.
+    assert found["delay_after"].tolist() == [0] * 6 + [10] * 2
+    assert found["delay"].tolist()[:6] == [10] * 6 and found["delay"].isna().sum() == 2
+    assert (found["low_step"] == 0).all() and (found["low_step_after"] == 0).all()
+
+
+def test_summaries_stay_in_the_range_of_what_they_measure(study):
+    found = table(study, "outcome_summary")
+    known = found[found["n_runs"] > 0]
+    assert set(found["n_planned"]) == {SEEDS}
+    assert (known["low"] >= 0).all()
+    shares = known[(known["kind"] == "share") | (known["unit"] == "0..1")]
+    assert (shares["high"] <= 1).all() and shares[["low", "high"]].notna().all(axis=None)
+    row = table(study, "outcome_summary", outcome="test_accuracy", point="p5_d2_wd1").iloc[0]
+    assert row["estimate"] == pytest.approx(0.6 + 0.01 * 3.5, abs=1e-6)
+    assert row["low"] < row["estimate"] < row["high"]
+    steps = table(study, "outcome_summary", outcome="generalised_step", point="p5_d2_wd1").iloc[0]
+    assert (steps["estimate"], steps["n_unreached"], steps["n_runs"]) == (15, 2, SEEDS)
+    assert steps["low"] == 10  # the last step before is counted in
+
+
+def test_effects_are_those_that_were_planted(study):
+    found = table(study, "effects", outcome="test_accuracy").set_index("parameter")
+    decay, p = found.loc["weight_decay"], found.loc["p"]
+    assert decay["change"] == pytest.approx(0.5, abs=1e-6) and decay["per"] == "unit"
+    assert decay["change_low"] == pytest.approx(decay["change_high"], abs=1e-4)  # paired by seed
+    assert decay["n_paired"] == SEEDS
+    assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
+    assert abs(p["change"]) < 1e-6 and p["rho_low"] < 0 < p["rho_high"]
+    assert found["rho_n"].tolist() == [6 * SEEDS] * 2
+
+
+def test_marginals_average_over_the_rest(study):
+    found = table(study, "marginals", outcome="test_accuracy", parameter="weight_decay")
+    assert found["value"].tolist() == ["0", "0.5", "1"] and found["x"].tolist() == [0, 0.5, 1]
+    assert found["estimate"].tolist() == pytest.approx([0.135, 0.385, 0.635], abs=1e-6)
+    assert set(found["n_runs"]) == {2 * SEEDS}
+
+
+def test_curves_are_averaged_at_logged_steps(study):
+    found = table(study, "curve_summary", metric="test_accuracy", point="p5_d2_wd0")
+    assert found["step"].tolist() == [0, 5, 10, 15, 20]
+    assert found["estimate"].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.8, 0.8])
+    assert found["low"].isna().tolist() == [True] * 3 + [False] * 2  # equal values: no spread
+    assert (found["high"].dropna() <= 1).all()
+
+
+def test_a_crossing_is_an_interval():
+    steps = np.array([0, 10, 20])
+    holds = np.array([[False, False, True], [True, False, True], [False] * 3], dtype=bool)
+    after, by = milestones.crossing(steps, holds)
+    assert after.tolist() == [10, 0, 20]
+    assert by.tolist()[:2] == [20, 0] and np.isnan(by[2])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"fast": {"metric": "test_acuracy", "above": 1}}, "fast.metric: no system has a metric"),
+        ({"fast": {"metric": "test_loss"}}, "fast: must have a metric, and either above or below"),
+        ({"fast": {"metric": "test_loss", "above": 1, "below": 2}}, "either above or below"),
+        ({"wait": {"from": "memorised_step", "to": "x"}}, "wait.to: 'x' must be a milestone"),
+        ({"delay": {"metric": "test_loss"}}, "delay: with from and to there can be no metric"),
+        ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
+    ],
+)
+def test_what_is_no_milestone_is_one_line(given, said):
+    with pytest.raises(ConfigError) as error:
+        Study.of(config() | {"milestones": given})
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_milestone_can_be_changed_and_removed():
+    given = {"generalised_step": {"above": 0.5}, "delay": None}
+    outcomes = Study.of(config() | {"milestones": given}).outcomes("constant_attention")
+    assert [one.name for one in outcomes if one.table == "milestones"] == [
+        "memorised_step", "generalised_step",
+    ]  # fmt: skip
+
+
+def test_thresholds_make_no_other_table_again():
+    """An edit of a threshold is one of milestones, outcomes and what is made from them."""
+    before, after = (
+        {t.name: t.key for t in targets.tables(Study.of(config() | {"milestones": given}))}
+        for given in ({}, {"generalised_step": {"above": 0.5}})
+    )
+    changed = {name for name in before if before[name] != after[name]}
+    assert {"milestones", "outcomes", "outcome_summary", "effects"} <= changed
+    assert not changed & {"runs", "structures", "curve_summary", "weight_magnitudes"}
+
+
+def test_points_drawn_at_random_are_units(tmp_path):
+    sweep = {"learning_rate": {"loguniform": [0.001, 0.1]}, "weight_decay": {"uniform": [0, 1]}}
+    made = Study.of(config(tmp_path, sweep=sweep, sample=12, steps=2))
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+        plant(block)
+    for target in targets.ordered(made):
+        if target.name in ("runs", "structures", "milestones", "outcomes", "effects", "marginals"):
+            build.make(target)
+    found = table(made, "effects", outcome="test_accuracy").set_index("parameter")
+    assert found.loc["weight_decay", "change"] == pytest.approx(0.5, abs=0.02)
+    assert found.loc["weight_decay", "rho"] > 0.9
+    assert found.loc["learning_rate", "per"] == "decade"
+    assert set(found["n_paired"]) == {0}
+    assert len(table(made, "marginals", outcome="test_accuracy", parameter="weight_decay")) == 12
+
+
+def test_words_are_compared_with_the_first(tmp_path):
+    made = Study.of(
+        {"results": str(tmp_path), "experiments": {"e": experiment(
+            sweep={"initialisation": ["torch", "glorot", "lecun"]}, seeds={"count": 4}, block=4)}}
+    )  # fmt: skip
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(made):
+        if target.name in ("runs", "structures", "milestones", "outcomes", "effects"):
+            build.make(target)
+    found = table(made, "effects", outcome="test_accuracy")
+    assert found["per"].tolist() == ["torch to glorot", "torch to lecun"]
+    runs = pd.read_parquet(made.table("runs"))
+    means = runs.groupby("initialisation")["test_accuracy"].mean()
+    assert found["change"].iloc[0] == pytest.approx(means["glorot"] - means["torch"], abs=1e-6)

@@ -1,0 +1,122 @@
+"""How many seeds would do: the half-widths that they give, what it costs, and the edited config."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import config, experiment
+
+from circlet import build, cli
+from circlet.analysis import stats
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.sweeps import power
+from circlet.sweeps.tables import outcome_summary
+from circlet.systems.spec import Outcome
+from circlet.training import job
+
+TEXT = """# mine
+results: {results}
+experiments:
+  e:  # one
+    system: constant_attention
+    sweep: {{weight_decay: [0, 1]}}
+    steps: 5
+    seeds: {{count: 6}}  # few
+"""
+
+
+@pytest.fixture
+def file(tmp_path, capsys):
+    """A study of a file, with its tables."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(TEXT.format(results=tmp_path / "results"))
+    study = Study.read(path)
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(study):
+        if target.name in ("runs", "structures", "milestones", "outcomes", "outcome_summary"):
+            build.make(target)
+    return path
+
+
+def row(kind, values, unit=""):
+    runs = pd.DataFrame({"value": np.array(values, dtype=float), "after": np.nan})
+    return SimpleNamespace(**outcome_summary.row(Outcome("x", "x", kind, unit=unit), runs))
+
+
+def test_needed_runs_give_the_half_width():
+    """Drawn anew at the size that is said to do, intervals are as narrow as asked, about."""
+    stream = np.random.default_rng(0)
+    values = stream.normal(3, 1, 400)
+    needed = power.runs_needed(row("mean", values[:100]), 0.1)
+    assert needed == pytest.approx((1.96 * values[:100].std(ddof=1) / 0.1) ** 2, rel=0.02)
+    found = stats.mean(stream.normal(3, 1, needed))
+    assert (found.high - found.low) / 2 == pytest.approx(0.1, rel=0.2)
+    needed = power.runs_needed(row("share", [0, 1] * 20), 0.05)
+    low, high = stats.share(needed // 2, needed)[1:3]
+    assert (high - low) / 2 == pytest.approx(0.05, rel=0.02)
+    assert power.runs_needed(row("share", [0] * 10), 0.05) > 50  # it may be a tenth
+    equal = power.runs_needed(row("mean", [1.0] * 10, "0..1"), 0.05)
+    assert 1 - 0.05 ** (1 / equal) <= 0.05 < 1 - 0.05 ** (1 / (equal - 1))
+    assert power.runs_needed(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
+
+
+def test_the_command_says_and_writes_what_would_do(file, capsys):
+    given = ["power", "--configfile", str(file), "--half-width", "is_circle=0.2"]
+    cli.main(given)
+    said = capsys.readouterr().out
+    assert "is_circle" in said and "runs needed" in said and "more runs in" in said
+    assert "seeds: {count: 50}" in said  # the next that fills a block
+    assert file.read_text() == TEXT.format(results=file.parent / "results")
+    cli.main([*given, "--write"])
+    assert f"written: {file}" in capsys.readouterr().out
+    text = file.read_text()
+    assert "# mine" in text and "# one" in text and "# few" in text
+    assert [point.count for point in Study.read(file).points] == [50, 50]
+    cli.main(given)
+    assert "narrow enough, once all planned runs are done" in capsys.readouterr().out
+
+
+def test_seeds_of_single_points_are_more(tmp_path):
+    study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}, block=2))
+    first, second = study.points
+    needs = [
+        power.Need((second,), "is_circle", 2, 0.5, 0.1, 7),
+        power.Need((first,), "x", 2, 1, 1, 2),
+    ]
+    found = power.wanted(study, needs)
+    assert found.seeds == {"e": {"count": 2, "more": [{"where": {"weight_decay": 1}, "count": 8}]}}
+    assert (found.runs, found.blocks) == (6, 3)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--half-width", "is_circle"], "must be as n_circles=0.2"),
+        (["--half-width", "is_circle=-1"], "must be as n_circles=0.2"),
+        (["--half-width", "circle=1"], "there is no outcome 'circle'"),
+        (["--outcomes", "circle"], "there is no outcome 'circle'"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(file, capsys, more, said):
+    with pytest.raises(SystemExit):
+        cli.main(["power", "--configfile", str(file), *more])
+    assert said in capsys.readouterr().err
+
+
+def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
+    study = Study.of(
+        {"results": str(tmp_path), "reproduce": {"table1": "e"}, "experiments": {"e": experiment(
+            sweep={"weight_decay": [0.6]}, steps=2000, block=2)}}
+    )  # fmt: skip
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(study):
+        build.make(target)
+    found = power.of_claims(study)
+    lacking = [need for need in found if not need.points]
+    assert lacking and all(need.needed is None and "no point has" in need.why for need in lacking)
+    few = [need for need in found if need.points and need.needed]
+    assert few and all(need.needed > need.n for need in few)

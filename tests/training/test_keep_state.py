@@ -1,0 +1,116 @@
+"""Runs that go on from a kept end: more steps, other logs, and what cannot go on."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from conftest import config, experiment
+
+from circlet.study.plan import Study
+from circlet.training import job
+
+SYSTEMS = {
+    "constant_attention": {},
+    "embedding_mlp": {"parameters": {"p": 7, "d": 4, "hidden": 8}},
+    "particles": {"parameters": {"p": 7}},
+    "sparse_transformer": {"parameters": {"n_train": 64, "n_test": 32}},
+}
+
+
+def made(folder, steps, **changes):
+    """Run all blocks of a small study, and return it."""
+    study = Study.of(config(folder, steps=steps, keep_state=True, **changes))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    return study
+
+
+def logs(study, but=("seconds",)):
+    """Columns of all logs, but those that say how long it took."""
+    found = {}
+    for block in study.blocks:
+        for kind in block.point.logs:
+            table = pq.read_table(block.log(kind))
+            for name in table.column_names:
+                if name not in but:
+                    found[block.name, kind, name] = table[name].to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
+    own = {"system": system, **SYSTEMS[system]}
+    short = made(tmp_path / "a", 30, **own)
+    first = next(short.blocks)
+    assert first.state.exists()
+    steps = []
+    longer = Study.of(config(tmp_path / "a", steps=60, keep_state=True, **own))
+    for block in longer.blocks:
+        job.run_block(block, "cpu", lambda done, of: steps.append(done % 60 or 60))
+    assert min(steps) > 30 and not caplog.text  # no step again, nothing refused
+    assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
+    # And on: the state is that of the new end.
+    again = Study.of(config(tmp_path / "a", steps=75, keep_state=True, **own))
+    for block in again.blocks:
+        job.run_block(block, "cpu")
+    assert logs(again) == logs(made(tmp_path / "c", 75, **own))
+
+
+def test_fewer_logs_train_nothing(tmp_path):
+    made(tmp_path / "a", 40, log={"curves": {"every": 5}})
+    steps = []
+    fewer = Study.of(
+        config(tmp_path / "a", steps=40, keep_state=True, log={"curves": {"every": 20}})
+    )
+    for block in fewer.blocks:
+        job.run_block(block, "cpu", lambda done, of: steps.append(done))
+    assert not steps
+    assert logs(fewer) == logs(made(tmp_path / "b", 40, log={"curves": {"every": 20}}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"log": {"curves": {"every": 2}}}, "no curves of step 2"),
+        ({"parameters": {"learning_rate": 0.02}}, ""),  # a folder of its own: no state at all
+        ({"steps": 10}, "no embeddings of step 10"),
+    ],
+)
+def test_what_does_not_fit_begins_anew(tmp_path, caplog, changes, why):
+    caplog.set_level("INFO")
+    logged = {"log": {"curves": {"every": 10}}}
+    made(tmp_path / "a", 20, **logged)
+    other = {"steps": 40, **logged} | changes
+    found = made(tmp_path / "a", **other)
+    assert why in caplog.text
+    assert logs(found) == logs(made(tmp_path / "b", **other))
+
+
+def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
+    """A checkpoint has the kept ends of the groups that have not begun, too."""
+    own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
+    made(tmp_path / "a", 20, **own)
+    longer = Study.of(config(tmp_path / "a", steps=40, keep_state=True, **own))
+    (block,) = longer.blocks
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, of):
+        if done == 30:
+            raise Stop
+
+    monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
+    with pytest.raises(Stop):
+        job.run_block(block, "cpu", stop)
+    steps = []
+    job.run_block(block, "cpu", lambda done, of: steps.append(done))
+    assert steps == [*range(30, 41), *range(61, 81)] or steps == [*range(31, 41), *range(61, 81)]
+    assert logs(longer) == logs(made(tmp_path / "b", 40, **own))
+
+
+def test_without_it_nothing_is_kept(tmp_path):
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+        assert not block.state.exists()
+    assert np.all([path.suffix == ".parquet" for path in tmp_path.rglob("seeds_*/*")])
