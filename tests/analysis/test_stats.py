@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import bdtr, stdtrit
+from scipy.stats import spearmanr
 
 from circlet.analysis import stats
 
@@ -299,3 +300,41 @@ def test_what_is_slow_to_import_waits_until_it_is_called():
     code = f"import sys, circlet.analysis.stats; print({slow} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def swept_runs(stream, seeds, per_x):
+    """Columns x, y, stratum and unit of runs at three x in two strata; those of a seed alike."""
+    n = 3 * seeds
+    unit = np.tile(np.repeat(np.arange(seeds), 3), 2)
+    x, stratum = np.tile([0.0, 1, 2], 2 * seeds), np.repeat([0, 1], n)
+    own, slope = stream.normal(0, 2, seeds), per_x + stream.normal(0, 0.3, seeds)
+    return x, own[unit] + slope[unit] * x + 5 * stratum + stream.normal(0, 1, 2 * n), stratum, unit
+
+
+def test_effects_cover_what_they_say():
+    """Runs of one seed go together, in level and in slope."""
+    stream = np.random.default_rng(0)
+    draws = [swept_runs(stream, 8, 0.5) for _ in range(200)]
+    assert 0.9 < coverage(lambda d: stats.slope(*d), 0.5, draws) < 0.99
+    x, y, stratum, _ = swept_runs(stream, 40_000, 0.5)
+    truth = spearmanr(x[stratum == 0], y[stratum == 0]).statistic
+    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), truth, draws[:100]) <= 1
+
+
+def test_equal_values_have_no_slope():
+    """Not even that of rounding: three times 0.6 have another mean."""
+    assert stats.slope(np.full(9, 0.6), np.arange(9.0), 0, np.arange(9) // 3).n == 0
+
+
+@pytest.mark.parametrize("every", [5, 50])
+def test_median_times_cover_what_they_say(every):
+    """Also where runs were seldom looked at, and a fifth had not got there by the end."""
+    stream = np.random.default_rng(0)
+
+    def looked_at():
+        by = np.ceil(stream.exponential(100, 10) / every) * every
+        return np.minimum(by - every, 150), np.where(by > 150, math.nan, by)
+
+    draws = [looked_at() for _ in range(100)]
+    truth = 100 * math.log(2)
+    assert 0.88 < coverage(lambda d: stats.median_time(*d), truth, draws) <= 1

@@ -92,7 +92,7 @@ def _text(config, rng: random.Random) -> bytes:
 
 
 def _cut(config: dict, rng: random.Random) -> None:
-    """Keep some experiments, those that they start from, and mostly the roles that they have."""
+    """Keep some experiments, those that they start from, and mostly their roles and figures."""
     every = config["experiments"]
     kept = set(rng.sample(list(every), rng.randint(1, 4)))
     for _ in range(3):
@@ -101,6 +101,8 @@ def _cut(config: dict, rng: random.Random) -> None:
         ]
         kept |= {act["of"] for act in acts if "of" in act}
     config["experiments"] = {name: every[name] for name in every if name in kept}
+    if "figures" in config and rng.random() < 0.9:
+        config["figures"] = [one for one in config["figures"] if kept & {*one.values()}]
     if rng.random() < 0.9:
         roles = config["reproduce"]
         config["reproduce"] = {role: name for role, name in roles.items() if name in kept}

@@ -26,7 +26,7 @@ from conftest import (
 from matplotlib.testing.compare import compare_images
 
 from circlet.storage import parquet
-from circlet.study import targets
+from circlet.study import pictures, targets
 from circlet.study.plan import Study
 
 # What follows from new logs of both systems in the smoke study, and from those of one.
@@ -55,6 +55,7 @@ def only_musat(study):
     experiments = study["experiments"]
     small = {k: v for k, v in experiments.items() if v["system"] in systems}
     study["experiments"] = small
+    study["figures"] = [one for one in study["figures"] if pictures.about(one) in small]
     study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
 
 
@@ -349,7 +350,8 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     assert not folder.exists()
     empty_project.snakemake("table_runs", config="config/long.yaml")
     assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 1
-    assert len(list(folder.iterdir())) == 3  # of a block, a table, and the whole
+    # Of a block, of tables, of those that take more of the config (milestones), and of the whole.
+    assert len(list(folder.iterdir())) == 4
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
 
 
@@ -433,9 +435,11 @@ def test_a_collection_of_a_user(empty_project):
     path.write_text(settings.replace("../mine", "mine"))
     assert empty_project.would_run("config/mine.yaml") == {}
     empty_project.edit("config/mine/distance.py", "axis=1", "axis=-1")
-    made = {"table_mine.distances", "figure_mine.distances", "table_explorer_runs"}
-    follow = {"table_explorer_states", "report", "explorer"}
-    assert set(empty_project.would_run("config/mine.yaml")) == made | follow
+    made = {"table_mine.distances", "figure_mine.distances", "table_outcomes"}
+    jobs = set(empty_project.would_run("config/mine.yaml"))
+    assert made <= jobs
+    # Blocks stay, and so does what has nothing to do with distances.
+    assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
     empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
     assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
 

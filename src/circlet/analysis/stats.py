@@ -318,15 +318,17 @@ def slope(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Es
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
     frame = frame.astype({"x": float, "y": float})
-    both = frame.groupby(["stratum", "unit"])["x"].transform("nunique") > 1
-    paired = frame.loc[both, "unit"].nunique() > 2
-    if paired:
-        frame = frame[both]
-    within = frame.groupby(["stratum", "unit"] if paired else ["stratum"])
+    by = ["stratum", "unit"]
+    several = frame.groupby(by)["x"].transform("nunique") > 1
+    if frame.loc[several, "unit"].nunique() < 3:
+        by = ["stratum"]
+    # Equal values of x may differ from their mean by rounding: they are no slope.
+    frame = frame[frame.groupby(by)["x"].transform("nunique") > 1]
+    within = frame.groupby(by)
     dx = frame["x"] - within["x"].transform("mean")
     dy = frame["y"] - within["y"].transform("mean")
-    by = frame["unit"] if frame["unit"].nunique() > 2 else frame.index
-    part, whole = (dx * dy).groupby(by).sum(), (dx**2).groupby(by).sum()
+    over = frame["unit"] if frame["unit"].nunique() > 2 else frame.index
+    part, whole = (dx * dy).groupby(over).sum(), (dx**2).groupby(over).sum()
     return ratio(part.to_numpy(), whole.to_numpy())
 
 

@@ -6,14 +6,14 @@ it alone when a job fails. It goes when the block is done.
 
 import contextlib
 import hashlib
-import io as stream
 import logging
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 
@@ -34,6 +34,38 @@ def lacks_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(text in str(error) for text in words)
 
 
+class _Hashed:
+    """What torch writes to: a file that begins with the SHA-256 of all that follows.
+
+    Written as it comes, a checkpoint is never in memory as a whole: it may be as large as all logs.
+    """
+
+    def __init__(self, file: BinaryIO):
+        self.file, self.sha256 = file, hashlib.sha256()
+        self.error: OSError | None = None
+        file.seek(self.sha256.digest_size)
+
+    def write(self, data: bytes) -> int:
+        """Write, unless it failed before: torch would hide the error behind one of its own."""
+        try:
+            if not self.error:
+                self.file.write(data)
+                self.sha256.update(data)
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def finish(self) -> None:
+        """Write the digest; raises what went wrong on the way."""
+        if self.error:
+            raise self.error
+        self.file.seek(0)
+        self.file.write(self.sha256.digest())
+
+
 class Checkpoint:
     """The checkpoint of one block: when it is due, and how it is kept.
 
@@ -52,18 +84,26 @@ class Checkpoint:
     def load(self) -> list[dict[str, Any]]:
         """The states of its groups when it was saved; none if it never was, or by other code."""
         try:
-            content = self.path.read_bytes()
+            file = self.path.open("rb")
         except FileNotFoundError:
             return []
         except OSError as error:
             log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
             return []
-        digest, body = content[:32], content[32:]
-        if hashlib.sha256(body).digest() != digest:  # torch would read a flipped bit as a number
-            log.info("%s: is damaged and left unused", self.path)
-            return []
+        with file:
+            return self._read(file)
+
+    def _read(self, file: BufferedReader) -> list[dict[str, Any]]:
+        """What is in its file, which is never in memory as a whole."""
         try:
-            saved = torch.load(stream.BytesIO(body), weights_only=True)
+            digest = file.read(hashlib.sha256().digest_size)
+            start = file.tell()
+            # torch would read a flipped bit as a number.
+            if hashlib.file_digest(file, "sha256").digest() != digest:
+                log.info("%s: is damaged and left unused", self.path)
+                return []
+            file.seek(start)
+            saved = torch.load(file, weights_only=True)
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
@@ -98,13 +138,11 @@ class Checkpoint:
         """
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
-        body = stream.BytesIO()
-        torch.save(saved, body)
         try:
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                # From the buffer itself: it may be as large as all logs.
-                file.write(hashlib.sha256(body.getbuffer()).digest())
-                file.write(body.getbuffer())
+                body = _Hashed(file)
+                torch.save(saved, body)
+                body.finish()
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

@@ -52,7 +52,7 @@ def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
     found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"])
-    if found.n == 0 or math.isnan(found.low) or found.high - found.low > 1e-12:
+    if math.isnan(found.low) or found.high - found.low > 1e-12:
         return found
     first, last = (
         outcome_summary.estimate(outcome, runs.loc[x == end, "value"], runs.loc[x == end, "after"])
