@@ -22,7 +22,7 @@ def smoke(folder, **parameters):
         if settings["system"] == "embedding_mlp"
     }
     roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
-    pictures = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "decay_circles"}]
+    pictures = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
     own = {"experiments": experiments, "reproduce": roles, "figures": pictures}
     return Study.of({"results": str(folder)} | own)
 
