@@ -86,6 +86,8 @@ class Results:
             engine: pandas, polars or arrow; that of ``load`` if not given.
             **parameters: what runs must have, ``p=59``, or ``weight_decay=[0.1, 1]``.
 
+        Logs of settings that the config no longer has are among them until they are deleted.
+
         Raises LogError if there is no such log, a file is damaged, or no run is as asked.
         """
         if kind not in (known := self.logs):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError, unknown
 from circlet.study.declarations import literals
-from circlet.study.swept import Swept, fixes_seeds, swept
+from circlet.study.swept import Swept, fixes_seeds, swept, words
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
@@ -201,8 +201,8 @@ def lead(study: "Study", picture: Picture) -> str:
     points = study.experiment(picture.experiment)
     system = points[0].system
     labels = {one.name: one.label for one in study.outcomes(system.name)}
-    shown = [labels.get(name, name.replace("_", " ")) for name in picture.show]
-    parameters = [p.name.replace("_", " ") for p in swept(points)]
+    shown = [labels.get(name, words(name)) for name in picture.show]
+    parameters = [words(p.name) for p in swept(points)]
     runs = sorted({point.count for point in points})
     each = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     over = f" over {_listed(parameters)}" if parameters else ""
@@ -214,8 +214,8 @@ def lead(study: "Study", picture: Picture) -> str:
 def title(picture: Picture) -> str:
     """What it is called: its experiment, and its kind."""
     kind = picture.kind.rpartition(".")[2]
-    words = {"heat": "phase diagram"}.get(kind, kind.replace("_", " "))
-    return f"{picture.experiment.replace('_', ' ')}: {words}"
+    drawn = {"heat": "phase diagram"}.get(kind, words(kind))
+    return f"{words(picture.experiment)}: {drawn}"
 
 
 def _listed(words: list[str]) -> str:

@@ -55,6 +55,11 @@ def text(value: Any) -> str:
     return "none" if value is None else canonical(list(value) if type(value) is tuple else value)
 
 
+def words(name: str) -> str:
+    """A name in words; a symbol, f_a, stays one."""
+    return name if len(name.rpartition("_")[2]) == 1 else name.replace("_", " ")
+
+
 def value(point: Point, name: str) -> Any:
     """What a point has of a swept parameter; lists as tuples."""
     found = {"dtype": point.settings["dtype"], **point.keys}.get(name)

@@ -18,7 +18,7 @@ from circlet.errors import ConfigError
 from circlet.plotting import style
 from circlet.storage import files, parquet
 from circlet.study.plan import Study
-from circlet.study.swept import Swept, swept
+from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import Outcome
 
 # Of numbers, from dark to light, without the yellow that white paper hides.
@@ -103,11 +103,6 @@ def save_forest(rows: pd.DataFrame, path: Path) -> None:
             forest(rows, shown).savefig(temporary, format=kind or None)
     except ValueError as error:
         raise ConfigError(f"{path}: {error}") from None
-
-
-def words(name: str) -> str:
-    """A name in words."""
-    return name.replace("_", " ")
 
 
 def positions(parameter: Swept) -> np.ndarray:

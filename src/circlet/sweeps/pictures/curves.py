@@ -1,5 +1,6 @@
 """Each dot is a run; the line joins the share of runs, their mean or, of steps, their median, with
-its 95 % interval as a band. Triangles are runs that had not got there by their last step.
+its 95 % interval as a band, up to the highest dot where nothing bounds it. Triangles are runs that
+had not got there by their last step.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
+from circlet.study.swept import words
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
@@ -97,5 +99,5 @@ def draw(study: Study) -> Figure:
             if n == 0:
                 axes.set_ylabel(outcome.label)
     if by := sweep.at("by"):
-        grid[0][0].legend(title=panels.words(by.name), fontsize=7, title_fontsize=7)
+        grid[0][0].legend(title=words(by.name), fontsize=7, title_fontsize=7)
     return figure

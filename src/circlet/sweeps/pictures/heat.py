@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
+from circlet.study.swept import words
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
@@ -77,7 +78,7 @@ def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
         shown = parameter is not None and (axis is axes.xaxis or first)
         texts = parameter.texts if parameter and shown else ()
         axis.set_ticks(range(len(texts)), texts)
-        axis.set_label_text(panels.words(parameter.name) if parameter and shown else "")
+        axis.set_label_text(words(parameter.name) if parameter and shown else "")
     if (x := sweep.at("x")) and max(map(len, x.texts)) > 4:
         axes.tick_params("x", rotation=45)
     axes.set_facecolor("0.85")

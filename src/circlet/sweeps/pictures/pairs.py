@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
+from circlet.study.swept import words
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
@@ -41,7 +42,7 @@ def draw(study: Study) -> Figure:
             image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["value"], s=12,
                                  cmap="viridis", vmin=ends[0], vmax=ends[1])  # fmt: skip
             panels.scale(axes, a)
-            axes.set_ylabel(panels.words(b.name))
+            axes.set_ylabel(words(b.name))
             if b.is_log:
                 axes.set_yscale("log")
             panels.ticks(axes.yaxis, b)

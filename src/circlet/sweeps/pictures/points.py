@@ -1,5 +1,6 @@
 """Each row is a setting: the share of its runs, their mean or, of steps, their median, with its
-95 % interval. Of more than forty settings every so many are drawn.
+95 % interval; an arrow is an end that nothing bounds. Of more than forty settings every so many are
+drawn.
 """
 
 import numpy as np
@@ -9,8 +10,7 @@ from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.schedules import evenly
-from circlet.study.swept import text, value
-from circlet.sweeps import panels
+from circlet.study.swept import text, value, words
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
@@ -33,7 +33,7 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     names = []
     for point in points:
-        parts = [f"{panels.words(name)} {text(value(point, name))}" for name in sweep.swept]
+        parts = [f"{words(name)} {text(value(point, name))}" for name in sweep.swept]
         parts += [f"{purpose} seed {seed}" for purpose, seed in point.fixed_seeds.items()]
         names.append(", ".join(parts))
     y = np.arange(len(points))[::-1]
@@ -41,8 +41,11 @@ def draw(study: Study) -> Figure:
         outcome = sweep.outcomes[name]
         own = rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
         low, high = (own[end].to_numpy(float) for end in ("low", "high"))
-        high = np.where(np.isnan(high) & ~np.isnan(low), np.nanmax([*low, *high, 0.0]), high)
+        is_open = np.isnan(high) & ~np.isnan(low)
+        most = np.nanmax([*own["estimate"], *low, *high, 0.0])
+        high = np.where(is_open, 1.2 * most, high)
         axes.hlines(y, low, high, color=style.BLUE, lw=1.2)
+        axes.plot(high[is_open], y[is_open], ">", color=style.BLUE, ms=4)
         axes.plot(own["estimate"], y, "o", color=style.BLUE, ms=4)
         axes.set_title(outcome.label, fontsize=8)
         axes.grid(axis="x", color="0.9", lw=0.6)

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
+from circlet.study.swept import words
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import SHARE
@@ -85,17 +86,17 @@ def draw(study: Study) -> Figure:
             elif columns > 1:
                 axes.sharey(grid[number * height, 0])
             axes.tick_params(labelleft=j == 0)
-            axes.set_ylabel(panels.words(what) + shown if j == 0 else "")
+            axes.set_ylabel(words(what) + shown if j == 0 else "")
     for axes in grid[-1]:
         axes.set_xlabel("step")
     by = sweep.at("by")
     if by and len(by.values) <= panels.MOST_LABELS:
         handles = [Line2D([], [], color=colour) for colour in panels.colours(by)]
-        grid[0, -1].legend(handles, by.texts, title=panels.words(by.name), fontsize=7,
+        grid[0, -1].legend(handles, by.texts, title=words(by.name), fontsize=7,
                            title_fontsize=7, bbox_to_anchor=(1, 1), loc="upper left")  # fmt: skip
     elif by:
         bar = ScalarMappable(panels.norm(by), panels.COLOURS)
-        figure.colorbar(bar, ax=grid.ravel().tolist(), label=panels.words(by.name), pad=0.01)
+        figure.colorbar(bar, ax=grid.ravel().tolist(), label=words(by.name), pad=0.01)
     ticks = [0, *(10**k for k in range(int(np.log10(max(last, 1))) + 1))]
     grid[0, 0].set_xticks(ticks)
     return figure
