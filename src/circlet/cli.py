@@ -344,6 +344,9 @@ def compare_folders(arguments: argparse.Namespace) -> None:
     if not arguments.values:
         found = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
         if arguments.outcomes:
+            known = sorted(set(found.outcomes["outcome"]))
+            if lacking := [name for name in arguments.outcomes if name not in known]:
+                raise errors.ConfigError(errors.unknown("outcome", lacking[0], known))
             chosen = found.outcomes["outcome"].isin(arguments.outcomes)
             found = found._replace(outcomes=found.outcomes[chosen])
         print(terminal.compared(found))

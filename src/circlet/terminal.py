@@ -267,16 +267,18 @@ def compared(found: Any) -> str:
         ("not in both", found.only),
     ):
         lines += [f"{title}:", *(f"  {entry}" for entry in entries or ["no difference"]), ""]
-    known = found.outcomes[found.outcomes["low"].notna()]
-    half = (known["high"] - known["low"]) / 2
+    table = found.outcomes.astype({"estimate": float, "low": float, "high": float})
+    known = table[table["low"].notna() | table["high"].notna()]
     clear = (known["low"] > 0) | (known["high"] < 0)
-    order = (known["estimate"].abs() / half.where(half > 0, 1e-12)).sort_values(ascending=False)
+    half = (known["high"] - known["low"]) / 2
+    how_clear = known["estimate"].abs() / half.where(half > 0, 1e-12)
+    order = how_clear.fillna(clear.map({True: math.inf, False: 0.0})).sort_values(ascending=False)
     rows = [
         (
             row.at_,
             row.label,
-            f"{row.estimate:+.3g}",
-            f"{row.low:+.3g} … {row.high:+.3g}",
+            _signed(row.estimate),
+            f"{_signed(row.low)} … {_signed(row.high)}",
             f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
             "*" * int(clear[row.Index]),
         )
@@ -285,16 +287,21 @@ def compared(found: Any) -> str:
     if not rows:
         return "\n".join([*lines, "No outcome of a setting is in both."])
     header = ("setting", "outcome", "B - A", "95 % interval", "of", "")
-    beyond = len(known) - len(rows)
+    beyond, untold = len(known) - len(rows), len(table) - len(known)
     return "\n".join(
         [
             *lines,
             aligned(header, rows, "<<>>><"),
             *([f"... and {beyond} more, less clear"] if beyond else []),
+            *([f"{untold} more have too few runs to tell a difference"] if untold else []),
             f"*: the interval leaves zero out; {int(clear.sum())} of {len(known)}, of which about "
             f"{0.05 * len(known):.0f} by chance alone if nothing differed",
         ]
     )
+
+
+def _signed(x: float) -> str:
+    return "–" if math.isnan(x) else f"{x:+.3g}"
 
 
 def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Grids and random points of a config become lists; more seeds at some points; blocks by cost."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -33,6 +34,13 @@ def test_grids_become_lists(given, expected):
 
 def test_of_an_integer_grids_are_whole_and_each_value_once():
     assert values("p", sweep={"p": {"linspace": [5, 7, 9]}}) == [5, 6, 7]
+    powers = {"logspace": [16, 4096, 9]}
+    assert values("hidden", sweep={"hidden": powers}) == [2**k for k in range(4, 13)]
+
+
+def test_ends_are_as_given():
+    given = {"linspace": [0.12345, 0.54321, 3]}
+    assert values("weight_decay", sweep={"weight_decay": given}) == [0.12345, 0.3333, 0.54321]
     assert values("p", sweep={"p": {"range": [5, 14, 4]}}) == [5, 9, 13]
 
 
@@ -80,6 +88,11 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": [5]}, "sample": 2}, "nothing is drawn at random"),
         ({"sweep": {"p": {"uniform": [5, 6]}}, "sample": 9}, "fewer than 9 different points"),
         ({"sweep": {"p": 5}}, "must be a list: write [5]"),
+        ({"sweep": {"p": {"linspace": [5, 7, math.inf]}}}, "must be finite numbers"),
+        ({"sweep": {"p": {"uniform": [5, math.nan]}}, "sample": 2}, "must be finite numbers"),
+        ({"sweep": {"p": {"choice": [[5]]}}, "sample": 1}, "choice.0"),
+        ({"sweep": {"p": {"uniform": [5.5, 9]}}, "sample": 1}, "both must be whole numbers"),
+        ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 11]}}}, "are alike in four digits"),
     ],
 )
 def test_what_is_no_sweep_is_one_line(changes, said):

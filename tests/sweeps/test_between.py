@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import config
+from scipy.stats import norm
 
 from circlet import build, cli
 from circlet.analysis import stats
@@ -12,6 +13,8 @@ from circlet.storage import parquet
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import between
+from circlet.sweeps.tables import comparisons
+from circlet.systems.spec import Outcome
 from circlet.training import job
 
 SEEDS = 6
@@ -95,6 +98,13 @@ def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
     assert "learning_rate" in said and "6 pairs" in said and "by chance alone" in said
     assert len(pd.read_parquet(files[0])) == 2
     assert files[1].read_bytes().startswith(b"\x89PNG")
+    for more, expected in (
+        (["--outcomes", "test_acuracy"], "did you mean 'test_accuracy'?"),
+        (["--figure", str(tmp_path / "c.xyz")], "there is no kind of figure 'xyz'"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([*given[:3], *more])
+        assert expected in capsys.readouterr().err
 
 
 def test_pairs_tell_more_than_runs():
@@ -107,8 +117,61 @@ def test_pairs_tell_more_than_runs():
     assert (n, none) == (40, 0)
     assert paired.value == pytest.approx(unpaired.value)
     assert (unpaired.high - unpaired.low) / (paired.high - paired.low) > 1.5
-    same, none = stats.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
-    assert none == 0 and same.low < 0 < same.high  # no spread is no certainty
+    same, n = stats.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
+    assert n == 9 and same.low < 0 < same.high  # no spread is no certainty
+
+
+def differ(kind, x, y, unit="", after=None, seeds=0):
+    """The difference of two sets of planted runs, whose seeds are ``seeds`` apart."""
+    after = after or (np.nan, np.nan)
+    first, second = (
+        pd.DataFrame({"seed": np.arange(len(values)) + k * seeds, "value": values, "after": before})
+        for k, (values, before) in enumerate(zip((x, y), after, strict=True))
+    )
+    return comparisons.difference(Outcome("x", "x", kind, unit=unit), first, second)
+
+
+def test_differences_have_honest_ends_and_stay_in_range():
+    """Also where no run differs from another, and of few."""
+    for seeds in (0, 100):
+        clear = differ("count", [0.0] * 50, [3.0] * 50, seeds=seeds)
+        assert clear["estimate"] == 3 and 2 < clear["low"] < 3 < clear["high"] < 4
+        same = differ("mean", [1.0] * 8, [1.0] * 8, "0..1", seeds=seeds)
+        assert same["estimate"] == 0
+        assert (same["low"], same["high"]) == pytest.approx((0.05 ** (1 / 8) - 1, 1 - 0.05**0.125))
+        few = differ("share", [0.0, 0, 0], [1.0, 1, 0], seeds=seeds)
+        assert -1 <= few["low"] < 0 < few["high"] <= 1
+        single = differ("mean", [0.2], [0.7], "0..1", seeds=seeds)
+        assert single["estimate"] == pytest.approx(0.5) and -1 <= single["low"] < 0
+    assert differ("mean", [0.0, 0, 0.1], [1.0, 1, 0.9], "0..1")["high"] <= 1
+    assert differ("mean", [2.0] * 8, [3.0] * 8)["low"] is None  # a loss: nothing bounds it
+
+
+def test_paired_shares_cover():
+    stream, hits = np.random.default_rng(0), 0
+    for _ in range(400):
+        level = stream.normal(0, 1, 20)
+        x, y = (pd.Series((level + shift > 0).astype(float)) for shift in (0, 0.5))
+        found, _ = stats.paired_difference(x, y, 1, is_share=True)
+        hits += found.low <= norm.cdf(0.5) - 0.5 <= found.high
+    assert 0.93 < hits / 400 <= 1
+
+
+def test_differences_of_times_count_the_steps_between_logs_and_who_is_not_there():
+    found = differ("time", [50.0] * 8, [70.0] * 8, after=(40.0, 60.0))
+    assert (found["estimate"], found["low"], found["high"]) == (20, 10, 30)
+    late = differ("time", [50.0] * 8, [np.nan] * 8, after=(40.0, 2000.0))
+    assert (late["estimate"], late["low"], late["high"], late["n_paired"]) == (None, 1950, None, 0)
+
+
+def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
+    for name, data in (("a", [1, 2]), ("b", [1, 2, 3])):
+        made(tmp_path / name, seeds={"count": 2, "data": data}, block=2, steps=3)
+    found = between.studies(tmp_path / "a", tmp_path / "b")
+    own = found.outcomes[found.outcomes["outcome"] == "test_accuracy"]
+    assert own["at"].tolist() == ["e, fixed seeds data-1", "e, fixed seeds data-2"]
+    assert own["n_first"].tolist() == [2, 2] and own["estimate"].eq(0).all()
+    assert found.only == ["e: 1 settings are in one of them alone"]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +179,7 @@ def test_pairs_tell_more_than_runs():
     [
         ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0"),
         ({"weight_decay": [0]}, "compare.weight_decay"),
+        ({"weight_decay": [1, 1]}, "compare.weight_decay"),
         ({"weight": [0, 1]}, "weight"),
     ],
 )

@@ -36,6 +36,10 @@ class Estimate(NamedTuple):
         low, high = sorted((factor * self.low, factor * self.high))
         return Estimate(factor * self.value, low, high, self.n)
 
+    def within(self, least: float, most: float) -> "Estimate":
+        """The same, its interval cut at bounds."""
+        return self._replace(low=max(self.low, least), high=min(self.high, most))
+
     def above(self, bar: float) -> "Estimate":
         """By how much it lies above a bar."""
         return Estimate(self.value - bar, self.low - bar, self.high - bar, self.n)
@@ -103,7 +107,7 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
     if found.n == 0:
         return found
     if not math.isnan(found.low):
-        return found._replace(low=max(found.low, least), high=min(found.high, most))
+        return found.within(least, most)
     unseen = 1 - 0.05 ** (1 / found.n)
     low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
     return Estimate(found.value, low, high, found.n)
@@ -271,21 +275,19 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
 
     ``strata`` and ``units`` say for each pair (x, y) which it belongs to; the pairs of one unit,
     as runs that share a seed, may go together. Averages and the jackknife are on Fisher's scale;
-    the jackknife leaves out one of at most 50 groups of units at a time. Infinite y are the
-    largest. A perfect order is taken to be one exchange of neighbours away from it.
+    the jackknife leaves out one of at most 50 groups of units at a time, or of strata if there are
+    fewer than three units. Infinite y are the largest. A perfect order is taken to be one exchange
+    of neighbours away from it. Strata of three pairs and fewer tell nothing.
     """
-    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata})
-    frame["unit"] = pd.factorize(np.asarray(units))[0]
-    n_groups = min(50, frame["unit"].nunique())
-    whole, n = _fisher(frame)
+    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units})
+    whole, freedom, n = _fisher(frame)
     if math.isnan(whole):
         return Estimate(n=n)
     # Of few units, or where all parts agree, the pairs alone tell (Bonett and Wright, 2000).
-    half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / max(n - 3, 1))
-    group = frame["unit"] % n_groups
-    parts = np.array(
-        [_fisher(frame[group != g])[0] for g in range(n_groups if n_groups > 2 else 0)]
-    )
+    half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
+    over = _independent(frame)
+    group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
+    parts = np.array([_fisher(frame[group != g])[0] for g in np.unique(group)])
     if len(parts := parts[~np.isnan(parts)]) > 2:
         spread = math.sqrt((len(parts) - 1) / len(parts) * ((parts - parts.mean()) ** 2).sum())
         if spread > 1e-9:
@@ -293,8 +295,13 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     return Estimate(math.tanh(whole), math.tanh(whole - half), math.tanh(whole + half), n)
 
 
-def _fisher(frame: "pd.DataFrame") -> tuple[float, int]:
-    """Fisher's z of Spearman's rho in each stratum, averaged by size, and the number of pairs."""
+def _independent(frame: "pd.DataFrame") -> str:
+    """What can be taken for independent, units or strata; empty if there are too few of both."""
+    return next((name for name in ("unit", "stratum") if frame[name].nunique() > 2), "")
+
+
+def _fisher(frame: "pd.DataFrame") -> tuple[float, float, int]:
+    """Fisher's z of Spearman's rho, averaged over strata by size; its freedom; number of pairs."""
     found = []
     for _, own in frame.groupby("stratum"):
         ranks = own[["x", "y"]].rank().to_numpy()
@@ -304,17 +311,21 @@ def _fisher(frame: "pd.DataFrame") -> tuple[float, int]:
             most = 1 - 12 / (n * (n**2 - 1))
             found.append((np.arctanh(np.clip(rho, -most, most)), n))
     if not found:
-        return math.nan, 0
+        return math.nan, 0, 0
     values, sizes = np.array(found).T
-    return float(np.average(values, weights=sizes - 3)), int(sizes.sum())
+    freedom = sizes - 3
+    return float(np.average(values, weights=freedom)), float(freedom.sum()), int(sizes.sum())
 
 
-def slope(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
+def slope(
+    x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike, reach: float = math.inf
+) -> Estimate:
     """Change of y per unit of x within strata, by least squares, with an interval over units.
 
     Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
     out; where fewer than three units have two values of x, all runs of a stratum are. The interval
-    is Student's, of a ratio of sums over units, or over runs if there are fewer than three units.
+    is Student's, of a ratio of sums over units; if there are fewer than three, over strata, or
+    runs. It is cut at the steepest slope of values that lie within a ``reach``.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
     frame = frame.astype({"x": float, "y": float})
@@ -327,28 +338,43 @@ def slope(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Es
     within = frame.groupby(by)
     dx = frame["x"] - within["x"].transform("mean")
     dy = frame["y"] - within["y"].transform("mean")
-    over = frame["unit"] if frame["unit"].nunique() > 2 else frame.index
+    name = _independent(frame)
+    over = frame[name] if name else frame.index
     part, whole = (dx * dy).groupby(over).sum(), (dx**2).groupby(over).sum()
-    return ratio(part.to_numpy(), whole.to_numpy())
+    most = reach * dx.clip(lower=0).sum() / whole.sum() if len(frame) else math.inf
+    return ratio(part.to_numpy(), whole.to_numpy()).within(-most, most)
+
+
+def apart(a: Estimate, b: Estimate) -> Estimate:
+    """The difference b - a of two estimates of which their intervals are all that is known."""
+    return Estimate(b.value - a.value, b.low - a.high, b.high - a.low, a.n + b.n)
 
 
 def paired_difference(
-    x: "pd.Series", y: "pd.Series", is_share: bool = False
+    x: "pd.Series", y: "pd.Series", reach: float = math.inf, is_share: bool = False
 ) -> tuple[Estimate, int]:
     """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
 
-    If at least three are paired, Student's interval over pairs: what runs share by their seed drops
-    out. Otherwise Welch's for means and Newcombe's for shares, which also hold where all
-    differences are equal and so tell no spread.
+    If at least three are paired, the interval is over pairs: what runs share by their seed drops
+    out. It is Student's, or for shares that of Bonett and Price (2012), with one more pair that
+    goes up and one that goes down; differences that are all the same are taken as in
+    `bounded_mean`. Otherwise Welch's for means and Newcombe's for shares; NaN where no value
+    differs. ``reach`` bounds a difference.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()
-    found = mean(both["y"] - both["x"])
-    if len(both) > 2 and not math.isnan(found.low):
-        return found, len(both)
+    difference, n = both["y"] - both["x"], len(both)
+    if n > 2 and is_share:
+        up, down = float((difference > 0).sum()), float((difference < 0).sum())
+        center = (up - down) / (n + 2)
+        half = Z * math.sqrt(((up + down + 2) / (n + 2) - center**2) / (n + 2))
+        return Estimate((up - down) / n, center - half, center + half, n).within(-1, 1), n
+    found = bounded_mean(difference, -reach, reach)
+    if n > 2 and math.isfinite(found.low):
+        return found, n
     a, b = x.dropna(), y.dropna()
     if is_share:
         return share_difference(int(b.sum()), len(b), int(a.sum()), len(a)), 0
-    return mean_difference(b, a), 0
+    return mean_difference(b, a).within(-reach, reach), 0
 
 
 def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:

@@ -71,8 +71,8 @@ class Results:
         self,
         kind: str,
         experiment: str | Iterable[str] | None = None,
-        steps: Iterable[int] | None = None,
-        seeds: Iterable[int] | None = None,
+        steps: int | Iterable[int] | None = None,
+        seeds: int | Iterable[int] | None = None,
         engine: Engine | None = None,
         **parameters: Any,
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
@@ -105,7 +105,7 @@ class Results:
         if not chosen:
             raise LogError(f"{self.folder}: no log {kind!r} is of {_said(experiment, parameters)}")
         filters = {"step": steps, "seed": seeds}
-        kept = {name: list(values) for name, values in filters.items() if values is not None}
+        kept = {name: _listed(values) for name, values in filters.items() if values is not None}
         names = [name for name in _names(chosen) if name not in _FIRST]
         parts = [_read(file, names, kept) for file in chosen]
         return self._frame(pa.concat_tables(parts, promote_options="permissive"), engine)
@@ -134,7 +134,7 @@ class Results:
             columns = parquet.columns(self._paths(kind)[0])
             others = [f"b.{_quoted(n)}" for n in names if n not in (*_FIRST, *columns)]
             view = f"log_{kind}"  # a table may have the name of a log, as `runs`
-            of = "b.experiment || '/' || b.point || '/s' || lpad(l.seed::varchar, 5, '0')"
+            of = "b.experiment || '/' || b.point || '/s' || printf('%05d', l.seed)"
             pattern = (self.folder / "logs" / "*" / "*" / "seeds_*" / f"{kind}.parquet").resolve()
             connection.execute(
                 f"create or replace view {view} as select b.experiment, b.system, b.point, "

@@ -276,9 +276,10 @@ def _combinations(
     experiment: str, system: SystemSpec, settings: dict[str, Any], results: Path
 ) -> Iterator[Point]:
     """Every combination of what an experiment varies, as a point."""
-    sweep, seeds = settings["sweep"], settings["seeds"]
-    schemas = system.schemas
+    seeds, schemas = settings["seeds"], system.schemas
     defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
+    # In this order a job has them, too, whose config is sorted.
+    sweep = {k: settings["sweep"][k] for k in ("dtype", *defaults) if k in settings["sweep"]}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     choices = [_alternatives(intervention) for intervention in settings["interventions"]]
     schedules = Schedules()
@@ -314,8 +315,8 @@ def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:
 def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
     """An intervention with each combination of the values that its arguments list."""
     ((name, arguments),) = intervention.items()
+    names = sorted(arguments)
     options = [
-        value if is_list_of_values(name, argument, value) else [value]
-        for argument, value in arguments.items()
+        arguments[k] if is_list_of_values(name, k, arguments[k]) else [arguments[k]] for k in names
     ]
-    return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]
+    return [{name: dict(zip(names, v, strict=True))} for v in itertools.product(*options)]

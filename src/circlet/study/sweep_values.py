@@ -1,7 +1,7 @@
 """Values of swept parameters that a config does not list one by one, and random search.
 
-All become lists when a config is read, so that nothing else knows of them. Values are rounded to
-four significant digits, as they are in names of folders.
+All become lists when a config is read, so that nothing else knows of them. What is computed, not an
+end that is given, is rounded to four significant digits; names of folders stay short.
 """
 
 import itertools
@@ -16,6 +16,7 @@ from circlet.study.config_file import shown
 
 GRIDS = ("linspace", "logspace", "range")
 DRAWN = ("uniform", "loguniform", "choice")
+_LARGEST = 1e300  # so that no difference of two overflows
 
 
 def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> None:
@@ -28,12 +29,12 @@ def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> Non
         if isinstance(values, dict):
             here = f"{where}.sweep.{name}"
             ((kind, numbers),) = values.items()
+            is_whole = schemas.get(name, {}).get("type") == "integer"
             if kind in DRAWN:
                 ranges[name] = (kind, numbers)
-                _check_drawn(here, kind, numbers)
+                _check_drawn(here, kind, numbers, is_whole)
                 del sweep[name]
             else:
-                is_whole = schemas.get(name, {}).get("type") == "integer"
                 sweep[name] = _grid(here, kind, numbers, is_whole)
     if ranges and "sample" not in settings:
         raise ConfigError(
@@ -56,6 +57,7 @@ def _rounded(value: float) -> float:
 
 def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
     """The values of a grid; of a parameter that is an integer rounded, each once."""
+    _check_finite(where, kind, numbers)
     if kind == "range":
         if any(number != int(number) for number in numbers) or not all(numbers[2:]):
             raise ConfigError(f"{where}.range: must be first, end and step, whole numbers")
@@ -67,8 +69,12 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
         if kind == "logspace" and not (first > 0 and last > 0):
             raise ConfigError(f"{where}.logspace: both ends must be larger than 0")
         space = np.geomspace if kind == "logspace" else np.linspace
-        values = [_rounded(value) for value in space(first, last, int(count))]
-        values = list(dict.fromkeys(round(v) for v in values)) if is_whole else values
+        between = space(first, last, int(count))[1:-1].tolist()
+        values = [first, *([round(v) if is_whole else _rounded(v) for v in between]), last]
+        different = list(dict.fromkeys(values))
+        if len(different) < len(values) and not is_whole:
+            raise ConfigError(f"{where}.{kind}: some of {count} values are alike in four digits")
+        values = different
     if not values or len(values) > 10_000:
         raise ConfigError(
             f"{where}.{kind}: has {len(values) or 'no'} values, at most 10000 are allowed"
@@ -76,11 +82,19 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
     return values
 
 
-def _check_drawn(where: str, kind: str, numbers: list[Any]) -> None:
+def _check_finite(where: str, kind: str, numbers: list[Any]) -> None:
+    if any(abs(number) > _LARGEST or math.isnan(number) for number in numbers):
+        raise ConfigError(f"{where}.{kind}: {shown(numbers)}: must be finite numbers")
+
+
+def _check_drawn(where: str, kind: str, numbers: list[Any], is_whole: bool) -> None:
     if kind == "choice":
         return
-    if len(numbers) != 2 or not all(isinstance(n, int | float) for n in numbers):
+    _check_finite(where, kind, numbers)
+    if len(numbers) != 2:
         raise ConfigError(f"{where}.{kind}: must be the smallest and the largest value")
+    if is_whole and any(number != int(number) for number in numbers):
+        raise ConfigError(f"{where}.{kind}: {shown(numbers)}: both must be whole numbers")
     if not numbers[0] < numbers[1] or (kind == "loguniform" and numbers[0] <= 0):
         least = " larger than 0, and" if kind == "loguniform" else ""
         raise ConfigError(
@@ -118,7 +132,7 @@ def _stream(
         if kind == "uniform":
             return [int(low + x * (high - low + 1)) for x in u]
         values = np.exp(math.log(low) + u * math.log((high + 1) / low))
-        return [min(int(x), high) for x in values]
+        return [min(int(x), int(high)) for x in values]
     if kind == "loguniform":
         return [_rounded(x) for x in np.exp(math.log(low) + u * math.log(high / low))]
     return [_rounded(low + x * (high - low)) for x in u]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from circlet.errors import LogError
 from circlet.storage import parquet
+from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
 from circlet.sweeps.tables import comparisons, outcome_summary
 
@@ -100,7 +101,7 @@ def _outcomes(
         for row in table.itertuples()
     }
     for experiment in sorted(names[0] & names[1]):
-        own = [table[table["experiment"] == experiment] for table in (x, y)]
+        own = [_with_fixed_seeds(table[table["experiment"] == experiment]) for table in (x, y)]
         keys, fixed = _keys(*own)
         groups = [_groups(table, keys) for table in own]
         lacking = len(groups[0].keys() ^ groups[1].keys())
@@ -121,6 +122,15 @@ def _outcomes(
                     | comparisons.difference(about[experiment, name], first[name], second[name])
                 )
     return rows, only
+
+
+def _with_fixed_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ``outcomes`` with what tells points apart that are alike but for seeds they fix."""
+    point = table["run_id"].str.split("/").str[1]
+    parts = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
+    table = table.copy()
+    table.insert(list(table).index("run_id") + 1, "fixed seeds", parts)
+    return table
 
 
 def _varies(tables: list[pd.DataFrame], name: str) -> bool:

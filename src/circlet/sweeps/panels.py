@@ -14,7 +14,7 @@ from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, unknown
 from circlet.plotting import style
 from circlet.storage import files, parquet
 from circlet.study.plan import Study
@@ -96,13 +96,14 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
 
 def save_forest(rows: pd.DataFrame, path: Path) -> None:
     """Draw differences into a file of the kind that its name says; raises ConfigError."""
-    shown = list(dict.fromkeys(rows.loc[rows["low"].notna(), "outcome"]))
-    try:
-        with mpl.rc_context(style.RC), files.atomic(path) as temporary:
-            kind = path.suffix.removeprefix(".")
-            forest(rows, shown).savefig(temporary, format=kind or None)
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
+    if kind not in kinds:
+        raise ConfigError(f"{path}: {unknown('kind of figure', kind, kinds)}")
+    shown = list(dict.fromkeys(rows.loc[rows["low"].notna() & rows["high"].notna(), "outcome"]))
+    if not shown:
+        raise ConfigError(f"{path}: nothing to draw: no difference has an interval")
+    with mpl.rc_context(style.RC), files.atomic(path) as temporary:
+        forest(rows, shown).savefig(temporary, format=kind)
 
 
 def positions(parameter: Swept) -> np.ndarray:

@@ -112,6 +112,11 @@ class Outcome:
         unit = {"mean": self.unit, "share": SHARE}.get(self.kind, self.kind)
         return Metric(self.label, unit).bounds
 
+    @property
+    def reach(self) -> float:
+        """The most that two of its values can differ by."""
+        return self.bounds[1] - self.bounds[0]
+
 
 @dataclass(frozen=True, kw_only=True)
 class SystemSpec:

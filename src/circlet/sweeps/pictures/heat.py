@@ -42,10 +42,11 @@ def _norm(outcome: Outcome, values: np.ndarray) -> Normalize:
     )
 
 
-def _borders(above: np.ndarray) -> list[list[tuple[float, float]]]:
-    """Lines between cells (y, x) above a threshold and cells that are not."""
-    across = np.argwhere(above[:, 1:] != above[:, :-1])
-    along = np.argwhere(above[1:] != above[:-1])
+def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, float]]]:
+    """Lines between cells (y, x) above a threshold and cells that are not; NaN is neither."""
+    side = np.where(np.isnan(cells), np.nan, np.where(cells >= threshold, 1.0, -1.0))
+    across = np.argwhere(side[:, 1:] * side[:, :-1] < 0)
+    along = np.argwhere(side[1:] * side[:-1] < 0)
     return [
         *([(j + 0.5, i - 0.5), (j + 0.5, i + 0.5)] for i, j in across),
         *([(j - 0.5, i + 0.5), (j + 0.5, i + 0.5)] for i, j in along),
@@ -99,7 +100,9 @@ def _band(
     few, many = placed["n_runs"].min(), placed["n_runs"].max()
     n = f"n = {many}" if few == many else f"n = {few} to {many}"
     heading = f"half-width of {outcome.label}" if is_width else f"{outcome.label}, {n}"
-    threshold = 0.5 if outcome.kind == "share" else outcome.threshold
+    threshold = outcome.threshold
+    if threshold is None and outcome.kind == "share":
+        threshold = 0.5
     for i, j, title, own in sweep.panels(placed):
         axes = grid[i][j]
         cells = own.pivot(index="_y", columns="_x", values=column).reindex(**size).to_numpy(float)
@@ -109,7 +112,7 @@ def _band(
         if not dense:
             _write(axes, own, norm, panels.decimals(outcome, rows["estimate"]), few != many)
         if threshold is not None and not is_width:
-            lines = _borders(np.nan_to_num(cells, nan=-np.inf) >= threshold)
+            lines = _borders(cells, threshold)
             axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
             axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
     if np.isfinite(values).any():

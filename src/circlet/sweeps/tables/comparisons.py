@@ -1,10 +1,13 @@
 """Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
 
 At each value of all other swept parameters, runs of the same seed are compared: what they share by
-it drops out (`circlet.analysis.stats.paired_difference`). Times are compared where all runs have
-got there: how long the others would take is not known.
+it drops out (`circlet.analysis.stats.paired_difference`). Where no run differs from another, and
+where some have not got to a time by their end, the two estimates of ``outcome_summary`` are
+compared instead. Intervals of times count that steps are logged at intervals. Null is an end that
+nothing bounds.
 """
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -17,6 +20,7 @@ from circlet.storage.schema import EXPERIMENT, column, interval
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.swept import swept, text, value
+from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes",)
@@ -29,7 +33,7 @@ COLUMNS = [
     column("at", pa.string(), "values of the other swept parameters, as text"),
     column("outcome", pa.string(), "what it is called"),
     column("label", pa.string(), "the outcome in words"),
-    *interval("mean difference, second - first"),
+    *interval("difference of means, shares, or of times medians; second - first"),
     column("n_paired", pa.int32(), "pairs of runs of one seed; 0 if they are not paired"),
     column("n_first", pa.int32(), "runs at the first value"),
     column("n_second", pa.int32(), "runs at the second value"),
@@ -38,19 +42,35 @@ COLUMNS = [
 
 def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> dict:
     """How an outcome differs between two sets of runs, rows of ``outcomes`` with their seeds."""
-    x, y = (rows.set_index("seed")["value"] for rows in (first, second))
-    n = (len(x), len(y))
-    found, paired = Estimate(), 0
-    if not (outcome.kind == "time" and (x.isna().any() or y.isna().any())):
-        found, paired = stats.paired_difference(x, y, outcome.kind == "share")
+    found, paired = _difference(outcome, *(rows.set_index("seed") for rows in (first, second)))
+    ends = [x if math.isfinite(x) else None for x in found[:3]]
     return {
         "outcome": outcome.name,
         "label": outcome.label,
-        **dict(zip(("estimate", "low", "high"), found[:3], strict=True)),
+        **dict(zip(("estimate", "low", "high"), ends, strict=True)),
         "n_paired": paired,
-        "n_first": n[0],
-        "n_second": n[1],
+        "n_first": len(first),
+        "n_second": len(second),
     }
+
+
+def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Estimate, int]:
+    """The difference, and the number of pairs behind it."""
+    x, y = a["value"], b["value"]
+    if not (outcome.kind == "time" and (x.isna().any() or y.isna().any())):
+        found, paired = stats.paired_difference(x, y, outcome.reach, outcome.kind == "share")
+        if outcome.kind == "time":
+            # Each step lies between the last logged before and the first after.
+            least, most = (
+                stats.paired_difference(*ends)[0] for ends in ((x, b["after"]), (a["after"], y))
+            )
+            found = found._replace(low=least.low, high=most.high)
+        if not (math.isnan(found.low) or math.isnan(found.high)):
+            return found, paired
+    if a.empty or b.empty:
+        return Estimate(), 0
+    both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
+    return stats.apart(*both), 0
 
 
 def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:

@@ -7,7 +7,8 @@ one seed are compared with each other: what they share by their seed drops out. 
 seeds then, else over runs (`circlet.analysis.stats`).
 
 A time that was not reached counts as the largest in rho; a change of times is only known where all
-runs have got there.
+runs have got there. Settings of the others with three runs and fewer tell no rho. A parameter with
+a value of 0 has no decades, so its change is per unit.
 """
 
 import math
@@ -51,17 +52,15 @@ def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
     """Change of an outcome per x. Where no run differs from another, its ends bound it."""
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
-    found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"])
+    found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
     if math.isnan(found.low) or found.high - found.low > 1e-12:
         return found
     first, last = (
         outcome_summary.estimate(outcome, runs.loc[x == end, "value"], runs.loc[x == end, "after"])
         for end in (x.min(), x.max())
     )
-    low, high = (
-        (a - b) / (x.max() - x.min()) for a, b in ((last.low, first.high), (last.high, first.low))
-    )
-    return found._replace(low=low, high=high)
+    apart = stats.apart(first, last).times(1 / (x.max() - x.min()))
+    return found._replace(low=apart.low, high=apart.high)
 
 
 def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:

@@ -49,6 +49,8 @@ def table(study: Study) -> Iterator[dict]:
     for experiment, settings in study.config["experiments"].items():
         points = study.experiment(experiment)
         own = outcomes[outcomes["experiment"] == experiment]
+        if own.empty:
+            continue
         point = own["run_id"].str.split("/").str[1]
         for parameter in swept(points):
             places = point.map(parameter.places(points))
