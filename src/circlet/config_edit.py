@@ -1,51 +1,116 @@
-"""Edit a config file in place: what is not edited, comments and order too, stays as it is."""
+"""Edit a config file in place: every character that is not edited stays as it is."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+import yaml
 
 from circlet.errors import ConfigError
 from circlet.storage import files
 from circlet.study import config_file
 from circlet.study.plan import Study
 
+Edit = tuple[int, int, str]
+"""Characters from one place to another, and what takes their place."""
+
 
 def set_seeds(path: Path, seeds: dict[str, dict[str, Any]]) -> None:
     """Give experiments other seeds: ``count`` and ``more`` by name.
 
-    Raises ConfigError, and leaves the file as it is, if the config would be wrong then.
+    Raises ConfigError, and leaves the file as it is, if the config would be wrong then, or if
+    anything but these seeds would change.
     """
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 120
-    config = yaml.load(path.read_text(encoding="utf-8"))
-    for name, wanted in seeds.items():
-        own = config["experiments"][name]["seeds"]
-        own["count"] = wanted["count"]
-        own.pop("more", None)
-        if "more" in wanted:
-            own["more"] = [_flow(entry) for entry in wanted["more"]]
-            own.fa.set_block_style()
+    old = config_file.read(path)["experiments"]
+    text = path.read_bytes().decode()  # as bytes: line ends stay, too
+    root: Any = yaml.compose(text, yaml.SafeLoader)
+    experiments = _value(root, "experiments")
+    edits = [
+        edit
+        for name, wanted in seeds.items()
+        for edit in _edits(text, _value(experiments, name), old[name]["seeds"], wanted)
+    ]
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
     with files.atomic(path) as temporary:
-        with temporary.open("w", encoding="utf-8") as file:
-            yaml.dump(config, file)
-        _check(path, temporary)
+        temporary.write_bytes(text.encode())
+        _check(path, temporary, seeds)
 
 
-def _check(path: Path, written: Path) -> None:
-    """Whether what was written is a config, as if it were already in its place."""
-    content = config_file.read(written)
-    folders = config_file.read(path).get("collections")
+def _pair(mapping: yaml.MappingNode, name: str) -> tuple[yaml.Node, Any] | None:
+    """A key of a mapping with its value."""
+    return next((pair for pair in mapping.value if pair[0].value == name), None)
+
+
+def _value(mapping: yaml.MappingNode, name: str) -> Any:
+    pair = _pair(mapping, name)
+    assert pair  # the config has been read
+    return pair[1]
+
+
+def _edits(
+    text: str, experiment: yaml.MappingNode, old: dict[str, Any], wanted: dict[str, Any]
+) -> list[Edit]:
+    """What gives an experiment its seeds."""
+    all_of_it = _flow({k: v for k, v in old.items() if k != "more"} | wanted)
+    whole = _pair(experiment, "seeds")
+    if whole is None:  # they come from a mapping that is merged (<<)
+        first = experiment.value[0][0].start_mark
+        after = ", " if experiment.flow_style else "\n" + " " * first.column
+        return [(first.index, first.index, f"seeds: {all_of_it}{after}")]
+    key, value = whole
+    start = value.start_mark.index
+    if start < key.end_mark.index:  # an alias: its value stands further up
+        alias = re.compile(r"\s*:\s*(\*[^\s,}\]]+)").match(text, key.end_mark.index)
+        assert alias
+        return [(*alias.span(1), all_of_it)]
+    if text[start] == "&" or value.flow_style:
+        anchor = re.compile(r"(&\S+\s*)?").match(text, start)
+        assert anchor
+        return [(anchor.end(), _end(value), all_of_it)]
+    edits = []
+    for name in ("count", "more"):
+        pair, new = _pair(value, name), _flow(wanted.get(name))
+        if pair and name in wanted:
+            edits.append((pair[1].start_mark.index, _end(pair[1]), new))
+        elif pair:
+            edits.append((pair[0].start_mark.index, _end(pair[1]), "more: []"))
+        elif name in wanted:
+            first = value.value[0][0].start_mark
+            edits.append((first.index, first.index, f"{name}: {new}\n{' ' * first.column}"))
+    return edits
+
+
+def _end(node: yaml.Node) -> int:
+    """Where a value ends, without the comments and empty lines after it."""
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {_flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return value if isinstance(value, str) and value.isidentifier() else json.dumps(value)
+
+
+def _check(path: Path, written: Path, seeds: dict[str, dict[str, Any]]) -> None:
+    """Whether what was written is a config, and differs from the old one in the seeds alone."""
+    content, old = (config_file.read(file) for file in (written, path))
+    for name, own in content["experiments"].items():
+        before = old["experiments"][name]["seeds"] | {"more": []} | seeds.get(name, {})
+        if own["seeds"] | {"more": own["seeds"].get("more", [])} != before:
+            raise ConfigError(
+                f"{path}: left as it is: {name} has its seeds from the same lines as another "
+                "experiment; give it its own"
+            )
+    folders = old.get("collections")
     try:
         Study.of(content | ({"collections": folders} if folders else {}))
     except ConfigError as error:
         raise ConfigError(f"{path}: left as it is, as it would be wrong: {error}") from None
-
-
-def _flow(entry: dict[str, Any]) -> CommentedMap:
-    """A mapping on one line, and those in it."""
-    found = CommentedMap({k: _flow(v) if isinstance(v, dict) else v for k, v in entry.items()})
-    found.fa.set_flow_style()
-    return found

@@ -321,6 +321,25 @@ def test_effects_cover_what_they_say():
     assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), truth, draws[:100]) <= 1
 
 
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_effects_of_one_seed_cover_too(seeds):
+    """Then settings of the others are independent."""
+    stream = np.random.default_rng(0)
+    n = 7 * 4 * seeds
+    stratum, unit = np.repeat(np.arange(7), 4 * seeds), np.tile(np.arange(seeds), n // seeds)
+    x = np.tile(np.repeat(np.arange(4.0), seeds), 7)
+    draws = [(x, stream.normal(0, 1, n), stratum, unit) for _ in range(200)]
+    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), 0, draws[:80]) <= 1
+    assert 0.9 < coverage(lambda d: stats.slope(*d), 0, draws) <= 1
+
+
+def test_slopes_stay_in_reach():
+    """Shares of three runs each, 0 of 3 and 2 of 3, differ by 1 at most."""
+    y, unit = np.array([0.0, 0, 0, 1, 1, 0]), np.tile(np.arange(3), 2)
+    found = stats.slope(np.repeat([0.0, 0.5], 3), y, 0, unit, reach=1.0)
+    assert found.value == pytest.approx(4 / 3) and found.high == pytest.approx(2)
+
+
 def test_equal_values_have_no_slope():
     """Not even that of rounding: three times 0.6 have another mean."""
     assert stats.slope(np.full(9, 0.6), np.arange(9.0), 0, np.arange(9) // 3).n == 0

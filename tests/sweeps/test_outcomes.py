@@ -197,6 +197,19 @@ def test_points_drawn_at_random_are_units(tmp_path):
     assert len(table(made, "marginals", outcome="test_accuracy", parameter="weight_decay")) == 12
 
 
+def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
+    made = Study.of(
+        config(tmp_path, sweep={"learning_rate": {"uniform": [1e30, 2e30]}}, sample=14, steps=5)
+    )
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(made):
+        if target.kind != "pages":
+            build.make(target)
+    assert set(table(made, "runs")["status"]) == {"diverged"}
+    assert table(made, "marginals").empty and table(made, "outcomes").empty
+
+
 def test_words_are_compared_with_the_first(tmp_path):
     made = Study.of(
         {"results": str(tmp_path), "experiments": {"e": experiment(

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from conftest import config, experiment
 
-from circlet import build, cli
+from circlet import build, cli, config_edit
 from circlet.analysis import stats
+from circlet.errors import ConfigError
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import power
@@ -46,21 +47,58 @@ def row(kind, values, unit=""):
     return SimpleNamespace(**outcome_summary.row(Outcome("x", "x", kind, unit=unit), runs))
 
 
+def needed_for(*given):
+    needed, why = power.runs_needed(*given)
+    assert needed and not why
+    return needed
+
+
 def test_needed_runs_give_the_half_width():
     """Drawn anew at the size that is said to do, intervals are as narrow as asked, about."""
     stream = np.random.default_rng(0)
     values = stream.normal(3, 1, 400)
-    needed = power.runs_needed(row("mean", values[:100]), 0.1)
+    needed = needed_for(row("mean", values[:100]), 0.1)
     assert needed == pytest.approx((1.96 * values[:100].std(ddof=1) / 0.1) ** 2, rel=0.02)
     found = stats.mean(stream.normal(3, 1, needed))
     assert (found.high - found.low) / 2 == pytest.approx(0.1, rel=0.2)
-    needed = power.runs_needed(row("share", [0, 1] * 20), 0.05)
+    needed = needed_for(row("share", [0, 1] * 20), 0.05)
     low, high = stats.share(needed // 2, needed)[1:3]
     assert (high - low) / 2 == pytest.approx(0.05, rel=0.02)
-    assert power.runs_needed(row("share", [0] * 10), 0.05) > 50  # it may be a tenth
-    equal = power.runs_needed(row("mean", [1.0] * 10, "0..1"), 0.05)
+    assert needed_for(row("share", [0] * 10), 0.05) > 50  # it may be a tenth
+    equal = needed_for(row("mean", [1.0] * 10, "0..1"), 0.05)
     assert 1 - 0.05 ** (1 / equal) <= 0.05 < 1 - 0.05 ** (1 / (equal - 1))
-    assert power.runs_needed(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
+    assert needed_for(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
+
+
+def time_row(after, by):
+    runs = pd.DataFrame({"after": np.array(after, dtype=float), "value": by})
+    return SimpleNamespace(**outcome_summary.row(Outcome("x", "x", "time", unit="steps"), runs))
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted", "said"),
+    [
+        (row("count", [0.0] * 3), 0.0, "say how narrow it should be"),
+        (row("mean", [2.5] * 3), 0.1, "do not tell how runs spread"),
+        (row("mean", []), 0.1, "no run has it"),
+        (time_row([40] * 9, [50.0] * 9), 5.0, "log `curves` more often"),
+        (time_row([900] * 9, [np.nan] * 9), 20.0, "more steps, not more seeds"),
+    ],
+)
+def test_why_no_number_of_runs_would_do(row, wanted, said):
+    needed, why = power.runs_needed(row, wanted, 10.0)
+    assert needed is None and said in why
+
+
+def test_more_runs_do_not_bring_logged_steps_nearer():
+    """What they narrow is the rest of the interval."""
+    stream = np.random.default_rng(0)
+    by = np.ceil(stream.normal(500, 100, 40) / 10) * 10
+    steps = time_row(by - 10, by)
+    half = max(steps.high - steps.estimate, steps.estimate - steps.low)
+    assert needed_for(steps, half, 10.0) == 40
+    assert needed_for(steps, (half - 10) / 2 + 10, 10.0) == 160
+    assert needed_for(time_row([40] * 3, [50.0] * 3), 20.0, 10.0) == 6
 
 
 def test_the_command_says_and_writes_what_would_do(file, capsys):
@@ -104,6 +142,49 @@ def test_what_cannot_be_asked_is_one_line(file, capsys, more, said):
     with pytest.raises(SystemExit):
         cli.main(["power", "--configfile", str(file), *more])
     assert said in capsys.readouterr().err
+
+
+EDITED = {
+    "blocks": (
+        "experiments:\r\n    one:   # first\r\n        seeds:\r\n            count: 3   # few\r\n",
+        "count: 3 ",
+        "count: 20 ",
+    ),
+    "quotes": ("experiments:\n  'one': {seeds: {count: 3, first: 0}, log: {}}\n", "3,", "20,"),
+    "alias": (
+        "experiments:\n  two: {seeds: &s {count: 3}}\n  one: {seeds: *s}\n", "*s", "{count: 20}",
+    ),
+    "merged": (
+        "experiments:\n  two: &b\n    seeds: {count: 3}\n  one:\n    <<: *b\n    log: {}\n",
+        "    <<: *b", "    seeds: {count: 20}\n    <<: *b",
+    ),
+    "more of it": (
+        "experiments:\n  one:\n    seeds:\n      count: 3\n      more:\n"
+        "        - where: {p: 5}\n          count: 9   # here\n      # end\n",
+        "count: 3\n      more:\n        - where: {p: 5}\n          count: 9   # here",
+        "count: 20\n      more: []   # here",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EDITED)
+def test_a_config_is_edited_where_its_seeds_are_and_nowhere_else(tmp_path, monkeypatch, case):
+    text, old, new = EDITED[case]
+    monkeypatch.setattr(config_edit.Study, "of", lambda _: None)  # the rest is left out here
+    path = tmp_path / "c.yaml"
+    path.write_bytes(text.encode())
+    config_edit.set_seeds(path, {"one": {"count": 20}})
+    assert path.read_bytes().decode() == text.replace(old, new)
+    assert text.count(old) == 1
+
+
+def test_seeds_that_others_share_are_left_alone(tmp_path):
+    path = tmp_path / "c.yaml"
+    text = "experiments: {one: {seeds: &s {count: 3}}, two: {seeds: *s}}"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="two has its seeds from the same lines"):
+        config_edit.set_seeds(path, {"one": {"count": 20}})
+    assert path.read_text() == text
 
 
 def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):

@@ -205,6 +205,8 @@ def lead(study: "Study", picture: Picture) -> str:
     parameters = [words(p.name) for p in swept(points)]
     runs = sorted({point.count for point in points})
     each = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+    if study.whole:
+        each += " planned"
     over = f" over {_listed(parameters)}" if parameters else ""
     what = _listed(list(dict.fromkeys(shown)))
     per = f"{len(points)} settings with {each} each" if len(points) > 1 else each

@@ -21,6 +21,11 @@ from circlet.study.swept import swept, value
 from circlet.sweeps.tables import outcome_summary
 
 MOST = 1_000_000  # runs; more is no use to anyone
+_FEWEST_TIMES = 6  # runs that bound a median, see `stats.median_time`
+_FEWEST_CLAIM = 5  # runs behind a value that the scorecard compares
+# How much further than the end of its interval a value must lie from zero, so that four in five
+# repetitions of the study would leave zero out.
+_POWER = (stats.Z + 0.8416) / stats.Z
 
 
 @dataclass(frozen=True)
@@ -56,36 +61,56 @@ def _half(estimate: float, low: float, high: float) -> float:
     return math.inf if math.isnan(found) else found
 
 
-def runs_needed(row: Any, wanted: float) -> int | None:
-    """Runs for which the interval of a row of ``outcome_summary`` is so narrow; None if none is."""
+def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, str]:
+    """Runs for which the interval of a row of ``outcome_summary`` is so narrow; or None, and why.
+
+    ``gap``: of times, the steps from one logged step to the next, which no run makes smaller.
+    """
     center, spread, n = row.estimate, row.sd, int(row.n_runs)
-    if n == 0 or pd.isna(center):
-        return None
+    if n == 0:
+        return None, "no run has it"
+    if not wanted > 0:
+        return None, "all estimates are 0: say how narrow it should be with --half-width"
+    if row.kind == "time":
+        return _times_needed(row, wanted, gap)
     if row.kind == "share":
         # Of none or all of few runs the true share is somewhere between.
         share = (center * n + 2) / (n + 4)
-        return _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= wanted)
-    if row.kind == "time":
-        half = _half(center, row.low, row.high)
-        return math.ceil(n * (half / wanted) ** 2) if math.isfinite(half) else None
-    if not spread > 0:  # equal values, or a single one
-        if row.kind == "count":
-            return _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= wanted)
-        ends = outcome_summary.described(row).bounds
-        return _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= wanted)
-    return _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= wanted)
+        found = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= wanted)
+    elif spread > 0:
+        found = _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= wanted)
+    elif row.kind == "count":
+        found = _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= wanted)
+    elif math.isfinite((outcome := outcome_summary.described(row)).reach):
+        ends = outcome.bounds
+        found = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= wanted)
+    else:
+        return None, "a single value, or equal ones, do not tell how runs spread"
+    return found, "" if found else "more than a million runs"
+
+
+def _times_needed(row: Any, wanted: float, gap: float) -> tuple[int | None, str]:
+    """The same of a time, whose median has an interval from six runs on."""
+    if pd.isna(row.estimate) or (row.n_runs >= _FEWEST_TIMES and pd.isna(row.high)):
+        return None, "too few of the runs get there: more steps, not more seeds"
+    if wanted <= gap:
+        return None, "its steps are logged too rarely: log `curves` more often, or ask for less"
+    if row.n_runs < _FEWEST_TIMES:
+        return _FEWEST_TIMES, ""
+    beyond = max(_half(row.estimate, row.low, row.high) - gap, 0.0) / (wanted - gap)
+    return max(_FEWEST_TIMES, math.ceil(row.n_runs * beyond**2)), ""
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
     """The half-width that is wanted if none is given: 0.05 of shares, a tenth of the largest."""
-    if math.isfinite(outcome_summary.described(rows.iloc[0]).bounds[1]):
+    if math.isfinite(outcome_summary.described(rows.iloc[0]).reach):
         return 0.05
     return 0.1 * float(rows["estimate"].abs().max())
 
 
 def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] = ()) -> list[Need]:
     """Every point and outcome; ``wanted`` are half-widths by outcome, if they are not the usual."""
-    summary = parquet.read_table(study, "outcome_summary")
+    summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
     points = {point.key: point for point in study.points}
     found = []
     for (_, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
@@ -94,14 +119,19 @@ def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] =
         width = wanted.get(name, usual_half_width(rows))
         for row in rows.itertuples():
             half = _half(row.estimate, row.low, row.high)
-            why, needed = "", runs_needed(row, width) if width > 0 else None
-            if needed is None:
-                why = "no run has it" if row.n_runs == 0 else "more than a million runs"
-                if row.kind == "time" and row.n_runs:
-                    why = "fewer than half of the runs get there: more steps, not more seeds"
+            gap = gaps.get(f"{row.experiment}/{row.point}/{name}", 0.0)
+            needed, why = runs_needed(row, width, gap)
             point = points[row.experiment, row.point]
             found.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return found
+
+
+def _gaps(study: Study) -> dict[str, float]:
+    """How far apart the logged steps are between which times lie, by point and outcome."""
+    outcomes = parquet.read_table(study, "outcomes")
+    where = outcomes["run_id"].str.rsplit("/", n=1).str[0] + "/" + outcomes["outcome"]
+    gaps = (outcomes["value"] - outcomes["after"]).groupby(where).median()
+    return gaps.dropna().to_dict()
 
 
 def of_claims(study: Study) -> list[Need]:
@@ -116,20 +146,27 @@ def of_claims(study: Study) -> list[Need]:
         every = study.experiment(study.reproduce[claim["role"]])
         of = {k: v for k, v in claim["keys"].items() if k in every[0].keys}
         points = tuple(p for p in every if all(value(p, k) == v for k, v in of.items()))
-        n = max((point.count for point in points), default=0)
-        half, needed, why = _half(row["measured"], row["low"], row["high"]), None, row["note"]
+        planned = max((point.count for point in points), default=0)
+        done = min(1.0, row["n_runs"] / row["n_planned"]) if row["n_planned"] else 1.0
+        n = round(planned * done)  # runs at each point
+        # The side of the interval that must leave zero out.
+        side = row["low"] if row["measured"] > 0 else row["high"]
+        half, needed, why = abs(row["measured"] - side), None, row["note"]
+        is_sign = claim["kind"] == "sign"
         if not points:
             why = f"no point has {claims.text_of(of)}"
         elif row["verdict"] == "not_run":
             why = why or "the study does not have its runs"
-        elif claim["kind"] == "sign" and row["measured"]:
-            # The interval must leave zero out.
-            needed = math.ceil(n * (half / abs(row["measured"])) ** 2) if half < math.inf else None
-        elif row["n_runs"]:
-            needed = math.ceil(n * 5 / row["n_runs"])  # what it is about occurs so often
+        elif is_sign and row["measured"] and math.isfinite(half):
+            needed = math.ceil(n * (half / abs(row["measured"]) * _POWER) ** 2)
+        elif 0 < row["n_runs"] < _FEWEST_CLAIM:
+            needed = math.ceil(planned * _FEWEST_CLAIM / row["n_runs"])  # what occurs so often
+        else:
+            why = "its interval cannot be worked out from these runs"
         if needed and needed > MOST:
             needed, why = None, "more than a million runs: the effect is about zero"
-        wanted = abs(row["measured"]) if claim["kind"] == "sign" else math.nan
+        wanted = abs(row["measured"]) / _POWER if is_sign else math.nan
+        half = half if math.isfinite(half) else math.inf
         found.append(Need(points, f"claim {name}", n, half, wanted, needed, why))
     return found
 
