@@ -325,11 +325,11 @@ def test_effects_cover_what_they_say():
 def test_effects_of_one_seed_cover_too(seeds):
     """Then settings of the others are independent."""
     stream = np.random.default_rng(0)
-    n = 7 * 4 * seeds
-    stratum, unit = np.repeat(np.arange(7), 4 * seeds), np.tile(np.arange(seeds), n // seeds)
-    x = np.tile(np.repeat(np.arange(4.0), seeds), 7)
+    n = 5 * 4 * seeds
+    stratum, unit = np.repeat(np.arange(5), 4 * seeds), np.tile(np.arange(seeds), n // seeds)
+    x = np.tile(np.repeat(np.arange(4.0), seeds), 5)
     draws = [(x, stream.normal(0, 1, n), stratum, unit) for _ in range(200)]
-    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), 0, draws[:80]) <= 1
+    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), 0, draws) <= 1
     assert 0.9 < coverage(lambda d: stats.slope(*d), 0, draws) <= 1
 
 
