@@ -93,6 +93,16 @@ def test_order_matters_and_is_kept(tmp_path):
     assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
 
 
+def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_path):
+    values = {"frequency": [1, 2], "factor": [0.5, 2]}
+    turned = {key: values[key] for key in reversed(values)}
+    plans = [study(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
+    every = [*plans, plans[0].part(["e"]), Study.of(json.loads(plans[0].json))]
+    ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
+    for one in every:
+        assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
+
+
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
     point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20)).points[0]
     point.settings["log"]["parameters"] = {}

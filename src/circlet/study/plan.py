@@ -315,8 +315,8 @@ def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:
 def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
     """An intervention with each combination of the values that its arguments list."""
     ((name, arguments),) = intervention.items()
-    names = sorted(arguments)
     options = [
-        arguments[k] if is_list_of_values(name, k, arguments[k]) else [arguments[k]] for k in names
+        value if is_list_of_values(name, argument, value) else [value]
+        for argument, value in arguments.items()
     ]
-    return [{name: dict(zip(names, v, strict=True))} for v in itertools.product(*options)]
+    return [{name: dict(zip(arguments, v, strict=True))} for v in itertools.product(*options)]
