@@ -84,10 +84,15 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
         own = rows[rows["outcome"] == outcome]
         y = own["name"].map(places)
         told = (own["low"] > 0) | (own["high"] < 0)
-        colours = np.where(told, style.BLUE, style.GREY)
+        dark = np.where(told, style.BLUE, style.GREY)
         axes.axvline(0, color="0.8", lw=0.8)
-        axes.hlines(y, own["low"].astype(float), own["high"].astype(float), colors=colours, lw=1.4)
-        axes.scatter(own["estimate"], y, c=colours, s=18, zorder=2)
+        axes.hlines(y, own["low"].astype(float), own["high"].astype(float), colors=dark, lw=1.4)
+        axes.scatter(own["estimate"], y, c=dark, s=18, zorder=2)
+        if not own["low"].notna().any():
+            axes.text(
+                0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
+            )
+            axes.set_xticks([0])
         axes.set_title(own["label"].iloc[0] if len(own) else words(outcome), fontsize=8)
         axes.set_xlabel("difference")
     every[0].set_yticks(list(places.values()), list(places), fontsize=7)
@@ -104,6 +109,20 @@ def save_forest(rows: pd.DataFrame, path: Path) -> None:
         raise ConfigError(f"{path}: nothing to draw: no difference has an interval")
     with mpl.rc_context(style.RC), files.atomic(path) as temporary:
         forest(rows, shown).savefig(temporary, format=kind)
+
+
+def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
+    """From values to colours: the same for all panels of an outcome."""
+    least, most = outcome.bounds
+    if np.isfinite(most):
+        return Normalize(least, most)
+    known = values[np.isfinite(values)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    if outcome.kind == "time" and low > 0 and high / low > 10:
+        return LogNorm(low, high)
+    return Normalize(
+        min(low, 0.0) if outcome.kind == "count" else low, high if high > low else low + 1
+    )
 
 
 def positions(parameter: Swept) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from circlet.plotting.panels import nothing
@@ -26,20 +26,6 @@ LEAST = 1
 
 _MOST_TEXTS = 14  # cells of a row that have numbers in them
 _CELL, _SMALL = (0.62, 0.46), (0.24, 0.2)  # size of a cell with and without numbers, in inches
-
-
-def _norm(outcome: Outcome, values: np.ndarray) -> Normalize:
-    """From values to colours: the same for all panels of an outcome."""
-    least, most = outcome.bounds
-    if np.isfinite(most):
-        return Normalize(least, most)
-    known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
-    if outcome.kind == "time" and low > 0 and high / low > 10:
-        return LogNorm(low, high)
-    return Normalize(
-        min(low, 0.0) if outcome.kind == "count" else low, high if high > low else low + 1
-    )
 
 
 def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, float]]]:
@@ -96,7 +82,7 @@ def _band(
     size = {"index": range(len(y.values) if y else 1), "columns": range(len(x.values) if x else 1)}
     values = placed[column].to_numpy(float)
     is_width = column == "width"
-    norm = Normalize(0, np.nanmax([*values, 1e-9])) if is_width else _norm(outcome, values)
+    norm = Normalize(0, np.nanmax([*values, 1e-9])) if is_width else panels.shades(outcome, values)
     few, many = placed["n_runs"].min(), placed["n_runs"].max()
     n = f"n = {many}" if few == many else f"n = {few} to {many}"
     heading = f"half-width of {outcome.label}" if is_width else f"{outcome.label}, {n}"

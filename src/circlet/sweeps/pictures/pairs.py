@@ -2,7 +2,6 @@
 that have none, or had not got there by their last step.
 """
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from circlet.plotting.panels import nothing
@@ -32,19 +31,20 @@ def draw(study: Study) -> Figure:
         own = runs[runs["outcome"] == name]
         known = own[own["value"].notna()]
         unknown = own[own["value"].isna()]
-        bounds = sweep.outcomes[name].bounds
-        ends = bounds if np.isfinite(bounds[1]) else (known["value"].min(), known["value"].max())
+        norm = panels.shades(sweep.outcomes[name], known["value"].to_numpy(float))
         for axes, (a, b) in zip(row, pairs, strict=True):
             x, y = (panels.positions(q) for q in (a, b))
             axes.scatter(
                 x[unknown[a.name]], y[unknown[b.name]], marker="x", color="0.6", s=10, lw=0.8
             )
             image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["value"], s=12,
-                                 cmap="viridis", vmin=ends[0], vmax=ends[1])  # fmt: skip
+                                 cmap=panels.COLOURS, norm=norm)  # fmt: skip
             panels.scale(axes, a)
             axes.set_ylabel(words(b.name))
             if b.is_log:
                 axes.set_yscale("log")
             panels.ticks(axes.yaxis, b)
-        figure.colorbar(image, ax=row.tolist(), label=sweep.outcomes[name].label, pad=0.01)
+        bar = figure.colorbar(image, ax=row.tolist(), label=sweep.outcomes[name].label, pad=0.01)
+        if known.empty:
+            bar.set_ticks([])
     return figure
