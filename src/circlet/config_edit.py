@@ -1,7 +1,8 @@
 """Edit a config file in place: every character that is not edited stays as it is."""
 
-import json
+import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def set_seeds(path: Path, seeds: dict[str, dict[str, Any]]) -> None:
     Raises ConfigError, and leaves the file as it is, if the config would be wrong then, or if
     anything but these seeds would change.
     """
+    path = path.resolve()  # a link stays one
     old = config_file.read(path)["experiments"]
     text = path.read_bytes().decode()  # as bytes: line ends stay, too
     root: Any = yaml.compose(text, yaml.SafeLoader)
@@ -35,6 +37,7 @@ def set_seeds(path: Path, seeds: dict[str, dict[str, Any]]) -> None:
         text = text[:start] + new + text[end:]
     with files.atomic(path) as temporary:
         temporary.write_bytes(text.encode())
+        shutil.copymode(path, temporary)
         _check(path, temporary, seeds)
 
 
@@ -53,33 +56,48 @@ def _edits(
     text: str, experiment: yaml.MappingNode, old: dict[str, Any], wanted: dict[str, Any]
 ) -> list[Edit]:
     """What gives an experiment its seeds."""
-    all_of_it = _flow({k: v for k, v in old.items() if k != "more"} | wanted)
+    all_of_it = flow({k: v for k, v in old.items() if k != "more"} | wanted)
     whole = _pair(experiment, "seeds")
     if whole is None:  # they come from a mapping that is merged (<<)
-        first = experiment.value[0][0].start_mark
-        after = ", " if experiment.flow_style else "\n" + " " * first.column
-        return [(first.index, first.index, f"seeds: {all_of_it}{after}")]
-    key, value = whole
-    start = value.start_mark.index
-    if start < key.end_mark.index:  # an alias: its value stands further up
-        alias = re.compile(r"\s*:\s*(\*[^\s,}\]]+)").match(text, key.end_mark.index)
-        assert alias
-        return [(*alias.span(1), all_of_it)]
-    if text[start] == "&" or value.flow_style:
-        anchor = re.compile(r"(&\S+\s*)?").match(text, start)
-        assert anchor
-        return [(anchor.end(), _end(value), all_of_it)]
+        return [_before(text, experiment, f"seeds: {all_of_it}")]
+    value = whole[1]
+    if _is_alias(whole) or not isinstance(value, yaml.MappingNode) or not value.value:
+        return [(*_span(text, whole), all_of_it)]
     edits = []
     for name in ("count", "more"):
-        pair, new = _pair(value, name), _flow(wanted.get(name))
+        pair, new = _pair(value, name), flow(wanted.get(name))
         if pair and name in wanted:
-            edits.append((pair[1].start_mark.index, _end(pair[1]), new))
+            edits.append((*_span(text, pair), new))
         elif pair:
-            edits.append((pair[0].start_mark.index, _end(pair[1]), "more: []"))
+            edits.append((pair[0].start_mark.index, _span(text, pair)[1], "more: []"))
         elif name in wanted:
-            first = value.value[0][0].start_mark
-            edits.append((first.index, first.index, f"{name}: {new}\n{' ' * first.column}"))
+            edits.append(_before(text, value, f"{name}: {new}"))
     return edits
+
+
+def _is_alias(pair: tuple[yaml.Node, yaml.Node]) -> bool:
+    """Whether the value of a key stands further up."""
+    return bool(pair[1].start_mark.index < pair[0].end_mark.index)
+
+
+def _span(text: str, pair: tuple[yaml.Node, yaml.Node]) -> tuple[int, int]:
+    """Where the value of a key begins and ends, without a name (&) that it may have."""
+    key, value = pair
+    if _is_alias(pair):
+        alias = re.compile(r"(?:\s|#.*)*:(?:\s|#.*)*(\*[^\s,}\]]+)").match(text, key.end_mark.index)
+        assert alias
+        return alias.span(1)
+    anchor = re.compile(r"(&\S+\s*)?").match(text, value.start_mark.index)
+    assert anchor
+    return anchor.end(), _end(value)
+
+
+def _before(text: str, mapping: yaml.MappingNode, new: str) -> Edit:
+    """A key in front of the first of a mapping."""
+    first = mapping.value[0][0].start_mark
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    after = ", " if mapping.flow_style else line_end + " " * first.column
+    return (first.index, first.index, new + after)
 
 
 def _end(node: yaml.Node) -> int:
@@ -90,13 +108,10 @@ def _end(node: yaml.Node) -> int:
     return int(node.end_mark.index)
 
 
-def _flow(value: Any) -> str:
-    """A value on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k}: {_flow(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return value if isinstance(value, str) and value.isidentifier() else json.dumps(value)
+def flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.removesuffix("...\n").strip()
 
 
 def _check(path: Path, written: Path, seeds: dict[str, dict[str, Any]]) -> None:

@@ -1,12 +1,12 @@
 """What the terminal shows: the plan, the status and the scorecard, as text."""
 
 import contextlib
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from circlet import config_edit
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
@@ -313,8 +313,7 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield f"      count: {seeds['count']}"
     yield "      more:"
     for one in seeds["more"]:
-        where = ", ".join(f"{k}: {json.dumps(v)}" for k, v in one["where"].items())
-        yield f"        - {{where: {{{where}}}, count: {one['count']}}}"
+        yield f"        - {config_edit.flow(one)}"
 
 
 def scorecard(study: Study) -> str:

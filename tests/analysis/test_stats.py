@@ -222,7 +222,7 @@ def welch(x, y):
         return math.nan, *NONE
     v1, v2 = np.var(x, ddof=1) / n1, np.var(y, ddof=1) / n2
     center = np.mean(x) - np.mean(y)
-    if v1 + v2 == 0:
+    if np.ptp(x) == np.ptp(y) == 0:
         return center, *NONE
     freedom = (v1 + v2) ** 2 / (v1**2 / (n1 - 1) + v2**2 / (n2 - 1))
     return around(center, stdtrit(freedom, 0.975) * math.sqrt(v1 + v2))
@@ -240,7 +240,7 @@ STREAM = np.random.default_rng(0)
 SAMPLES = {
     **{f"constant_{n}": np.full(n, 7.0) for n in (1, 2, 4, 9)},
     "zeros": np.zeros(5),
-    "tenths": np.full(3, 0.1),  # the mean is rounded: their variance is not quite 0
+    "tenths": np.full(3, 0.1),  # the mean is rounded: computed, their variance is not quite 0
     "ties": STREAM.integers(0, 3, 40).astype(float),
     "counts": STREAM.integers(0, 60, 12),
     "far": 1e9 + 1e-4 * STREAM.normal(size=8),  # nearly constant
@@ -319,6 +319,37 @@ def test_effects_cover_what_they_say():
     x, y, stratum, _ = swept_runs(stream, 40_000, 0.5)
     truth = spearmanr(x[stratum == 0], y[stratum == 0]).statistic
     assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), truth, draws[:100]) <= 1
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+@pytest.mark.parametrize("kind", ["drawn", "one_seed", "two_seeds", "drawn_three_seeds"])
+def test_slopes_through_few_points_cover(kind, n):
+    """Points that are drawn, each a unit, or at even distances; a seed has a level of its own."""
+    stream = np.random.default_rng(n)
+    seeds = {"drawn": 1, "one_seed": 1, "two_seeds": 2, "drawn_three_seeds": 3}[kind]
+
+    def draw():
+        x = stream.uniform(size=n) if "drawn" in kind else np.linspace(0, 1, n)
+        places, seed = np.tile(np.arange(n), seeds), np.repeat(np.arange(seeds), n)
+        own = stream.normal(size=n)[places] if "drawn" in kind else stream.normal(size=seeds)[seed]
+        y = 2 * x[places] + own + stream.normal(size=n * seeds)
+        return x[places], y, np.zeros(n * seeds, int), places if "drawn" in kind else seed
+
+    assert 0.93 < coverage(lambda d: stats.slope(*d), 2.0, [draw() for _ in range(300)]) <= 1
+
+
+def test_two_points_tell_no_slope():
+    found = stats.slope([0.001, 0.01], [34.0, 7.0], [0, 0], [0, 0])
+    assert found.value == pytest.approx(-3000) and math.isnan(found.low)
+
+
+def test_settings_without_a_trend_count_as_such():
+    x, unit = np.tile(np.arange(10.0), 10), np.tile(np.arange(10), 10)
+    stratum = np.repeat(np.arange(10), 10)
+    y = np.where(stratum == 0, x, 1.0)
+    found = stats.rank_correlation(x, y, stratum, unit)
+    assert 0 < found.value < 0.5 and found.n == 100
+    assert math.isnan(stats.rank_correlation(x, np.ones(100), stratum, unit).value)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])

@@ -69,6 +69,12 @@ def test_runs_and_steps_are_chosen(results):
     assert set(found["step"]) == {0, 5} and set(found["hidden"]) == {16}
     assert set(found["weight_decay"]) == {0.5}
     assert set(results.log("curves", seeds=[1])["seed"]) == {1}
+    for asked, said in (
+        ({"steps": 1.5}, "whole numbers"), ({"seeds": "1"}, "whole numbers"),
+        ({"seeds": [99]}, "no row"), ({"seeds": 2**40}, "no row"),
+    ):  # fmt: skip
+        with pytest.raises(LogError, match=said):
+            results.log("curves", **asked)
     assert set(results.log("runs", experiment=["a", "b"])["experiment"]) == {"a", "b"}
 
 

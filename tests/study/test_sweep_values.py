@@ -8,6 +8,7 @@ import pytest
 from conftest import config
 
 from circlet.errors import ConfigError
+from circlet.study import sweep_values
 from circlet.study.plan import Study
 
 
@@ -42,6 +43,23 @@ def test_ends_are_as_given():
     given = {"linspace": [0.12345, 0.54321, 3]}
     assert values("weight_decay", sweep={"weight_decay": given}) == [0.12345, 0.3333, 0.54321]
     assert values("p", sweep={"p": {"range": [5, 14, 4]}}) == [5, 9, 13]
+
+
+def test_computed_values_stay_between_their_ends():
+    """Also where four digits are too few to tell them apart, and where one should be zero."""
+    narrow = values("weight_decay", sweep={"weight_decay": {"linspace": [0.99981, 0.99989, 3]}})
+    assert narrow == [0.99981, 0.99985, 0.99989]
+    given = {"weight_decay": {"uniform": [0.99981, 0.99989]}}
+    drawn = values("weight_decay", sweep=given, sample=50)
+    assert min(drawn) >= 0.99981 and max(drawn) <= 0.99989 and len(set(drawn)) > 40
+    grid = sweep_values._grid("", "linspace", [-0.1, 0.2, 4], False)
+    assert grid == [-0.1, 0.0, 0.1, 0.2] and math.copysign(1, grid[1]) == 1
+
+
+def test_whole_numbers_are_drawn_alike_on_both_sides_of_zero():
+    drawn = sweep_values._stream("uniform", [-3, 3], 0, "x", 7000, {"type": "integer"})
+    assert set(drawn) == set(range(-3, 4))
+    assert min(np.bincount(np.array(drawn) + 3)) > 900
 
 
 RANGES = {"weight_decay": {"uniform": [0, 1]}, "p": {"uniform": [5, 9]}}
@@ -92,7 +110,7 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": {"uniform": [5, math.nan]}}, "sample": 2}, "must be finite numbers"),
         ({"sweep": {"p": {"choice": [[5]]}}, "sample": 1}, "choice.0"),
         ({"sweep": {"p": {"uniform": [5.5, 9]}}, "sample": 1}, "both must be whole numbers"),
-        ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 11]}}}, "are alike in four digits"),
+        ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 9999]}}}, "are alike when rounded"),
     ],
 )
 def test_what_is_no_sweep_is_one_line(changes, said):

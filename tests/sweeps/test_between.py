@@ -25,8 +25,8 @@ def made(folder, **changes):
     study = Study.of(config(folder, **settings) | {"figures": []})
     for block in study.blocks:
         job.run_block(block, "cpu")
-    needed = ("runs", "structures", "milestones", "outcomes", "outcome_summary", "comparisons",
-              "provenance")  # fmt: skip
+    needed = ("runs", "structures", "survival", "circle_counts", "milestones", "outcomes",
+              "outcome_summary", "comparisons", "curve_summary", "provenance")  # fmt: skip
     for target in targets.ordered(study):
         if target.name in needed:
             build.make(target)
@@ -157,11 +157,63 @@ def test_paired_shares_cover():
     assert 0.93 < hits / 400 <= 1
 
 
+def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
+    """Also by what is no parameter, or one that the other study does not have."""
+    few = {"steps": 5, "seeds": {"count": 2}, "block": 2, "log": {}}
+    keep = [{"keep": {"frequencies": [[1, 2], [1]]}}]
+    studies = {
+        "dtypes": {"sweep": {"dtype": ["float32", "float64"]}},
+        "one": {"dtype": "float64"},
+        "scaled": {"interventions": [{"scale": {"frequency": [1, 2], "factor": 2}}]},
+        "kept": {"interventions": keep},
+        "kept_again": {"interventions": keep, "parameters": {"d": 6, "p": 7, "hidden": 8}},
+    }
+    small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 4, "hidden": 8}, "sweep": {}}
+    for name, changes in studies.items():
+        made(tmp_path / name, **(small | few | changes))
+    lines = {}
+    for a, b in (
+        ("dtypes", "dtypes"), ("dtypes", "one"), ("one", "dtypes"), ("scaled", "one"),
+        ("kept", "kept_again"), ("one", "kept"),
+    ):  # fmt: skip
+        found = between.studies(tmp_path / a, tmp_path / b)
+        own = found.outcomes[found.outcomes["outcome"] == "n_circles"]
+        assert set(own["n_paired"]) <= {0, 2} and set(own["n_first"]) <= {2}
+        lines[a, b] = len(own), len(found.only)
+    assert lines == {
+        ("dtypes", "dtypes"): (2, 0), ("dtypes", "one"): (1, 1), ("one", "dtypes"): (1, 1),
+        ("scaled", "one"): (0, 1), ("kept", "kept_again"): (2, 0), ("one", "kept"): (0, 1),
+    }  # fmt: skip
+
+
 def test_differences_of_times_count_the_steps_between_logs_and_who_is_not_there():
     found = differ("time", [50.0] * 8, [70.0] * 8, after=(40.0, 60.0))
     assert (found["estimate"], found["low"], found["high"]) == (20, 10, 30)
     late = differ("time", [50.0] * 8, [np.nan] * 8, after=(40.0, 2000.0))
-    assert (late["estimate"], late["low"], late["high"], late["n_paired"]) == (None, 1950, None, 0)
+    assert (late["estimate"], late["low"], late["high"], late["n_paired"]) == (None, 1950, None, 8)
+    few = differ("time", [50.0] * 5, [70.0] * 5, after=(40.0, 60.0))  # bound no median
+    assert (few["estimate"], few["low"], few["high"], few["n_paired"]) == (20, None, None, 5)
+
+
+def test_one_late_run_does_not_turn_a_difference_of_times():
+    first = np.array([100.0] * 7 + [10_000])
+    for second in (np.full(8, 300.0), np.array([300.0] * 7 + [np.nan])):
+        found = differ("time", first, second, after=(first - 10, np.full(8, 290.0)))
+        assert found["estimate"] == 200
+
+
+def test_seeds_that_few_runs_share_do_not_pair_them():
+    stream = np.random.default_rng(0)
+    x, y = stream.normal(0, 1, 100), stream.normal(1, 1, 100)
+    found = differ("mean", x, y, seeds=97)
+    assert found["n_paired"] == 0 and found["high"] - found["low"] < 0.7
+    assert differ("mean", x, y, seeds=50)["n_paired"] == 50
+
+
+def test_two_runs_of_each_do_not_tell_shares_apart():
+    for n in (1, 2):
+        found = differ("share", [0.0] * n, [1.0] * n)
+        assert found["estimate"] == 1 and found["low"] < 0 and found["high"] == 1
 
 
 def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):

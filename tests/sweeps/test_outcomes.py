@@ -11,7 +11,8 @@ from circlet.errors import ConfigError
 from circlet.storage import parquet, schema
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.sweeps.tables import milestones
+from circlet.sweeps.tables import effects, milestones
+from circlet.systems.spec import Outcome
 from circlet.training import job
 
 SEEDS = 8
@@ -114,11 +115,26 @@ def test_effects_are_those_that_were_planted(study):
     found = table(study, "effects", outcome="test_accuracy").set_index("parameter")
     decay, p = found.loc["weight_decay"], found.loc["p"]
     assert decay["change"] == pytest.approx(0.5, abs=1e-6) and decay["per"] == "unit"
-    assert decay["change_low"] == pytest.approx(decay["change_high"], abs=1e-4)  # paired by seed
+    # No seed differs from another in it, so the interval is from the means and their own.
+    assert 0.45 < decay["change_low"] < 0.5 < decay["change_high"] < 0.55
     assert decay["n_paired"] == SEEDS
     assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
     assert abs(p["change"]) < 1e-6 and p["rho_low"] < 0 < p["rho_high"]
     assert found["rho_n"].tolist() == [6 * SEEDS] * 2
+
+
+@pytest.mark.parametrize(
+    ("x", "times", "seeds"),
+    [([0.0, 0.1, 1.0], [5.0, 35.0, 35.0], 6), ([0.001, 0.01], [34.0, 7.0], 1)],
+)
+def test_a_change_without_spread_lies_between_its_ends(x, times, seeds):
+    """Times that are the same of every seed, or of the only one."""
+    at = pd.Series(np.repeat(x, seeds))
+    runs = pd.DataFrame({"value": np.repeat(times, seeds), "stratum": 0})
+    runs = runs.assign(unit=np.tile(np.arange(seeds), len(x)), after=runs["value"] - 1)
+    found = effects._change(Outcome("x", "x", "time"), at, runs)
+    assert found.low < found.value < found.high
+    assert np.isfinite(found.high) == (seeds > 1)
 
 
 def test_marginals_average_over_the_rest(study):

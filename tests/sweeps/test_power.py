@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from conftest import config, experiment
 
-from circlet import build, cli, config_edit
+from circlet import build, cli, config_edit, terminal
 from circlet.analysis import stats
 from circlet.errors import ConfigError
 from circlet.study import targets
@@ -117,6 +118,58 @@ def test_the_command_says_and_writes_what_would_do(file, capsys):
     assert "narrow enough, once all planned runs are done" in capsys.readouterr().out
 
 
+def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
+    """If half of them diverge, twice as many have to be planned."""
+    study, read = Study.read(file), power.parquet.read_table
+    summary = read(study, "outcome_summary")
+    is_circle = summary["outcome"] == "is_circle"
+    summary.loc[is_circle, "n_runs"] = 3
+    needed = needed_for(next(summary[is_circle].itertuples()), 0.3)
+    tables = {"outcome_summary": summary}
+    monkeypatch.setattr(
+        power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
+    )
+    monkeypatch.setattr(power, "_gaps", lambda _: {})
+    found = power.of_outcomes(study, {"is_circle": 0.3}, ["is_circle"])
+    assert [need.needed for need in found] == [2 * needed] * 2
+
+
+def test_the_largest_number_of_runs_is_a_million():
+    for most, found in ((power.MOST, power.MOST), (600_000, 600_000), (power.MOST + 1, None)):
+        assert power._least(lambda n, most=most: n >= most) == found
+
+
+ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "seeds", "runs"),
+    [
+        ({"system": "embedding_mlp", "interventions": ACTS}, {"count": 8}, 12),
+        ({"seeds": {"count": 2, "network": [1, 2]}}, {"count": 8}, 12),
+        (
+            {"seeds": {"count": 2, "network": [1, 2]}, "sweep": {"weight_decay": [0, 1.0e-5]}},
+            {"count": 2, "more": [{"where": {"weight_decay": 1.0e-5}, "count": 8}]},
+            12,
+        ),
+    ],
+)
+def test_what_is_proposed_can_be_written(tmp_path, changes, seeds, runs):
+    """Points that `where` cannot tell apart have as many seeds, and are paid for."""
+    own = {"seeds": {"count": 2}, "block": 2, "steps": 5, "log": {}, "sweep": {}} | changes
+    settings = experiment(**own)
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump({"results": "r", "experiments": {"e": settings}}))
+    study = Study.read(path)
+    need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
+    found = power.wanted(study, [need])
+    assert found.seeds == {"e": seeds} and found.runs == runs
+    assert yaml.safe_load("\n".join(terminal._yaml(seeds))) == {"seeds": seeds}
+    config_edit.set_seeds(path, found.seeds)
+    counts = [point.count for point in Study.read(path).points]
+    assert sum(counts) == sum(point.count for point in study.points) + runs
+
+
 def test_seeds_of_single_points_are_more(tmp_path):
     study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}, block=2))
     first, second = study.points
@@ -154,6 +207,22 @@ EDITED = {
     "alias": (
         "experiments:\n  two: {seeds: &s {count: 3}}\n  one: {seeds: *s}\n", "*s", "{count: 20}",
     ),
+    "alias further down": (
+        "experiments:\n  two: {seeds: &s {count: 3}}\n  one:\n    seeds:  # of two: *s\n      *s\n",
+        "      *s\n", "      {count: 20}\n",
+    ),
+    "alias of a number": (
+        "experiments:\n  two: {seeds: {count: &n 3}}\n  one: {seeds: {count: *n}}\n",
+        "{count: *n}", "{count: 20}",
+    ),
+    "comments within": (
+        "experiments:\n  one:\n    seeds: {\n      count: 3,  # few\n      first: 0,  # x\n    }\n",
+        "count: 3,", "count: 20,",
+    ),
+    "inserted": (
+        "experiments:\r\n  two: &b\r\n    seeds: {count: 3}\r\n  one:\r\n    <<: *b\r\n",
+        "  one:\r\n    <<", "  one:\r\n    seeds: {count: 20}\r\n    <<",
+    ),
     "merged": (
         "experiments:\n  two: &b\n    seeds: {count: 3}\n  one:\n    <<: *b\n    log: {}\n",
         "    <<: *b", "    seeds: {count: 20}\n    <<: *b",
@@ -178,9 +247,26 @@ def test_a_config_is_edited_where_its_seeds_are_and_nowhere_else(tmp_path, monke
     assert text.count(old) == 1
 
 
-def test_seeds_that_others_share_are_left_alone(tmp_path):
+def test_a_link_to_a_config_stays_one_and_its_mode_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(config_edit.Study, "of", lambda _: None)
+    real, path = tmp_path / "real.yaml", tmp_path / "c.yaml"
+    real.write_text("experiments: {one: {seeds: {count: 3}}}")
+    real.chmod(0o640)
+    path.symlink_to(real)
+    config_edit.set_seeds(path, {"one": {"count": 20}})
+    assert path.is_symlink() and "count: 20" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "experiments: {one: {seeds: &s {count: 3}}, two: {seeds: *s}}",
+        "experiments: {one: {seeds: {count: &n 3}}, two: {seeds: {count: *n}}}",
+    ],
+)
+def test_seeds_that_others_share_are_left_alone(tmp_path, text):
     path = tmp_path / "c.yaml"
-    text = "experiments: {one: {seeds: &s {count: 3}}, two: {seeds: *s}}"
     path.write_text(text)
     with pytest.raises(ConfigError, match="two has its seeds from the same lines"):
         config_edit.set_seeds(path, {"one": {"count": 20}})

@@ -8,7 +8,7 @@ called: scipy.stats takes 0.6 s, and not every job needs it.
 
 import math
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 Z = float(ndtri(0.975))  # 97.5 % point of the standard normal
+
+
+ROUNDING = 1e-6  # of what is logged in float32, as a share of its size, and to spare
 
 
 class Estimate(NamedTuple):
@@ -91,7 +94,7 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
         center = filled.sum(1) / n
         squares = np.where(np.isnan(rows), 0, rows - center[:, None]) ** 2
         half = stdtrit(n - 1, 0.975) * np.sqrt(squares.sum(1) / (n - 1) / n)
-        half = np.where(half > 0, half, np.nan)
+        half = np.where(np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1), half, np.nan)
         low, high = (np.clip(center + sign * half, least, most) for sign in (-1, 1))
     return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
 
@@ -99,14 +102,17 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
 def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
     """Mean of values that lie between two bounds, with an interval that does, too.
 
-    Student's interval, cut at the bounds. Values that are all the same, or a single one, do not
-    tell their spread: then a share of up to 1 - 0.05^(1/n) of all runs may differ, by as much as
-    the bounds allow. Without bounds an end is infinite.
+    Student's interval, cut at the bounds: it trusts the spread that the values have, and few values
+    may not have met what is rare. Values that are all the same (but for rounding), or a single one,
+    tell no spread: then a share of up to 1 - 0.05^(1/n) of all runs may differ, by as much as the
+    bounds allow. Without bounds an end is infinite.
     """
     found = mean(values)
     if found.n == 0:
         return found
-    if not math.isnan(found.low):
+    is_bounded = math.isfinite(most - least)
+    rounding = ROUNDING * (most - least) if is_bounded else 0.0
+    if found.high - found.low > rounding:
         return found.within(least, most)
     unseen = 1 - 0.05 ** (1 / found.n)
     low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
@@ -248,7 +254,7 @@ def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
     if min(len(x), len(y)) < 2:
         return Estimate(n=n)
     center = float(np.mean(x) - np.mean(y))
-    if np.var(x) + np.var(y) == 0:
+    if np.ptp(x) == np.ptp(y) == 0:
         return Estimate(center, n=n)
     from scipy.stats import ttest_ind
 
@@ -277,7 +283,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     as runs that share a seed, may go together. Averages and the jackknife are on Fisher's scale;
     the jackknife leaves out one of at most 50 groups of units at a time, or of strata if there are
     fewer than three units. Infinite y are the largest. A perfect order is taken to be one exchange
-    of neighbours away from it. Strata of three pairs and fewer tell nothing.
+    of neighbours away from it. Strata of three pairs and fewer tell nothing; one whose y are all
+    the same counts as no correlation, unless all are such.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units})
     whole, freedom, n = _fisher(frame)
@@ -305,14 +312,14 @@ def _fisher(frame: "pd.DataFrame") -> tuple[float, float, int]:
     found = []
     for _, own in frame.groupby("stratum"):
         ranks = own[["x", "y"]].rank().to_numpy()
-        n = len(ranks)
-        if n > 3 and np.ptp(ranks, axis=0).all():
-            rho = np.corrcoef(ranks.T)[0, 1]
+        n, (differs_x, differs_y) = len(ranks), np.ptp(ranks, axis=0) > 0
+        if n > 3 and differs_x:
+            rho = np.corrcoef(ranks.T)[0, 1] if differs_y else 0.0
             most = 1 - 12 / (n * (n**2 - 1))
-            found.append((np.arctanh(np.clip(rho, -most, most)), n))
-    if not found:
+            found.append((np.arctanh(np.clip(rho, -most, most)), n, differs_y))
+    if not any(differs_y for *_, differs_y in found):
         return math.nan, 0, 0
-    values, sizes = np.array(found).T
+    values, sizes, _ = np.array(found).T
     freedom = sizes - 3
     return float(np.average(values, weights=freedom)), float(freedom.sum()), int(sizes.sum())
 
@@ -324,25 +331,52 @@ def slope(
 
     Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
     out; where fewer than three units have two values of x, all runs of a stratum are. The interval
-    is Student's, of a ratio of sums over units; if there are fewer than three, over strata, or
-    runs. It is cut at the steepest slope of values that lie within a ``reach``.
+    is Student's, of a ratio of sums over units, or of least squares; if there are fewer than three
+    units, over strata, or runs. It is cut at the steepest slope of values that lie within a
+    ``reach``.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
     frame = frame.astype({"x": float, "y": float})
     by = ["stratum", "unit"]
     several = frame.groupby(by)["x"].transform("nunique") > 1
-    if frame.loc[several, "unit"].nunique() < 3:
+    is_paired = frame.loc[several, "unit"].nunique() > 2
+    if not is_paired:  # runs of one unit at one x, as those of a drawn point, are not independent
+        frame = frame.groupby(["stratum", "unit", "x"], as_index=False)["y"].mean()
         by = ["stratum"]
     # Equal values of x may differ from their mean by rounding: they are no slope.
     frame = frame[frame.groupby(by)["x"].transform("nunique") > 1]
+    if frame.empty:
+        return Estimate()
     within = frame.groupby(by)
     dx = frame["x"] - within["x"].transform("mean")
     dy = frame["y"] - within["y"].transform("mean")
     name = _independent(frame)
     over = frame[name] if name else frame.index
     part, whole = (dx * dy).groupby(over).sum(), (dx**2).groupby(over).sum()
-    most = reach * dx.clip(lower=0).sum() / whole.sum() if len(frame) else math.inf
-    return ratio(part.to_numpy(), whole.to_numpy()).within(-most, most)
+    most = reach * dx.clip(lower=0).sum() / whole.sum()
+    if is_paired:
+        return ratio(part.to_numpy(), whole.to_numpy()).within(-most, most)
+    return _fitted(dx, dy, within["x"].transform("size"), over).within(-most, most)
+
+
+def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> Estimate:
+    """Slope through deviations from the means of strata of some sizes, which few rows fit closely.
+
+    Residuals are those of rows left out (MacKinnon and White's HC3), summed over groups; the
+    interval is no narrower than if all rows had one variance.
+    """
+    squares = float((dx**2).sum())
+    value = float((dx * dy).sum()) / squares
+    n_groups = len(np.unique(over))
+    freedom = len(dx) - round(float((1 / size).sum())) - 1
+    if freedom < 1 or n_groups < 3:
+        return Estimate(value, n=n_groups)
+    residual = dy - value * dx
+    alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that tells a slope, or a mean
+    left_out = (dx * residual / alone.where(alone > 1e-9)).groupby(over).sum()
+    variance = max(float((left_out**2).sum()) / squares, float((residual**2).sum()) / freedom)
+    half = float(stdtrit(min(freedom, n_groups - 1), 0.975)) * math.sqrt(variance / squares)
+    return Estimate(value, value - half, value + half, n_groups)
 
 
 def apart(a: Estimate, b: Estimate) -> Estimate:
@@ -355,26 +389,58 @@ def paired_difference(
 ) -> tuple[Estimate, int]:
     """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
 
-    If at least three are paired, the interval is over pairs: what runs share by their seed drops
-    out. It is Student's, or for shares that of Bonett and Price (2012), with one more pair that
-    goes up and one that goes down; differences that are all the same are taken as in
-    `bounded_mean`. Otherwise Welch's for means and Newcombe's for shares; NaN where no value
-    differs. ``reach`` bounds a difference.
+    If at least three are, and half of the fewer values, the interval is over pairs: what runs share
+    by their seed drops out. It is Student's, or for shares that of Bonett and Price (2012), with
+    one more pair that goes up and one that goes down; differences that are all the same are taken
+    as in `bounded_mean`. Otherwise Welch's for means and Newcombe's for shares, which two values of
+    a kind would not bear; NaN where no value differs. ``reach`` bounds a difference.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()
     difference, n = both["y"] - both["x"], len(both)
-    if n > 2 and is_share:
+    a, b = x.dropna(), y.dropna()
+    is_paired = n > 2 and 2 * n >= min(len(a), len(b))
+    if is_paired and is_share:
         up, down = float((difference > 0).sum()), float((difference < 0).sum())
         center = (up - down) / (n + 2)
         half = Z * math.sqrt(((up + down + 2) / (n + 2) - center**2) / (n + 2))
         return Estimate((up - down) / n, center - half, center + half, n).within(-1, 1), n
-    found = bounded_mean(difference, -reach, reach)
-    if n > 2 and math.isfinite(found.low):
-        return found, n
-    a, b = x.dropna(), y.dropna()
+    if is_paired:
+        found = bounded_mean(difference, -reach, reach)
+        if math.isfinite(found.low):
+            return found, n
+    if is_share and min(len(a), len(b)) < 3:
+        return apart(*(share(int(v.sum()), len(v)) for v in (a, b))).within(-1, 1), 0
     if is_share:
         return share_difference(int(b.sum()), len(b), int(a.sum()), len(a)), 0
     return mean_difference(b, a).within(-reach, reach), 0
+
+
+def paired_delay(
+    first: tuple["pd.Series", "pd.Series"], second: tuple["pd.Series", "pd.Series"]
+) -> tuple[Estimate, int]:
+    """Median of how much later something happens in the second of a pair, and how many pairs.
+
+    Both are the ends (after, by] of the times, by a common index, a seed; ``by`` is NaN if it has
+    not happened by the last time it was looked for. The interval is that of order statistics, of
+    the earliest and of the latest that each difference may be; fewer than six pairs have none. If
+    less than half of the fewer runs are in pairs, there are none.
+    """
+    names = ("after", "by", "after_2", "by_2")
+    both = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
+    n = len(both)
+    if n < 3 or 2 * n < min(len(first[0]), len(second[0])):
+        return Estimate(), 0
+    after, by, after_2, by_2 = both.fillna(math.inf).to_numpy(float).T
+    with np.errstate(invalid="ignore"):
+        between = by_2 - by  # NaN if it happened in neither
+        center = float(np.median(known(between))) if len(known(between)) else math.nan
+    from scipy.stats import binom
+
+    beyond = int(binom.ppf(0.025, n, 0.5))
+    if beyond == 0:
+        return Estimate(center, -math.inf, math.inf, n), n
+    low, high = np.sort(after_2 - by)[beyond - 1], np.sort(by_2 - after)[-beyond]
+    return Estimate(center, float(low), float(high), n), n
 
 
 def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:

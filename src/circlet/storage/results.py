@@ -4,6 +4,7 @@ It needs the folder alone, no config: what a log is of stands in its footer. Fra
 polars' or Arrow's if asked; `Results.duckdb` has a view for every table and kind of log.
 """
 
+import operator
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -105,10 +106,14 @@ class Results:
         if not chosen:
             raise LogError(f"{self.folder}: no log {kind!r} is of {_said(experiment, parameters)}")
         filters = {"step": steps, "seed": seeds}
-        kept = {name: _listed(values) for name, values in filters.items() if values is not None}
+        kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         names = [name for name in _names(chosen) if name not in _FIRST]
         parts = [_read(file, names, kept) for file in chosen]
-        return self._frame(pa.concat_tables(parts, promote_options="permissive"), engine)
+        whole = pa.concat_tables(parts, promote_options="permissive")
+        if kept and not len(whole):
+            said = ", ".join(f"{name} {list(values)}"[:80] for name, values in kept.items())
+            raise LogError(f"{self.folder}: no row of the log {kind!r} has {said}")
+        return self._frame(whole, engine)
 
     def duckdb(self, path: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
         """A database with a view for every table and kind of log; in memory, or in a file.
@@ -216,6 +221,15 @@ def _listed(values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
     return list(values)
+
+
+def _whole(name: str, values: Any) -> list[int]:
+    """Steps or seeds that are asked for; raises LogError if they are no whole numbers."""
+    try:
+        found = [operator.index(value) for value in _listed(values)]
+    except TypeError:
+        raise LogError(f"{name}s: must be whole numbers, not {values!r}") from None
+    return [value for value in found if abs(value) < 2**31]
 
 
 def _said(experiment: Any, parameters: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Values of swept parameters that a config does not list one by one, and random search.
 
 All become lists when a config is read, so that nothing else knows of them. What is computed, not an
-end that is given, is rounded to four significant digits; names of folders stay short.
+end that is given, is rounded to four significant digits, or more if its range is narrow; names of
+folders stay short.
 """
 
 import itertools
@@ -51,8 +52,13 @@ def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> Non
         settings["cases"] = _drawn(where, ranges, settings["sample"], schemas)
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+def _rounded(value: float, low: float, high: float) -> float:
+    """A value between two others with no more digits than tell it from others between them."""
+    found, digits = float(f"{value:.4g}"), 4
+    while abs(found - value) > (high - low) / 1000:
+        digits += 1
+        found = float(f"{value:.{digits}g}")
+    return min(max(found, low), high) if abs(found) > 1e-9 * (high - low) else 0.0
 
 
 def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
@@ -70,10 +76,11 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
             raise ConfigError(f"{where}.logspace: both ends must be larger than 0")
         space = np.geomspace if kind == "logspace" else np.linspace
         between = space(first, last, int(count))[1:-1].tolist()
-        values = [first, *([round(v) if is_whole else _rounded(v) for v in between]), last]
+        ends = min(first, last), max(first, last)
+        values = [first, *(round(v) if is_whole else _rounded(v, *ends) for v in between), last]
         different = list(dict.fromkeys(values))
         if len(different) < len(values) and not is_whole:
-            raise ConfigError(f"{where}.{kind}: some of {count} values are alike in four digits")
+            raise ConfigError(f"{where}.{kind}: some of {count} values are alike when rounded")
         values = different
     if not values or len(values) > 10_000:
         raise ConfigError(
@@ -130,9 +137,11 @@ def _stream(
     low, high = numbers
     if schema.get("type") == "integer":
         if kind == "uniform":
-            return [int(low + x * (high - low + 1)) for x in u]
+            return [int(low) + int(x * (high - low + 1)) for x in u]
         values = np.exp(math.log(low) + u * math.log((high + 1) / low))
         return [min(int(x), int(high)) for x in values]
     if kind == "loguniform":
-        return [_rounded(x) for x in np.exp(math.log(low) + u * math.log(high / low))]
-    return [_rounded(low + x * (high - low)) for x in u]
+        spread = np.exp(math.log(low) + u * math.log(high / low))
+    else:
+        spread = low + u * (high - low)
+    return [_rounded(x, low, high) for x in spread.tolist()]

@@ -5,10 +5,12 @@ and agree in all parameters but those that the two studies fix to different valu
 """
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from circlet.errors import LogError
@@ -45,8 +47,9 @@ def studies(a: Path, b: Path) -> Compared:
 def _tables(folder: Path) -> dict[str, pd.DataFrame]:
     if not folder.is_dir():
         raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
-    names = ("outcomes", "outcome_summary")
-    return {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
+    names = ("outcomes", "outcome_summary", "runs")
+    found = {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
+    return found | {"outcomes": _by_point(found["outcomes"], found["runs"])}
 
 
 def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -90,7 +93,7 @@ def _outcomes(
     a: dict[str, pd.DataFrame], b: dict[str, pd.DataFrame]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Differences of all outcomes of all settings that both have; what only one has."""
-    x, y = a["outcomes"], b["outcomes"]
+    x, y = _alike(a["outcomes"], b["outcomes"])
     rows: list[dict[str, Any]] = []
     names = [set(table["experiment"]) for table in (x, y)]
     only = [f"only in A: {name}" for name in sorted(names[0] - names[1])]
@@ -101,7 +104,7 @@ def _outcomes(
         for row in table.itertuples()
     }
     for experiment in sorted(names[0] & names[1]):
-        own = [_with_fixed_seeds(table[table["experiment"] == experiment]) for table in (x, y)]
+        own = [table[table["experiment"] == experiment] for table in (x, y)]
         keys, fixed = _keys(*own)
         groups = [_groups(table, keys) for table in own]
         lacking = len(groups[0].keys() ^ groups[1].keys())
@@ -124,13 +127,25 @@ def _outcomes(
     return rows, only
 
 
-def _with_fixed_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of ``outcomes`` with what tells points apart that are alike but for seeds they fix."""
-    point = table["run_id"].str.split("/").str[1]
-    parts = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
-    table = table.copy()
-    table.insert(list(table).index("run_id") + 1, "fixed seeds", parts)
+def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ``outcomes`` with all that tells points apart, the lists among it as tuples."""
+    point = outcomes["run_id"].str.split("/").str[1]
+    seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
+    dtypes = outcomes["run_id"].map(runs.set_index("run_id")["dtype"])
+    table = outcomes.copy()
+    for name in _parameters(table):
+        if table[name].map(type).eq(np.ndarray).any():
+            table[name] = table[name].map(tuple, na_action="ignore")
+    for name, values in (("fixed seeds", seeds), ("dtype", dtypes)):
+        table.insert(list(table).index("run_id") + 1, name, values)
     return table
+
+
+def _alike(x: pd.DataFrame, y: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both with the parameters of either; None where a study knows one not."""
+    names = list(dict.fromkeys([*_parameters(x), *_parameters(y)]))
+    first, last = ["experiment", "system", "run_id"], ["seed", "outcome", "value", "after"]
+    return x.reindex(columns=[*first, *names, *last]), y.reindex(columns=[*first, *names, *last])
 
 
 def _varies(tables: list[pd.DataFrame], name: str) -> bool:
@@ -142,15 +157,20 @@ def _keys(x: pd.DataFrame, y: pd.DataFrame) -> tuple[list[str], tuple[str, str, 
 
     Each fixes the latter, to another value; of several the first is named.
     """
-    shared = [name for name in _parameters(x) if name in y]
+    names = _parameters(x)
     fixed = [
         name
-        for name in shared
+        for name in names
         if x[name].nunique(dropna=False) == y[name].nunique(dropna=False) == 1
-        and text(x[name].iloc[0]) != text(y[name].iloc[0])
+        and _text(x[name].iloc[0]) != _text(y[name].iloc[0])
     ]
-    first = (fixed[0], text(x[fixed[0]].iloc[0]), text(y[fixed[0]].iloc[0])) if fixed else None
-    return [name for name in shared if name not in fixed], first
+    fixed.sort(key=lambda name: x[name].isna().any() or y[name].isna().any())
+    ends = [(name, _text(x[name].iloc[0]), _text(y[name].iloc[0])) for name in fixed]
+    return [name for name in names if name not in fixed], next(iter(ends), None)
+
+
+def _text(value: Any) -> str:
+    return text(None if isinstance(value, float) and math.isnan(value) else value)
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> dict[tuple, pd.DataFrame]:

@@ -17,7 +17,7 @@ from circlet.storage import parquet
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.points import Point
-from circlet.study.swept import swept, value
+from circlet.study.swept import Swept, swept, value
 from circlet.sweeps.tables import outcome_summary
 
 MOST = 1_000_000  # runs; more is no use to anyone
@@ -37,7 +37,7 @@ class Need:
     n: int  # runs now, at each point
     half: float  # half-width now; infinite if nothing bounds it
     wanted: float  # half-width
-    needed: int | None  # runs at each point; None if no number would do
+    needed: int | None  # runs to plan at each point; None if no number would do
     why: str = ""  # in this case
 
 
@@ -45,9 +45,9 @@ def _least(holds: Callable[[int], bool]) -> int | None:
     """The smallest number of runs for which something holds, if any does."""
     high = 2
     while not holds(high):
-        high *= 2
-        if high > MOST:
+        if high == MOST:
             return None
+        high = min(2 * high, MOST)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -111,6 +111,7 @@ def usual_half_width(rows: pd.DataFrame) -> float:
 def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] = ()) -> list[Need]:
     """Every point and outcome; ``wanted`` are half-widths by outcome, if they are not the usual."""
     summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
+    ended = _ended(study)
     points = {point.key: point for point in study.points}
     found = []
     for (_, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
@@ -121,6 +122,10 @@ def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] =
             half = _half(row.estimate, row.low, row.high)
             gap = gaps.get(f"{row.experiment}/{row.point}/{name}", 0.0)
             needed, why = runs_needed(row, width, gap)
+            if needed:  # as many again are without a value, such as runs that diverge
+                needed = math.ceil(needed * ended[row.experiment, row.point] / row.n_runs)
+            if needed and needed > MOST:
+                needed, why = None, "more than a million runs: most end without it"
             point = points[row.experiment, row.point]
             found.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return found
@@ -132,6 +137,12 @@ def _gaps(study: Study) -> dict[str, float]:
     where = outcomes["run_id"].str.rsplit("/", n=1).str[0] + "/" + outcomes["outcome"]
     gaps = (outcomes["value"] - outcomes["after"]).groupby(where).median()
     return gaps.dropna().to_dict()
+
+
+def _ended(study: Study) -> dict[tuple[str, str], int]:
+    """Runs of each point that have ended, whatever they ended with."""
+    runs = parquet.read_table(study, "runs", columns=["run_id"])["run_id"]
+    return runs.str.split("/").str[:2].map(tuple).value_counts().to_dict()
 
 
 def of_claims(study: Study) -> list[Need]:
@@ -205,23 +216,33 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
     needed = counts(needs)
     seeds: dict[str, dict[str, Any]] = {}
     runs, blocks, seconds = 0, 0, 0.0
-    for point in study.points:
-        if further := max(needed.get(point.key, 0) - point.count, 0):
-            block = point.blocks[0]
+    for name in {experiment: None for experiment, _ in needed}:
+        points = study.experiment(name)
+        places = [_where(point, swept(points)) for point in points]
+        # Points that `where` cannot tell apart, as those of interventions, have as many seeds.
+        own: dict[str, int] = {}
+        for point, where in zip(points, places, strict=True):
+            known = (own.get(str(where), 0), needed.get(point.key, 0), point.count)
+            own[str(where)] = max(known)
+        least = min(own.values())
+        more = {
+            str(where): {"where": where, "count": own[str(where)]}
+            for where in places
+            if own[str(where)] > least
+        }
+        seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
+        for point, where in zip(points, places, strict=True):
+            further, block = own[str(where)] - point.count, point.blocks[0]
             runs += further
             blocks += -(-further // point.block_size)
             seconds += cost.cpu_seconds(block) / block.count * further
-    for name in {experiment: None for experiment, _ in needed}:
-        points = study.experiment(name)
-        own = {p.name: max(needed.get(p.key, 0), p.count) for p in points}
-        least, parameters = min(own.values()), swept(points)
-        more = [
-            {"where": {q.name: _plain(value(p, q.name)) for q in parameters}, "count": own[p.name]}
-            for p in points
-            if own[p.name] > least
-        ]
-        seeds[name] = {"count": least} | ({"more": more} if more else {})
     return Wanted(seeds, runs, blocks, seconds)
+
+
+def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
+    """What `where` has to say of a point to mean it."""
+    known = {"dtype", *point.system.schemas}
+    return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in known}
 
 
 def _plain(x: Any) -> Any:

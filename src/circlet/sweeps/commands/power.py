@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--outcomes", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument(
-        "--write", action="store_true", help="put the seeds into the config file, comments kept"
+        "--write",
+        action="store_true",
+        help="put the seeds into the config file; what else is in it stays as it is",
     )
 
 

@@ -1,10 +1,10 @@
 """Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
 
 At each value of all other swept parameters, runs of the same seed are compared: what they share by
-it drops out (`circlet.analysis.stats.paired_difference`). Where no run differs from another, and
-where some have not got to a time by their end, the two estimates of ``outcome_summary`` are
-compared instead. Intervals of times count that steps are logged at intervals. Null is an end that
-nothing bounds.
+it drops out (`circlet.analysis.stats.paired_difference`); of times the median of the pairs'
+differences counts (`paired_delay`). Where seeds pair no runs, or no run differs from another, the
+two estimates of ``outcome_summary`` are compared instead. Intervals of times count that steps are
+logged at intervals. Null is an end that nothing bounds.
 """
 
 import math
@@ -33,7 +33,7 @@ COLUMNS = [
     column("at", pa.string(), "values of the other swept parameters, as text"),
     column("outcome", pa.string(), "what it is called"),
     column("label", pa.string(), "the outcome in words"),
-    *interval("difference of means, shares, or of times medians; second - first"),
+    *interval("difference of means or shares, or median difference of times; second - first"),
     column("n_paired", pa.int32(), "pairs of runs of one seed; 0 if they are not paired"),
     column("n_first", pa.int32(), "runs at the first value"),
     column("n_second", pa.int32(), "runs at the second value"),
@@ -56,17 +56,13 @@ def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> d
 
 def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Estimate, int]:
     """The difference, and the number of pairs behind it."""
-    x, y = a["value"], b["value"]
-    if not (outcome.kind == "time" and (x.isna().any() or y.isna().any())):
-        found, paired = stats.paired_difference(x, y, outcome.reach, outcome.kind == "share")
-        if outcome.kind == "time":
-            # Each step lies between the last logged before and the first after.
-            least, most = (
-                stats.paired_difference(*ends)[0] for ends in ((x, b["after"]), (a["after"], y))
-            )
-            found = found._replace(low=least.low, high=most.high)
-        if not (math.isnan(found.low) or math.isnan(found.high)):
-            return found, paired
+    if outcome.kind == "time":
+        found, paired = stats.paired_delay((a["after"], a["value"]), (b["after"], b["value"]))
+    else:
+        is_share = outcome.kind == "share"
+        found, paired = stats.paired_difference(a["value"], b["value"], outcome.reach, is_share)
+    if paired or not (math.isnan(found.low) or math.isnan(found.high)):
+        return found, paired
     if a.empty or b.empty:
         return Estimate(), 0
     both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))

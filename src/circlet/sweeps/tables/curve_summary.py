@@ -32,4 +32,5 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         for name, metric in point.system.metrics.items() if len(curves) else ():
             wide = curves.pivot(index="step", columns="run_id", values=name)
             found = stats.means(wide.to_numpy(float), *metric.bounds)
-            yield found.assign(step=wide.index, metric=name, unit=metric.unit, **keys)
+            of = {key: [value] * len(found) for key, value in keys.items()}  # some are lists
+            yield found.assign(step=wide.index, metric=name, unit=metric.unit, **of)

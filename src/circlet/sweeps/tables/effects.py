@@ -49,18 +49,23 @@ def _estimates(name: str, found: Estimate) -> dict:
 
 
 def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
-    """Change of an outcome per x. Where no run differs from another, its ends bound it."""
+    """Change of an outcome per x. Where no run differs from another, what each x has bounds it."""
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
     found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
-    if math.isnan(found.low) or found.high - found.low > 1e-12:
+    rounding = stats.ROUNDING * runs["value"].abs().max() / (x.max() - x.min() or 1)
+    if math.isnan(found.value) or found.high - found.low > rounding:
         return found
-    first, last = (
-        outcome_summary.estimate(outcome, runs.loc[x == end, "value"], runs.loc[x == end, "after"])
-        for end in (x.min(), x.max())
-    )
-    apart = stats.apart(first, last).times(1 / (x.max() - x.min()))
-    return found._replace(low=apart.low, high=apart.high)
+    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    parts = [
+        outcome_summary.estimate(outcome, own["value"], own["after"]).times(
+            weights[own.index].sum()
+        )
+        for at, own in runs.groupby(x)
+        if not np.isclose(at, x.mean())
+    ]
+    low, high = sum(part.low for part in parts), sum(part.high for part in parts)
+    return found._replace(low=min(low, found.value), high=max(high, found.value))
 
 
 def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
