@@ -1,6 +1,5 @@
 """Edit a config file in place: every character that is not edited stays as it is."""
 
-import math
 import re
 import shutil
 from pathlib import Path
@@ -56,7 +55,7 @@ def _edits(
     text: str, experiment: yaml.MappingNode, old: dict[str, Any], wanted: dict[str, Any]
 ) -> list[Edit]:
     """What gives an experiment its seeds."""
-    all_of_it = flow({k: v for k, v in old.items() if k != "more"} | wanted)
+    all_of_it = config_file.flow({k: v for k, v in old.items() if k != "more"} | wanted)
     whole = _pair(experiment, "seeds")
     if whole is None:  # they come from a mapping that is merged (<<)
         return [_before(text, experiment, f"seeds: {all_of_it}")]
@@ -65,7 +64,7 @@ def _edits(
         return [(*_span(text, whole), all_of_it)]
     edits = []
     for name in ("count", "more"):
-        pair, new = _pair(value, name), flow(wanted.get(name))
+        pair, new = _pair(value, name), config_file.flow(wanted.get(name))
         if pair and name in wanted:
             edits.append((*_span(text, pair), new))
         elif pair:
@@ -106,12 +105,6 @@ def _end(node: yaml.Node) -> int:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last)
     return int(node.end_mark.index)
-
-
-def flow(value: Any) -> str:
-    """A value as YAML on one line."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
-    return text.removesuffix("...\n").strip()
 
 
 def _check(path: Path, written: Path, seeds: dict[str, dict[str, Any]]) -> None:

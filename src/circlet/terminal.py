@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from circlet import config_edit
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import cost, limits, targets
+from circlet.study import config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -313,7 +312,7 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield f"      count: {seeds['count']}"
     yield "      more:"
     for one in seeds["more"]:
-        yield f"        - {config_edit.flow(one)}"
+        yield f"        - {config_file.flow(one)}"
 
 
 def scorecard(study: Study) -> str:

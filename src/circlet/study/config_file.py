@@ -8,6 +8,7 @@ import copy
 import difflib
 import functools
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,12 @@ def _unique_keys(loader: StrictLoader, node: yaml.MappingNode) -> dict:
 
 
 StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_keys)
+
+
+def flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.removesuffix("...\n").strip()
 
 
 def shown(value: Any, most: int = 80) -> str:
