@@ -58,7 +58,7 @@ def _edits(
     all_of_it = config_file.flow({k: v for k, v in old.items() if k != "more"} | wanted)
     whole = _pair(experiment, "seeds")
     if whole is None:  # they come from a mapping that is merged (<<)
-        return [_before(text, experiment, f"seeds: {all_of_it}")]
+        return [_after(text, experiment, f"seeds: {all_of_it}")]
     value = whole[1]
     if _is_alias(whole) or not isinstance(value, yaml.MappingNode) or not value.value:
         return [(*_span(text, whole), all_of_it)]
@@ -70,7 +70,7 @@ def _edits(
         elif pair:
             edits.append((pair[0].start_mark.index, _span(text, pair)[1], "more: []"))
         elif name in wanted:
-            edits.append(_before(text, value, f"{name}: {new}"))
+            edits.append(_after(text, value, f"{name}: {new}"))
     return edits
 
 
@@ -91,12 +91,16 @@ def _span(text: str, pair: tuple[yaml.Node, yaml.Node]) -> tuple[int, int]:
     return anchor.end(), _end(value)
 
 
-def _before(text: str, mapping: yaml.MappingNode, new: str) -> Edit:
-    """A key in front of the first of a mapping."""
-    first = mapping.value[0][0].start_mark
+def _after(text: str, mapping: yaml.MappingNode, new: str) -> Edit:
+    """A key after the last of a mapping."""
+    end = _span(text, mapping.value[-1])[1]
+    if mapping.flow_style:
+        return (end, end, f", {new}")
     line_end = "\r\n" if "\r\n" in text else "\n"
-    after = ", " if mapping.flow_style else line_end + " " * first.column
-    return (first.index, first.index, new + after)
+    line = line_end + " " * mapping.value[0][0].start_mark.column + new
+    rest = re.compile(r"[^\r\n]*").match(text, end)  # a comment
+    assert rest
+    return (rest.end(), rest.end(), line)
 
 
 def _end(node: yaml.Node) -> int:

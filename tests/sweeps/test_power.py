@@ -221,11 +221,11 @@ EDITED = {
     ),
     "inserted": (
         "experiments:\r\n  two: &b\r\n    seeds: {count: 3}\r\n  one:\r\n    <<: *b\r\n",
-        "  one:\r\n    <<", "  one:\r\n    seeds: {count: 20}\r\n    <<",
+        "one:\r\n    <<: *b\r\n", "one:\r\n    <<: *b\r\n    seeds: {count: 20}\r\n",
     ),
     "merged": (
         "experiments:\n  two: &b\n    seeds: {count: 3}\n  one:\n    <<: *b\n    log: {}\n",
-        "    <<: *b", "    seeds: {count: 20}\n    <<: *b",
+        "    log: {}", "    log: {}\n    seeds: {count: 20}",
     ),
     "more of it": (
         "experiments:\n  one:\n    seeds:\n      count: 3\n      more:\n"
@@ -245,6 +245,32 @@ def test_a_config_is_edited_where_its_seeds_are_and_nowhere_else(tmp_path, monke
     config_edit.set_seeds(path, {"one": {"count": 20}})
     assert path.read_bytes().decode() == text.replace(old, new)
     assert text.count(old) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "experiments: {one: {seeds: {count: 3}}}",
+            "{count: 20, more: [{where: {p: 5}, count: 50}]}",
+        ),
+        (
+            "experiments:\n  one:\n    seeds:\n      count: 3  # few\n    log: {}",
+            "count: 20  # few\n      more: [{where: {p: 5}, count: 50}]\n    log: {}",
+        ),
+        (
+            "experiments:\n  one:\n    seeds:\n      count: 3",
+            "count: 20\n      more: [{where: {p: 5}, count: 50}]",
+        ),
+    ],
+)
+def test_more_seeds_come_after_their_count(tmp_path, monkeypatch, text, expected):
+    monkeypatch.setattr(config_edit.Study, "of", lambda _: None)
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    more = [{"where": {"p": 5}, "count": 50}]
+    config_edit.set_seeds(path, {"one": {"count": 20, "more": more}})
+    assert expected in path.read_text()
 
 
 def test_a_link_to_a_config_stays_one_and_its_mode_too(tmp_path, monkeypatch):

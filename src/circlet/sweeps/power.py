@@ -69,6 +69,8 @@ def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, 
     center, spread, n = row.estimate, row.sd, int(row.n_runs)
     if n == 0:
         return None, "no run has it"
+    if row.kind == "time" and _few_get_there(row):
+        return None, "too few of the runs get there: more steps, not more seeds"
     if not wanted > 0:
         return None, "all estimates are 0: say how narrow it should be with --half-width"
     if row.kind == "time":
@@ -89,10 +91,12 @@ def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, 
     return found, "" if found else "more than a million runs"
 
 
+def _few_get_there(row: Any) -> bool:
+    return bool(pd.isna(row.estimate) or (row.n_runs >= _FEWEST_TIMES and pd.isna(row.high)))
+
+
 def _times_needed(row: Any, wanted: float, gap: float) -> tuple[int | None, str]:
     """The same of a time, whose median has an interval from six runs on."""
-    if pd.isna(row.estimate) or (row.n_runs >= _FEWEST_TIMES and pd.isna(row.high)):
-        return None, "too few of the runs get there: more steps, not more seeds"
     if wanted <= gap:
         return None, "its steps are logged too rarely: log `curves` more often, or ask for less"
     if row.n_runs < _FEWEST_TIMES:
@@ -102,10 +106,14 @@ def _times_needed(row: Any, wanted: float, gap: float) -> tuple[int | None, str]
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
-    """The half-width that is wanted if none is given: 0.05 of shares, a tenth of the largest."""
-    if math.isfinite(outcome_summary.described(rows.iloc[0]).reach):
+    """The half-width that is wanted if none is given: 0.05 of shares, a tenth of the largest.
+
+    Of counts it is 0.1 at least: one more in ten runs.
+    """
+    outcome = outcome_summary.described(rows.iloc[0])
+    if math.isfinite(outcome.reach):
         return 0.05
-    return 0.1 * float(rows["estimate"].abs().max())
+    return max(0.1 * float(rows["estimate"].abs().max()), 0.1 if outcome.kind == "count" else 0.0)
 
 
 def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] = ()) -> list[Need]:

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="OUTCOME=WIDTH",
         help="wanted half-widths of 95 %% intervals, n_circles=0.2; default: 0.05 of shares and "
-        "accuracies, a tenth of the largest estimate of others",
+        "accuracies, a tenth of the largest estimate of others, but 0.1 at least of counts",
     )
     parser.add_argument("--outcomes", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument(
