@@ -82,9 +82,10 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
     _check_values(f"{where}.parameters", schemas, settings["parameters"])
     for name, values in settings["sweep"].items():
         _check_list(f"{where}.sweep", schemas | _DTYPE, name, values)
+    listed = "sweep" if "sample" in settings else "cases"  # where their values are from
     for case in settings.get("cases", []):
         for name, value in case.items():
-            _check_list(f"{where}.cases", schemas | _DTYPE, name, [value])
+            _check_list(f"{where}.{listed}", schemas | _DTYPE, name, [value])
     swept = set(settings["sweep"]).union(*settings.get("cases", []))
     if both := swept & set(settings["parameters"]):
         raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")

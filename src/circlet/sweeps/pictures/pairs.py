@@ -1,5 +1,6 @@
-"""Each dot is a run, at its values of two parameters; its colour is its outcome. Crosses are runs
-that have none, or had not got there by their last step.
+"""Each dot is a setting, at its values of two parameters; its colour is the share of its runs,
+their mean or, of steps, their median. Crosses are settings without, or of which fewer than half of
+the runs had got there by their last step.
 """
 
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from circlet.study.swept import words
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
-TABLES = ("outcomes",)
+TABLES = ("outcome_summary",)
 CONFIG = ("milestones",)
 PLACES = ()
 LEAST = 2
@@ -20,24 +21,24 @@ POOLS = True
 def draw(study: Study) -> Figure:
     """A row of panels for each outcome, a column for each pair of parameters."""
     sweep = Sweep(study)
-    runs, parameters = sweep.rows("outcomes"), list(sweep.swept.values())
-    if runs.empty:
+    points, parameters = sweep.rows("outcome_summary"), list(sweep.swept.values())
+    if not points["n_runs"].any():
         return nothing("no finished run to draw")
     pairs = [(a, b) for i, a in enumerate(parameters) for b in parameters[i + 1 :]]
     shown = sweep.picture.show
     figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(pairs), squeeze=False)
     for row, name in zip(grid, shown, strict=True):
-        own = runs[runs["outcome"] == name]
-        known = own[own["value"].notna()]
-        unknown = own[own["value"].isna()]
-        norm = panels.shades(sweep.outcomes[name], known["value"].to_numpy(float))
+        own = points[points["outcome"] == name]
+        known = own[own["estimate"].notna()]
+        unknown = own[own["estimate"].isna()]
+        norm = panels.shades(sweep.outcomes[name], known["estimate"].to_numpy(float))
         for axes, (a, b) in zip(row, pairs, strict=True):
             x, y = (panels.positions(q) for q in (a, b))
             axes.scatter(
                 x[unknown[a.name]], y[unknown[b.name]], marker="x", color="0.6", s=10, lw=0.8
             )
-            image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["value"], s=12,
+            image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["estimate"], s=12,
                                  cmap=panels.COLOURS, norm=norm)  # fmt: skip
             panels.scale(axes, a)
             axes.set_ylabel(words(b.name))
