@@ -180,6 +180,20 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
 
 
+def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
+    short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
+    for block in Study.of(short).blocks:
+        job.run_block(block, "cpu")
+    longer = Study.of(config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9))
+    assert "6 runs of e were made with another steps; the next run continues them" in (
+        terminal.status(longer)
+    )
+    more = Study.of(config(tmp_path, keep_state=True, seeds={"count": 8}, block=None))
+    for said in (terminal.status(more), terminal.plan(more)):
+        assert "regrouped: 6 finished runs of e are in blocks of other seeds" in said
+    assert "regrouped" not in terminal.status(Study.of(short))
+
+
 def test_how_runs_ended_may_be_damaged(tmp_path):
     """Then status says the rest, and --verify names the file."""
     study = Study.of(config(tmp_path))

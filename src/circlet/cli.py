@@ -124,7 +124,9 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.set_defaults(function=compare_folders, log=None)
     sub.add_argument("a", type=Path, metavar="A", help="a results folder")
     sub.add_argument("b", type=Path, metavar="B", help="another one")
-    sub.add_argument("--table", type=Path, metavar="FILE", help="write all differences as Parquet")
+    sub.add_argument(
+        "--table", type=Path, metavar="FILE", help="write all differences, as Parquet or CSV"
+    )
     sub.add_argument("--figure", type=Path, metavar="FILE", help="draw them as PNG, SVG or PDF")
     sub.add_argument("--outcomes", nargs="+", default=[], metavar="NAME", help="only these")
     sub.add_argument(
@@ -351,8 +353,10 @@ def compare_folders(arguments: argparse.Namespace) -> None:
             found = found._replace(outcomes=found.outcomes[chosen])
         print(terminal.compared(found))
         if arguments.table:
+            is_csv = arguments.table.suffix == ".csv"
+            write = found.outcomes.to_csv if is_csv else found.outcomes.to_parquet
             with files.atomic(arguments.table) as temporary:
-                found.outcomes.to_parquet(temporary, index=False)
+                write(temporary, index=False)
         if arguments.figure:
             load("circlet.sweeps.panels").save_forest(found.outcomes, arguments.figure)
         return

@@ -75,6 +75,7 @@ def plan(study: Study) -> str:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
+    notes += _regrouped(study)
     lines += ["", *notes] if notes else []
     if study.folders:
         targets.ordered(study)  # says what is wrong with them, as Snakemake would
@@ -123,7 +124,7 @@ def status(study: Study, verify: bool = False) -> str:
             notes[f"failed: see {block.job_log}"] = None
         if state == "damaged":
             notes[f"damaged: delete {folder} and run again"] = None
-    notes |= dict.fromkeys((*_outdated(found), *_without_a_result(found)))
+    notes |= dict.fromkeys((*_outdated(found), *_regrouped(study), *_without_a_result(found)))
     counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
     lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
@@ -144,25 +145,44 @@ def status(study: Study, verify: bool = False) -> str:
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
 
 
+def _regrouped(study: Study) -> list[str]:
+    """Which finished runs are made again because their blocks have changed."""
+    return [
+        f"regrouped: {n} finished runs of {experiment} are in blocks of other seeds, as `seeds` or "
+        "`block` was edited: they are made again. Numbers of seeds that fill their blocks (20, 50, "
+        "100, 150, ... without `block`) never change one"
+        for experiment, n in progress.regrouped(study).items()
+    ]
+
+
 def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
     """Which runs the next run makes again, and why: a line for each experiment and reason."""
-    alike: dict[tuple[str, str], list[Block]] = {}
+    alike: dict[tuple[str, str, bool], list[Block]] = {}
     planned = Counter(block.point.experiment for block, _ in found)
     for block, state in found:
         if state == "outdated":
             with contextlib.suppress(LogError):  # a job may be replacing it now
                 why = ", ".join(parquet.differing(block))
-                alike.setdefault((block.point.experiment, why), []).append(block)
-    for (experiment, why), blocks in alike.items():
+                key = (block.point.experiment, why, _goes_on(block, why))
+                alike.setdefault(key, []).append(block)
+    for (experiment, why, goes_on), blocks in alike.items():
         folders = {str(block.log("runs").parents[1]) for block in blocks}
         if len(blocks) == planned[experiment]:
             folders = {str(blocks[0].log("runs").parents[2])}
         seconds = sum(cost.cpu_seconds(block) for block in blocks)
         yield (
             f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
-            f"another {why}; the next run replaces them (~{duration(seconds)} of CPU time). If "
+            f"another {why}; the next run {'continues' if goes_on else 'replaces'} them "
+            f"(~{duration(seconds)} of CPU time{' from step 0' if goes_on else ''}). If "
             f"Snakemake finds nothing to do, delete {' '.join(sorted(folders))}"
         )
+
+
+def _goes_on(block: Block, why: str) -> bool:
+    """Whether a finished block that differs in some settings is to be continued."""
+    if why != "steps" or not block.point.settings["keep_state"] or not block.state.exists():
+        return False
+    return bool(parquet.footer(block.log("runs"))["spec"]["steps"] < block.point.steps)
 
 
 def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
@@ -249,8 +269,10 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
         where = f" at {n} points" if n > 1 else ""
         lines.append(f"no number of seeds: {experiment} {what}{where}: {why}".replace(":  ", ": "))
     if wanted.seeds:
-        cost = f"{wanted.runs} more runs in {wanted.blocks} blocks, ~{duration(wanted.seconds)}"
-        lines += ["", f"To have them all: {cost} of CPU time.", "", "experiments:"]
+        again = f" and {wanted.again} again, whose blocks grow," if wanted.again else ""
+        cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
+        time = f"~{duration(wanted.seconds)} of CPU time"
+        lines += ["", f"To have them all: {cost}, {time}.", "", "experiments:"]
         for name, seeds in wanted.seeds.items():
             lines += [f"  {name}:", *_yaml(seeds)]
     return "\n".join(lines)

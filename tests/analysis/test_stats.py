@@ -302,6 +302,15 @@ def test_what_is_slow_to_import_waits_until_it_is_called():
     assert done.stdout.strip() == "set()"
 
 
+def test_of_few_that_got_there_no_median_is_known():
+    """Though of those that were watched until then all had, as of delays after a late start."""
+    after = np.array([*range(500, 519), 520.0])
+    found = stats.median_time(after, [*[math.nan] * 19, 560.0])
+    assert math.isinf(found.value) and math.isinf(found.high) and found.low < 520
+    half = stats.median_time(after, [*[math.nan] * 10, *range(530, 540)])
+    assert math.isfinite(half.value)
+
+
 def swept_runs(stream, seeds, per_x):
     """Columns x, y, stratum and unit of runs at three x in two strata; those of a seed alike."""
     n = 3 * seeds

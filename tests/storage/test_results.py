@@ -68,6 +68,8 @@ def test_runs_and_steps_are_chosen(results):
     found = results.log("curves", experiment="a", hidden=16, weight_decay=[0.5], steps=[0, 5])
     assert set(found["step"]) == {0, 5} and set(found["hidden"]) == {16}
     assert set(found["weight_decay"]) == {0.5}
+    with pytest.raises(LogError, match=r"weight_decay is 0\.0, 0\.5$"):
+        results.log("curves", experiment="a", weight_decay=0.50001)
     assert set(results.log("curves", seeds=[1])["seed"]) == {1}
     for asked, said in (
         ({"steps": 1.5}, "whole numbers"), ({"seeds": "1"}, "whole numbers"),

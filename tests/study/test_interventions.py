@@ -176,7 +176,7 @@ def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
         ([{"keep": {"strongest": 1, "of": "e"}}], "e would start from itself"),
         ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
-        ([{"shrink": {}}], "no 'shrink' (there are: scale"),
+        ([{"shrink": {}}], "there is no intervention 'shrink' (there are: scale"),
         ([{"freeze": {"what": 1}}], "interventions"),
     ],
 )
@@ -374,7 +374,9 @@ def test_an_intervention_must_keep_the_arrays(tmp_path):
 def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
     mixed(tmp_path)  # the process knows it now
     act = {"networks.mix": {"of": "base"}}
-    with pytest.raises(ConfigError, match=r"no 'networks.mix' \(there are: scale, construct"):
+    with pytest.raises(
+        ConfigError, match=r"no intervention 'networks.mix' \(there are: scale, construct"
+    ):
         Study.of(config_with(tmp_path, act))
 
 

@@ -210,6 +210,14 @@ def test_seeds_that_few_runs_share_do_not_pair_them():
     assert differ("mean", x, y, seeds=50)["n_paired"] == 50
 
 
+def test_differences_that_are_all_the_same_are_of_pairs():
+    """Runs that only one side has do not move them."""
+    counts = [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]
+    found = differ("count", counts, [*counts, 5.0, 5.0])
+    assert (found["estimate"], found["n_paired"]) == (0, 6)
+    assert found["low"] == -found["high"] and found["low"] < 0
+
+
 def test_two_runs_of_each_do_not_tell_shares_apart():
     for n in (1, 2):
         found = differ("share", [0.0] * n, [1.0] * n)

@@ -106,7 +106,7 @@ def test_the_command_says_and_writes_what_would_do(file, capsys):
     given = ["power", "--configfile", str(file), "--half-width", "is_circle=0.2"]
     cli.main(given)
     said = capsys.readouterr().out
-    assert "is_circle" in said and "runs needed" in said and "more runs in" in said
+    assert "is_circle" in said and "runs needed" in said and "more runs and 12 again" in said
     assert "seeds: {count: 50}" in said  # the next that fills a block
     assert file.read_text() == TEXT.format(results=file.parent / "results")
     cli.main([*given, "--write"])

@@ -155,6 +155,8 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
     (center, _, high), (_, low, _) = (
         _kaplan_meier(np.where(happened, times, after), happened) for times in (by, after)
     )
+    if 2 * happened.sum() < n:  # of the few that were watched longest, most may have got there
+        center = high = math.inf
     if n < 6:
         return Estimate(center, 0.0, math.inf, n)
     return Estimate(center, min(low, float(np.sort(after)[-6])), high, n)
@@ -392,8 +394,9 @@ def paired_difference(
     If at least three are, and half of the fewer values, the interval is over pairs: what runs share
     by their seed drops out. It is Student's, or for shares that of Bonett and Price (2012), with
     one more pair that goes up and one that goes down; differences that are all the same are taken
-    as in `bounded_mean`. Otherwise Welch's for means and Newcombe's for shares, which two values of
-    a kind would not bear; NaN where no value differs. ``reach`` bounds a difference.
+    as in `bounded_mean`, with infinite ends if no ``reach`` bounds them. Otherwise Welch's for
+    means and Newcombe's for shares, which two values of a kind would not bear; NaN where no value
+    differs.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()
     difference, n = both["y"] - both["x"], len(both)
@@ -405,9 +408,7 @@ def paired_difference(
         half = Z * math.sqrt(((up + down + 2) / (n + 2) - center**2) / (n + 2))
         return Estimate((up - down) / n, center - half, center + half, n).within(-1, 1), n
     if is_paired:
-        found = bounded_mean(difference, -reach, reach)
-        if math.isfinite(found.low):
-            return found, n
+        return bounded_mean(difference, -reach, reach), n
     if is_share and min(len(a), len(b)) < 3:
         return apart(*(share(int(v.sum()), len(v)) for v in (a, b))).within(-1, 1), 0
     if is_share:

@@ -31,6 +31,26 @@ def state(block: Block) -> str:
     return "failed" if last.startswith("error:") else "started"
 
 
+def regrouped(study: Study) -> dict[str, int]:
+    """Finished runs, by experiment, whose seeds are planned in other blocks, which lack logs.
+
+    They are made again. It happens if ``block`` is edited, or seeds are added to a block that is
+    not full.
+    """
+    found: dict[str, int] = {}
+    for point in study.points:
+        planned = {block.log("runs").parent: block for block in point.blocks}
+        made: set[int] = set()
+        for path in next(iter(planned)).parent.glob("seeds_*/runs.parquet"):
+            if path.parent not in planned:
+                first, last = map(int, path.parent.name.removeprefix("seeds_").split("-"))
+                made.update(range(first, last + 1))
+        for block in point.blocks if made else ():
+            if not block.log("runs").exists() and (n := len(made.intersection(block.seeds))):
+                found[point.experiment] = found.get(point.experiment, 0) + n
+    return found
+
+
 def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
     """What reading every byte of the finished logs and of the tables finds, a line for each file.
 

@@ -40,6 +40,8 @@ class Results:
         self.engine = _checked(engine)
         if not self.folder.is_dir():
             raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
+        if not any((self.folder / name).is_dir() for name in ("logs", "tables")):
+            raise LogError(f"{folder}: has no logs and no tables; give the `results` of a study")
 
     def __repr__(self) -> str:
         return f"<circlet results in {self.folder}: {len(self.tables)} tables, logs {self.logs}>"
@@ -104,7 +106,9 @@ class Results:
             if all(file.keys.get(name) in values for name, values in wanted.items())
         ]
         if not chosen:
-            raise LogError(f"{self.folder}: no log {kind!r} is of {_said(experiment, parameters)}")
+            has = "".join(f"; {name} is {_values(files, name)}" for name in wanted)
+            asked = _said(experiment, parameters)
+            raise LogError(f"{self.folder}: no log {kind!r} is of {asked}{has}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         names = [name for name in _names(chosen) if name not in _FIRST]
@@ -235,6 +239,12 @@ def _whole(name: str, values: Any) -> list[int]:
 def _said(experiment: Any, parameters: dict[str, Any]) -> str:
     asked = ({"experiment": experiment} if experiment is not None else {}) | parameters
     return ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
+
+
+def _values(files: Iterable[_File], name: str) -> str:
+    """The values that some logs have of a key, in words."""
+    found = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
+    return ", ".join(found[:8] + ["..."] * (len(found) > 8))
 
 
 def _names(files: Iterable[_File]) -> list[str]:

@@ -205,6 +205,13 @@ def _looks_like_a_number(text: object) -> bool:
     return isinstance(text, str)
 
 
+def _number(value: Any) -> str:
+    """A number, or a text that should be one, as YAML reads it; empty if it is none."""
+    if _looks_like_a_number(value):
+        value = int(float(value)) if float(value).is_integer() else float(value)
+    return flow(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
 def _dotted(path: Iterable[Any]) -> str:
     """A path of keys and indices in a message: ``experiments.e.steps``."""
     parts = (shown(part) if isinstance(part, str) else str(part) for part in path)
@@ -232,6 +239,9 @@ def _explain(error, prefix: str) -> str:
             text = f"{given} is not a valid name (lower-case letters, digits and underscores)"
         case "pattern" if key == "results":
             text = f"{given} is not a plain path (letters, digits and . _ - /, not - at the start)"
+        case "required":
+            lacking = [repr(name) for name in error.validator_value if name not in error.instance]
+            text = f"needs {' and '.join(lacking)}"
         case "dependentRequired":
             text = "`until` limits `every`, which is not given"
         case "type" if isinstance(error.instance, list) and prefix.endswith(".parameters"):
@@ -239,15 +249,17 @@ def _explain(error, prefix: str) -> str:
         case "minProperties" | "minItems":
             n, least = len(error.instance), error.validator_value
             text = f"has {n} entries, at least {least} are needed" if n else "is empty"
-        case "type" if "e" in str(error.instance) and _looks_like_a_number(error.instance):
-            text = f"{message}: YAML reads it as text, write a dot and a sign, as in 1.0e-4"
         case "type" if error.validator_value in ("array", ["array", "object"]):
-            plain = isinstance(error.instance, int | float)
-            text = f"{given} must be a list" + (f": write [{given}]" if plain else "")
+            hint = f": write [{_number(error.instance)}]" if _number(error.instance) else ""
+            text = f"{given} must be a list{hint}"
+        case "type" if _looks_like_a_number(error.instance):
+            text = f"{message}: YAML reads it as text, write {_number(error.instance)}"
         case "type" if error.validator_value == "object" and error.instance is None:
             text = "has no value: write {} for none"
-        case "type" if error.validator_value == "object":
-            text = f"{given} must be a mapping of keys to values"
+        case "type" if "object" in error.validator_value:
+            such = error.schema.get("examples", [])
+            hint = f", such as {flow(such[0])}" if such else ""
+            text = f"{given} must be a mapping of keys to values{hint}"
         case _:
             text = message
     return f"{key}: {text}" if key else text

@@ -82,10 +82,10 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
         if len(different) < len(values) and not is_whole:
             raise ConfigError(f"{where}.{kind}: some of {count} values are alike when rounded")
         values = different
-    if not values or len(values) > 10_000:
-        raise ConfigError(
-            f"{where}.{kind}: has {len(values) or 'no'} values, at most 10000 are allowed"
-        )
+    if not values:
+        raise ConfigError(f"{where}.{kind}: {shown(numbers)}: has no values")
+    if len(values) > 10_000:
+        raise ConfigError(f"{where}.{kind}: has {len(values)} values, at most 10000 are allowed")
     return values
 
 

@@ -5,7 +5,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, unknown
 from circlet.study import config_file, limits, sweep_values
 from circlet.study.interventions import (
     INTERVENTIONS,
@@ -109,8 +109,8 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         # Of users' collections those of this study; the process may know others.
         theirs = {name for c in systems.collections for name in c.modules("interventions")}
         if act not in INTERVENTIONS or ("." in act and act not in theirs):
-            known = ", ".join(name for name in INTERVENTIONS if "." not in name or name in theirs)
-            raise ConfigError(f"{where}.interventions: no {act!r} (there are: {known})")
+            there = [name for name in INTERVENTIONS if "." not in name or name in theirs]
+            raise ConfigError(f"{where}.interventions: {unknown('intervention', act, there)}")
         _check_intervention(f"{where}.interventions.{act}", act, arguments)
     named = [act for act, _ in acts(settings["interventions"])]
     if twice := {act for act in named if named.count(act) > 1}:

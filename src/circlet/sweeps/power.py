@@ -4,6 +4,7 @@ From what the runs so far spread, the number of runs is worked out whose 95 % in
 given half-width. It is an estimate: of six runs it may be wrong by a factor of two.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -215,6 +216,7 @@ class Wanted:
 
     seeds: dict[str, dict[str, Any]]  # `seeds` of the experiments that need more
     runs: int  # further ones
+    again: int  # finished or planned ones that are made again, as their blocks grow
     blocks: int
     seconds: float  # of CPU time, expected
 
@@ -223,7 +225,6 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
     """Seeds that would do, with what they cost: more for all points, or for some."""
     needed = counts(needs)
     seeds: dict[str, dict[str, Any]] = {}
-    runs, blocks, seconds = 0, 0, 0.0
     for name in {experiment: None for experiment, _ in needed}:
         points = study.experiment(name)
         places = [_where(point, swept(points)) for point in points]
@@ -239,12 +240,14 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
             if own[str(where)] > least
         }
         seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
-        for point, where in zip(points, places, strict=True):
-            further, block = own[str(where)] - point.count, point.blocks[0]
-            runs += further
-            blocks += -(-further // point.block_size)
-            seconds += cost.cpu_seconds(block) / block.count * further
-    return Wanted(seeds, runs, blocks, seconds)
+    config = json.loads(study.json)
+    for name, grown in seeds.items():
+        config["experiments"][name]["seeds"] |= {"more": []} | grown
+    old, new = ({block.key: block for block in one.blocks} for one in (study, Study.of(config)))
+    blocks = [block for key, block in new.items() if key not in old]
+    further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())
+    again = sum(block.count for block in blocks) - further
+    return Wanted(seeds, further, again, len(blocks), sum(map(cost.cpu_seconds, blocks)))
 
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:

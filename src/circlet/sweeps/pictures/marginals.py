@@ -1,7 +1,8 @@
 """Each dot is a run, at its value of one parameter; all others differ from run to run, or are
 averaged over. The line joins shares or means of runs with near values, of steps medians, with 95 %
 intervals as bands. Triangles are runs that had not got there by their last step. rho is Spearman's
-rank correlation at equal values of the other parameters, with its 95 % interval.
+rank correlation, at equal values of other parameters that have values of a list, with its 95 %
+interval.
 """
 
 import numpy as np
@@ -64,7 +65,7 @@ def draw(study: Study) -> Figure:
             own = [t[t["parameter"] == parameter.name] for t in here[1:]]
             _panel(axes, sweep.outcomes[name], parameter, here[0], own[0])
             panels.scale(axes, parameter)
-            if not parameter.is_words and len(own[1]):
+            if not parameter.is_words and own[1]["rho"].notna().any():
                 rho = own[1].iloc[0]
                 ends = " … ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
                 axes.set_title(f"rho = {panels.number(rho['rho'])} [{ends}]", fontsize=8)

@@ -2,8 +2,8 @@
 
 At each value of all other swept parameters, runs of the same seed are compared: what they share by
 it drops out (`circlet.analysis.stats.paired_difference`); of times the median of the pairs'
-differences counts (`paired_delay`). Where seeds pair no runs, or no run differs from another, the
-two estimates of ``outcome_summary`` are compared instead. Intervals of times count that steps are
+differences counts (`paired_delay`). Where seeds pair no runs, or all differences are the same, the
+ends are those of two estimates as in ``outcome_summary``. Intervals of times count that steps are
 logged at intervals. Null is an end that nothing bounds.
 """
 
@@ -61,12 +61,16 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
     else:
         is_share = outcome.kind == "share"
         found, paired = stats.paired_difference(a["value"], b["value"], outcome.reach, is_share)
-    if paired or not (math.isnan(found.low) or math.isnan(found.high)):
+    is_told = math.isfinite(found.low) or math.isfinite(found.high)
+    if is_told or (paired and outcome.kind == "time"):
         return found, paired
     if a.empty or b.empty:
         return Estimate(), 0
+    if paired:
+        common = a.index.intersection(b.index)
+        a, b = a.loc[common], b.loc[common]
     both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
-    return stats.apart(*both), 0
+    return stats.apart(*both), paired
 
 
 def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:
