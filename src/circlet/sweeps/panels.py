@@ -120,9 +120,8 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     if outcome.kind == "time" and low > 0 and high / low > 10:
         return LogNorm(low, high)
-    return Normalize(
-        min(low, 0.0) if outcome.kind == "count" else low, high if high > low else low + 1
-    )
+    low = min(low, 0.0) if outcome.kind == "count" else low
+    return Normalize(low, high if high > low else low + 1)
 
 
 def positions(parameter: Swept) -> np.ndarray:
