@@ -8,7 +8,7 @@ from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.study.plan import Study
 
-HELP = "draw every layer of one run's network, or film it"
+HELP = "draw every layer of one run's transformer, or film it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
