@@ -1,8 +1,8 @@
 """Each cell is a setting: colour and first number are the share of its runs, their mean or, of
-steps, their median; below it how far the 95 % interval reaches to its longer side, which for runs
-that are all equal is what so few of them bound. Steps that fewer than half of the runs reached say
-only more than what; – is that nothing can be said of so few. Dashed lines are where an outcome
-crosses its threshold. Where there are many cells, a second map has the longer sides.
+steps, their median; below it the half-width of the 95 % interval, that of its longer side, which
+for runs that are all equal is what so few of them bound. Steps that fewer than half of the runs
+reached say only more than what; – is that nothing can be said of so few. Dashed lines are where an
+outcome crosses its threshold. Where there are many cells, a second map has the half-widths.
 """
 
 import numpy as np
@@ -86,7 +86,7 @@ def _band(
     norm = Normalize(0, np.nanmax([*values, 1e-9])) if is_width else panels.shades(outcome, values)
     few, many = placed["n_runs"].min(), placed["n_runs"].max()
     n = f"n = {many}" if few == many else f"n = {few} to {many}"
-    heading = f"interval of {outcome.label}, longer side" if is_width else f"{outcome.label}, {n}"
+    heading = f"half-width of {outcome.label}" if is_width else f"{outcome.label}, {n}"
     threshold = outcome.threshold
     if threshold is None and outcome.kind == "share":
         threshold = 0.5
