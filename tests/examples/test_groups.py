@@ -287,7 +287,7 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
     given = ["--study", json.dumps(small.config), "--collections", str(FOLDER)]
     cli.main(["power", *given, "--half-width", "n_survivors=0.1"])
     said = capsys.readouterr().out
-    assert "n_survivors" in said and "more runs in" in said
+    assert "n_survivors" in said and "more runs" in said
     cli.main(["compare", str(small.results), str(small.results)])
     assert "the same survive in all parts" in capsys.readouterr().out
 

@@ -7,7 +7,7 @@ given half-width. It is an estimate: of six runs it may be wrong by a factor of 
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -243,7 +243,8 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
     config = json.loads(study.json)
     for name, grown in seeds.items():
         config["experiments"][name]["seeds"] |= {"more": []} | grown
-    old, new = ({block.key: block for block in one.blocks} for one in (study, Study.of(config)))
+    both = (study, replace(study, config=config))
+    old, new = ({block.key: block for block in one.blocks} for one in both)
     blocks = [block for key, block in new.items() if key not in old]
     further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())
     again = sum(block.count for block in blocks) - further
