@@ -239,11 +239,17 @@ def test_shares_sum_to_one(system):
     assert found["products"] > 0
 
 
+@pytest.fixture
+def small_pipeline(monkeypatch):
+    """A pipeline of two blocks, which takes seconds."""
+    monkeypatch.setattr(pipeline, "RUNS", 4)
+    monkeypatch.setattr(pipeline, "BLOCK", 2)
+
+
 @pytest.mark.slow  # half a minute
-def test_the_command(capsys, monkeypatch):
+def test_the_command(capsys, monkeypatch, small_pipeline):
     monkeypatch.setattr(bench, "SECONDS", 0.02)
     monkeypatch.setattr(bench, "REPEATS", 1)
-    monkeypatch.setattr(pipeline, "RUNS", 100)
     monkeypatch.setattr(pipeline, "REPEATS", 1)
     cli.main(["bench", "--json"])
     measured = json.loads(capsys.readouterr().out)
@@ -352,10 +358,8 @@ def test_what_was_measured_once_has_no_spread():
 
 
 @pytest.mark.slow
-def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch):
+def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch, small_pipeline):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pipeline, "RUNS", 4)
-    monkeypatch.setattr(pipeline, "BLOCK", 2)
     monkeypatch.setattr(pipeline, "_command", lambda *command: None)
     found = {row["what"]: row for row in pipeline.measure()}
     assert not any("dry run" in what for what in found)
