@@ -283,6 +283,9 @@ class Held:
     is_cuda, nbytes = True, 100
     fetched = False
 
+    def numel(self):
+        return 25
+
     def to(self, *_, **__):
         return self
 
@@ -304,3 +307,23 @@ def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
     kept.fetch()
     assert all(kept.kept[kind][0]["x"].fetched for kind in kinds)
     assert kept.held == 0
+
+
+def test_what_is_logged_lies_in_few_pieces_of_memory(monkeypatch):
+    """Copies in between the tensors of a step would keep the process growing."""
+    monkeypatch.setattr(recorder, "PIECE", 4000)
+    kept, stream = recorder.Recorder(point(), [0, 1]), torch.Generator().manual_seed(0)
+    given = {}
+    for step in range(1000):
+        shape = (2, 5) if step % 3 else (2, 3, 7)
+        given[step] = torch.rand(shape, generator=stream, dtype=torch.float64)
+        kept._keep("parameters", step, {"x": given[step]})
+    found = {step: arrays["x"] for step, arrays in kept.kept["parameters"].items()}
+    assert all(torch.equal(found[step], given[step].float()) for step in given)
+    pieces = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in found.values()}
+    assert len(pieces) < 25
+    assert sum(pieces.values()) < sum(x.nbytes for x in found.values()) + 2 * 4 * 4000
+    large = torch.zeros(2, 2000)
+    kept._keep("parameters", 1000, {"x": large})
+    large += 1
+    assert not kept.kept["parameters"][1000]["x"].any()

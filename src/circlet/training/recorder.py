@@ -16,11 +16,33 @@ from circlet.training.shapes import check
 from circlet.training.stack import check_alike, on_cpu
 
 HELD = 2**28  # bytes of logs that may wait on a GPU
+PIECE = 2**20  # numbers that memory is set aside for at once, at most
 INDEX = {  # of logs with a row per entry of an array: the column that counts entries, and its first
     "signals": ("frequency", 1),
     "gradients": ("frequency", 1),
     "embeddings": ("token", 0),
 }
+
+
+class _Copies:
+    """Copies of tensors, on the CPU in memory that is set aside in large pieces.
+
+    Small copies by themselves would end up in what the large tensors of a step leave free, which
+    then no longer fit there: the process would grow with every logged step.
+    """
+
+    def __init__(self) -> None:
+        self.free, self.made = torch.empty(0, dtype=torch.float32), 0
+
+    def of(self, array: Tensor) -> Tensor:
+        n = array.numel()
+        if n > PIECE // 4 or array.is_cuda:  # a GPU's memory is kept in pieces by torch
+            return array.to(torch.float32, copy=True)
+        if n > len(self.free):  # as much again, so that few copies take little
+            self.free = self.free.new_empty(max(n, min(self.made, PIECE)))
+        self.made += n
+        own, self.free = self.free[:n], self.free[n:]
+        return own.view(array.shape).copy_(array)
 
 
 class Recorder:
@@ -30,6 +52,7 @@ class Recorder:
         self.point, self.metrics = point, tuple(point.system.metrics)
         self.seeds = np.asarray(seeds, dtype=np.int32)
         self.held = 0  # bytes that are kept on a GPU
+        self._copies = _Copies()
         self._due: dict[int, list[str]] = {}
         self.kept: dict[str, dict[int, dict[str, Tensor]]] = {}  # kind, step, name
         for kind in point.logs[1:]:  # all but the outcomes
@@ -66,7 +89,7 @@ class Recorder:
     def _keep(self, kind: str, step: int, arrays: dict[str, Tensor]) -> None:
         # A copy, as the next step changes the tensors in place. It stays where it is: to fetch it
         # from a GPU would make the CPU wait at every logged step.
-        own = {name: array.to(torch.float32, copy=True) for name, array in arrays.items()}
+        own = {name: self._copies.of(array) for name, array in arrays.items()}
         self.kept[kind][step] = own
         self.held += sum(array.nbytes for array in own.values() if array.is_cuda)
         if self.held > HELD:
