@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --timeout 600
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 
-.PHONY: run test test-slow test-slurm test-browser slurm gpu clean
+.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -47,6 +47,19 @@ slurm: $(VENV)/with-slurm
 	@mkdir -p $(dir $(PROFILE))
 	@ln -sfn $(CURDIR)/profiles/slurm $(PROFILE)
 	@echo "$(PROFILE) -> $(CURDIR)/profiles/slurm"
+
+# Pages of docs/ with numbers, from their templates and the frozen studies; and whether both agree, without training.
+docs: $(VENV)/installed
+	$(BIN)/python docs/render.py
+
+# The same as a site, with the API from the docstrings. A link that leads nowhere is an error.
+site: $(VENV)/with-site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "$(CURDIR)/site/index.html"
+
+audit: $(VENV)/installed
+	@for study in docs/studies/*/config.yaml; do $(BIN)/python -m circlet audit --configfile $$study || exit 1; done
+	$(BIN)/python docs/render.py --check
 
 # Sweeps whose processes are killed, studies of 100 000 runs, 2000 mutants of configs: minutes.
 test-slow: $(VENV)/installed

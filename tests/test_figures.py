@@ -127,8 +127,10 @@ def test_published_and_measured_are_not_mixed_up():
         {
             "value": [0.3],
             "verdict": ["deviates"],
-            "low": 1.0,
-            "high": 3.0,
+            "measured_low": 1.0,
+            "measured_high": 3.0,
+            "same_low": 7.0,
+            "same_high": 11.0,
             "measured": 2.0,
             "published": 9.0,
         }

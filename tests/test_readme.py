@@ -53,7 +53,7 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
     neurons = pd.read_parquet(study.table("mine.neurons")).groupby("width")["n_active"]
     assert neurons.count().eq(10).all() and neurons.max()[2] <= 2 < neurons.max()[16] <= 16
     main(["scorecard", "--configfile", "mine/largest.yaml"])
-    assert "our notebook: Mean test accuracy at width 16" in capsys.readouterr().out
+    assert "our notebook: At width 16 the mean test accuracy is 0.9" in capsys.readouterr().out
 
 
 def test_recipes_for_pandas_run_one_after_the_other(project):

@@ -18,10 +18,13 @@ from circlet.sweeps.tables import scorecard
 from circlet.training import job
 
 ROW = {
-    "claim": "x", "paper": "musat", "source": "Table 1", "statement": "a < b & c",
-    "published": 11.0, "measured": 22.0, "low": 20.0, "high": 24.0, "n_runs": 33, "n_planned": 44,
-    "verdict": "deviates", "note": "", "difference": 11.0, "difference_low": 9.0,
-    "difference_high": 13.0, "table": "table1", "where": "", "column": "circles",
+    "claim": "x", "paper": "musat", "reference": "paper", "source": "Table 1",
+    "statement": "a < b & c", "unit": "of 100", "kind": "share", "tally": "test",
+    "published": 11.0, "measured": 22.0, "measured_low": 20.0, "measured_high": 24.0,
+    "measured_n": 30, "n_runs": 33, "n_planned": 44, "verdict": "deviates", "note": "",
+    "difference": 11.0, "difference_low": 9.0, "difference_high": 13.0, "same_low": 7.0,
+    "same_high": 15.0, "mistaken": 0.0, "unnoticed": 0.02, "table": "table1", "where": "",
+    "column": "circles",
 }  # fmt: skip
 
 
@@ -45,14 +48,17 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
     report.make(targets.report(reported))
     page = (reported.results / "report.html").read_text()
-    cells = ('paper">11', 'here">22', 'in">20 … 24', 'runs">33 / 44')
+    cells = (
+        'here">22 <span class="quiet">of 100</span>', 'in">20 … 24', 'same">7 … 15',
+        'if false">&lt; 0.1 %; 2.0 %', 'n">30', 'runs">33 / 44',
+    )  # fmt: skip
     row = "a &lt; b &amp; c" + "".join(f'<td class="n" data-label="{cell}' for cell in cells)
     assert page.count(row) == 2  # among what deviates, and in its paper
     assert '<span class="deviates"><b>1</b>' in page
     assert re.search(
         '<td>e<td>constant_attention<br>.*<td class="n">2<td class="n">2<td class="n">0', page
     )
-    assert "2 runs in this study; 1 deviates." in page
+    assert "2 runs in this study; of its claims 1 deviates." in page
     assert "embedding_mlp" not in page  # nor the other papers
     assert "Partial" not in page
     made = parquet.footer(next(reported.blocks).log("runs"))
@@ -69,7 +75,7 @@ def plant(study, row):
 def test_the_scorecard_in_the_terminal(reported):
     plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
     line = terminal.scorecard(reported).splitlines()[2].split()
-    assert " ".join(line) == "deviates Table 1: a < b & c 11 22 20 … 24 33/44"
+    assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 30 33/44"
 
 
 def test_a_claim_is_beside_its_figure(reported, monkeypatch):

@@ -40,6 +40,11 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
     return "\n".join(report), not any(lines.values())
 
 
+def tables(a: Path, b: Path, rtol: float) -> str:
+    """How two tables differ, in a sentence; empty if they do not."""
+    return _compare_files(a, b, rtol, list(IGNORED))
+
+
 def _files(folder: Path) -> set[Path]:
     """Find the logs and tables of a folder; a dot in front marks one that is being written."""
 

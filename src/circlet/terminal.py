@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from circlet.study.points import Block
 MOST_ROWS = 30  # of what falls short
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
-VERDICTS = ("reproduced", "deviates", "undecided", "not run")
+WIDTH = 72  # of a claim, in characters
 
 
 def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
@@ -235,6 +236,13 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
 
 
+def span(low: float, high: float) -> str:
+    """A range for a reader, of which an end may be open (NaN)."""
+    if math.isnan(low) or math.isnan(high):
+        return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
+    return f"{number(low)} … {number(high)}"
+
+
 def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
     """What falls short of its half-width, what would do, what it costs, and the lines of YAML.
 
@@ -356,34 +364,61 @@ def scorecard(study: Study) -> str:
             "status` lists"
         )
     frame = parquet.read_table(study, "scorecard")
-    frame["verdict"] = frame["verdict"].str.replace("_", " ")
     # Claims about experiments that the study does not name are counted below, not listed.
     asked = frame["claim"].map(claims.read(study).set_index("claim")["role"].isin(study.reproduce))
-    rows = [
-        (
-            row.verdict,
-            f"{row.source}: {row.statement}",
-            number(row.published),
-            number(row.measured),
-            f"{number(row.low)} … {number(row.high)}",
-            f"{row.n_runs}/{row.n_planned}",
+    rows: list[tuple] = []
+    for row in frame[asked].itertuples():
+        first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
+        rows.append(
+            (
+                row.verdict.replace("_", " "),
+                first,
+                number(row.measured),
+                f"{number(row.measured_low)} … {number(row.measured_high)}",
+                span(row.same_low, row.same_high),
+                row.measured_n,
+                f"{row.n_runs}/{row.n_planned}",
+            )
         )
-        for row in frame[asked].itertuples()
-    ]
-    header = ("verdict", "claim", "paper", "here", "95 % interval", "runs")
-    counts = frame["verdict"].value_counts()
-    summary = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if name in counts)
-    noted = frame[frame["note"] != ""]
-    judged = noted["verdict"].isin(VERDICTS[:2])
-    reasons = noted.groupby([noted["verdict"].mask(judged, "judged on"), "note"]).size()
+        rows += [("", text, "", "", "", "", "") for text in further]
+    header = ("verdict", "claim", "here", "95 % interval", "means the same", "n", "runs")
     return "\n".join(
         [
-            aligned(header, rows, "<<>>>>"),
+            aligned(header, rows, "<<>>>>>"),
             "",
-            "The interval is that of our value; the verdict counts the noise of the paper's, too.",
-            *(f"{verdict} ({n}): {reason}" for (verdict, reason), n in reasons.items()),
-            f"scorecard: {len(frame)} claims: {summary}",
+            "The interval is that of our value; the verdict counts the noise of the published one,",
+            "too. n: what is independent, such as runs, embeddings or draws.",
+            *_reasons(frame),
+            "",
+            *_tallies(frame),
             f"report:    {study.results / 'report.html'}",
             f"explorer:  {study.results / 'explorer.html'}",
         ]
     )
+
+
+def _reasons(card: Any) -> Iterator[str]:
+    """Why claims are not decided, or in what their runs differ; the last without a verdict."""
+    noted = card[card["note"] != ""]
+    open_ = noted["verdict"].isin(["undecided", "not_run"])
+    verdicts = noted["verdict"].where(open_, "judged on").str.replace("_", " ")
+    for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
+        yield f"{verdict} ({n}): {reason}"
+
+
+def _tallies(card: Any) -> Iterator[str]:
+    """How often each verdict occurs: of tests, and of claims that are none of their own."""
+    from circlet.analysis import claims
+
+    names = {
+        "test": "tests",
+        "repeat": "repeat or complement one of them",
+        "arithmetic": "arithmetic of the code",
+        "fitted": "of tables to which constants were fitted",
+    }
+    yield f"scorecard: {len(card)} claims"
+    for tally, row in claims.tallies(card).iterrows():
+        counts = ", ".join(f"{n} {v.replace('_', ' ')}" for v, n in row.items() if n)
+        yield f"  {row.sum():3} {names[tally]}: {counts}"
+    if chance := claims.by_chance(card[card["tally"] == "test"]):
+        yield f"  Were all tests true, at most about {chance:.1f} would deviate by chance."

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import bdtr, stdtrit
 from scipy.stats import spearmanr
 
-from circlet.analysis import stats
+from circlet.analysis import association, contrasts, stats
 
 
 def test_a_ratio_has_the_spread_of_runs():
@@ -36,9 +36,13 @@ def test_values_that_are_not_known_are_not_counted():
     for estimate in (stats.mean, stats.median, stats.deviation):
         assert estimate(pd.Series(holes)) == estimate(full) == estimate([*full, math.nan])
         assert estimate(full).n == 6
-    assert stats.mean_difference(holes, [3, math.nan, 4]) == stats.mean_difference(full, [3, 4])
+    assert contrasts.mean_difference(holes, [3, math.nan, 4]) == contrasts.mean_difference(
+        full, [3, 4]
+    )
     y = [2.0, 1, 9, 4, 6, 9, math.nan]
-    assert stats.correlation(holes, y) == stats.correlation([1, 2, 3, 5, 8], [2, 1, 4, 6, 9])
+    assert association.correlation(holes, y) == association.correlation(
+        [1, 2, 3, 5, 8], [2, 1, 4, 6, 9]
+    )
     assert stats.counted(full > 2) == (4, 6)
 
 
@@ -82,7 +86,7 @@ def test_correlation_interval_gives_the_printed_digits(r, n, low, high):
     x, noise = x - x.mean(), noise - noise.mean()
     noise -= x * (x @ noise) / (x @ x)
     y = r * x / np.linalg.norm(x) + math.sqrt(1 - r * r) * noise / np.linalg.norm(noise)
-    found = stats.correlation(x, y)
+    found = association.correlation(x, y)
     assert found[0] == pytest.approx(r)
     assert (round(found[1], 2), round(found[2], 2)) == (low, high)
 
@@ -94,12 +98,12 @@ def test_what_cannot_be_estimated_is_nan():
         stats.mean(none),
         stats.mean(np.array([4.0])),
         stats.count(0, 0),
-        stats.correlation(np.ones(9), line),
-        stats.correlation(line, 2 * line),
-        stats.mean_difference(np.ones(1), np.ones(5)),
-        stats.share_difference(0, 0, 1, 5),
-        stats.stratified_difference([(none, line)]),
-        stats.stratified_difference([]),
+        association.correlation(np.ones(9), line),
+        association.correlation(line, 2 * line),
+        contrasts.mean_difference(np.ones(1), np.ones(5)),
+        contrasts.share_difference(0, 0, 1, 5),
+        contrasts.stratified_difference([(none, line)]),
+        contrasts.stratified_difference([]),
     ):
         assert math.isnan(estimate.low)
         assert math.isnan(estimate.high)
@@ -122,10 +126,10 @@ def test_intervals_cover_what_they_say():
     counted = functools.cache(lambda k: stats.count(int(k), 100))
     assert 0.93 < coverage(counted, 12, draws) < 0.975
     pairs = [(stream.binomial(100, 0.12), stream.binomial(300, 0.05)) for _ in range(2000)]
-    compared = functools.cache(lambda p: stats.share_difference(int(p[0]), 100, int(p[1]), 300))
+    compared = functools.cache(lambda p: contrasts.share_difference(int(p[0]), 100, int(p[1]), 300))
     assert 0.93 < coverage(compared, 0.07, pairs) < 0.975
     samples = [(stream.normal(1, 1, 5), stream.normal(0, 3, 12)) for _ in range(2000)]
-    assert 0.93 < coverage(lambda s: stats.mean_difference(*s), 1, samples) < 0.97
+    assert 0.93 < coverage(lambda s: contrasts.mean_difference(*s), 1, samples) < 0.97
 
 
 def test_stratified_difference_covers_with_few_of_one_kind():
@@ -137,14 +141,14 @@ def test_stratified_difference_covers_with_few_of_one_kind():
             (stream.normal(level + 5, 10, k), stream.normal(level, 20, 300 - k))
             for level, k in ((35, 2), (50, 15), (47, 40))
         ]
-        estimate = stats.stratified_difference(strata)
+        estimate = contrasts.stratified_difference(strata)
         found.append(estimate.low <= 5 <= estimate.high)
     assert 0.93 < np.mean(found) < 0.97
 
 
 def test_newcombes_interval_is_the_published_one():
     """Newcombe 1998, table II, example (a): 56/70 - 48/80, method 10."""
-    assert stats.share_difference(56, 70, 48, 80)[:3] == pytest.approx(
+    assert contrasts.share_difference(56, 70, 48, 80)[:3] == pytest.approx(
         (0.2, 0.0524, 0.3339), abs=1e-4
     )
 
@@ -154,7 +158,7 @@ def test_stratified_difference_by_hand():
         (np.array([5.0, 7.0]), np.array([1.0, 3.0, 2.0, 2.0])),
         (np.array([9.0]), np.array([4.0, 8.0])),
     ]
-    found = stats.stratified_difference(strata)
+    found = contrasts.stratified_difference(strata)
     weights = np.array([8 / 6, 2 / 3]) / 2
     variances = 2 / 1, (2 + 8) / 4
     error = math.sqrt(
@@ -264,10 +268,10 @@ def test_newcombes_interval_is_the_formula(n1, n2):
     """Also where statsmodels alone rounds -1 to -1.0000000000000002, as of 0 of 1 and 37 of 37."""
     for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 20), range(0, n2 + 1, 1 + n2 // 200)):
         expected = newcombe(k1, n1, k2, n2) if n1 and n2 else (math.nan, *NONE)
-        same(stats.share_difference(k1, n1, k2, n2), expected, n1 + n2)
+        same(contrasts.share_difference(k1, n1, k2, n2), expected, n1 + n2)
     for n in range(1, 50) if n1 else ():
-        assert stats.share_difference(0, n1, n, n).low == -1
-        assert stats.share_difference(n1, n1, 0, n).high == 1
+        assert contrasts.share_difference(0, n1, n, n).low == -1
+        assert contrasts.share_difference(n1, n1, 0, n).high == 1
 
 
 @pytest.mark.parametrize("values", SAMPLES.values(), ids=SAMPLES)
@@ -288,11 +292,11 @@ def test_two_samples_are_the_formulas(x):
     """Welch against each other sample, of any length, and Pearson against as many values."""
     for y in SAMPLES.values():
         scale = max(abs(x).max(), abs(y).max())
-        same(stats.mean_difference(x, y), welch(x, y), len(x) + len(y), scale)
+        same(contrasts.mean_difference(x, y), welch(x, y), len(x) + len(y), scale)
     for r, seed in product((-1, -0.999999, -0.5, 0, 0.3, 1), (0, 1)):
         y = r * x + math.sqrt(1 - r * r) * np.random.default_rng(seed).normal(size=len(x))
-        same(stats.correlation(x, y), correlation(x, y), len(x))
-        same(stats.correlation(y, x), correlation(y, x), len(x))
+        same(association.correlation(x, y), correlation(x, y), len(x))
+        same(association.correlation(y, x), correlation(y, x), len(x))
 
 
 def test_what_is_slow_to_import_waits_until_it_is_called():
@@ -324,10 +328,10 @@ def test_effects_cover_what_they_say():
     """Runs of one seed go together, in level and in slope."""
     stream = np.random.default_rng(0)
     draws = [swept_runs(stream, 8, 0.5) for _ in range(200)]
-    assert 0.9 < coverage(lambda d: stats.slope(*d), 0.5, draws) < 0.99
+    assert 0.9 < coverage(lambda d: association.slope(*d), 0.5, draws) < 0.99
     x, y, stratum, _ = swept_runs(stream, 40_000, 0.5)
     truth = spearmanr(x[stratum == 0], y[stratum == 0]).statistic
-    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), truth, draws[:100]) <= 1
+    assert 0.9 < coverage(lambda d: association.rank_correlation(*d), truth, draws[:100]) <= 1
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8])
@@ -344,11 +348,11 @@ def test_slopes_through_few_points_cover(kind, n):
         y = 2 * x[places] + own + stream.normal(size=n * seeds)
         return x[places], y, np.zeros(n * seeds, int), places if "drawn" in kind else seed
 
-    assert 0.93 < coverage(lambda d: stats.slope(*d), 2.0, [draw() for _ in range(300)]) <= 1
+    assert 0.93 < coverage(lambda d: association.slope(*d), 2.0, [draw() for _ in range(300)]) <= 1
 
 
 def test_two_points_tell_no_slope():
-    found = stats.slope([0.001, 0.01], [34.0, 7.0], [0, 0], [0, 0])
+    found = association.slope([0.001, 0.01], [34.0, 7.0], [0, 0], [0, 0])
     assert found.value == pytest.approx(-3000) and math.isnan(found.low)
 
 
@@ -356,9 +360,9 @@ def test_settings_without_a_trend_count_as_such():
     x, unit = np.tile(np.arange(10.0), 10), np.tile(np.arange(10), 10)
     stratum = np.repeat(np.arange(10), 10)
     y = np.where(stratum == 0, x, 1.0)
-    found = stats.rank_correlation(x, y, stratum, unit)
+    found = association.rank_correlation(x, y, stratum, unit)
     assert 0 < found.value < 0.5 and found.n == 100
-    assert math.isnan(stats.rank_correlation(x, np.ones(100), stratum, unit).value)
+    assert math.isnan(association.rank_correlation(x, np.ones(100), stratum, unit).value)
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -369,20 +373,20 @@ def test_effects_of_one_seed_cover_too(seeds):
     stratum, unit = np.repeat(np.arange(5), 4 * seeds), np.tile(np.arange(seeds), n // seeds)
     x = np.tile(np.repeat(np.arange(4.0), seeds), 5)
     draws = [(x, stream.normal(0, 1, n), stratum, unit) for _ in range(200)]
-    assert 0.9 < coverage(lambda d: stats.rank_correlation(*d), 0, draws) <= 1
-    assert 0.9 < coverage(lambda d: stats.slope(*d), 0, draws) <= 1
+    assert 0.9 < coverage(lambda d: association.rank_correlation(*d), 0, draws) <= 1
+    assert 0.9 < coverage(lambda d: association.slope(*d), 0, draws) <= 1
 
 
 def test_slopes_stay_in_reach():
     """Shares of three runs each, 0 of 3 and 2 of 3, differ by 1 at most."""
     y, unit = np.array([0.0, 0, 0, 1, 1, 0]), np.tile(np.arange(3), 2)
-    found = stats.slope(np.repeat([0.0, 0.5], 3), y, 0, unit, reach=1.0)
+    found = association.slope(np.repeat([0.0, 0.5], 3), y, 0, unit, reach=1.0)
     assert found.value == pytest.approx(4 / 3) and found.high == pytest.approx(2)
 
 
 def test_equal_values_have_no_slope():
     """Not even that of rounding: three times 0.6 have another mean."""
-    assert stats.slope(np.full(9, 0.6), np.arange(9.0), 0, np.arange(9) // 3).n == 0
+    assert association.slope(np.full(9, 0.6), np.arange(9.0), 0, np.arange(9) // 3).n == 0
 
 
 @pytest.mark.parametrize("every", [5, 50])

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from conftest import serious
 
-from circlet.terminal import VERDICTS
+from circlet.analysis.claims import VERDICTS
 
 pytestmark = pytest.mark.browser
 
@@ -40,11 +40,11 @@ def test_its_links_lead_somewhere(visit, report):
 def test_its_counts_are_those_of_the_scorecard(visit, report, finished):
     page = visit(report)
     card = pd.read_parquet(finished.folder / "results/smoke/tables/scorecard.parquet")
-    counts = card["verdict"].value_counts()
+    counts = card[card["tally"] == "test"]["verdict"].value_counts()
     words = page.inner_text(".tally").split()
     for verdict in VERDICTS:
-        at = words.index(verdict.split()[0])
-        assert int(words[at - 1]) == counts.get(verdict.replace(" ", "_"), 0)
+        at = words.index(verdict.split("_")[0])
+        assert int(words[at - 1]) == counts.get(verdict, 0)
 
 
 def test_it_can_be_printed(visit, report, tmp_path):

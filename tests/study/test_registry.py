@@ -269,9 +269,8 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     assert found[0][1] != found[1][1]
 
 
-CLAIM = "claim,source,statement,kind,role,table,column,published,published_low,published_high,"
-CLAIM += "published_n,conditions,accepts,figure\n"
-ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,,,10,,,distances\n"
+CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
+ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,10,0.1,distances\n"
 FIGURE = '("mine.distances",)'
 LOOKED_UP = {
     "a table of a figure": (

@@ -7,7 +7,7 @@ from conftest import config
 from scipy.stats import norm
 
 from circlet import build, cli
-from circlet.analysis import stats
+from circlet.analysis import contrasts, stats
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import targets
@@ -112,12 +112,12 @@ def test_pairs_tell_more_than_runs():
     stream = np.random.default_rng(0)
     shared = stream.normal(0, 1, 40)
     x, y = (pd.Series(shared + shift + stream.normal(0, 0.3, 40)) for shift in (0, 0.2))
-    paired, n = stats.paired_difference(x, y)
-    unpaired, none = stats.paired_difference(x, y.set_axis(range(100, 140)))
+    paired, n = contrasts.paired_difference(x, y)
+    unpaired, none = contrasts.paired_difference(x, y.set_axis(range(100, 140)))
     assert (n, none) == (40, 0)
     assert paired.value == pytest.approx(unpaired.value)
     assert (unpaired.high - unpaired.low) / (paired.high - paired.low) > 1.5
-    same, n = stats.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
+    same, n = contrasts.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
     assert n == 9 and same.low < 0 < same.high  # no spread is no certainty
 
 
@@ -152,7 +152,7 @@ def test_paired_shares_cover():
     for _ in range(400):
         level = stream.normal(0, 1, 20)
         x, y = (pd.Series((level + shift > 0).astype(float)) for shift in (0, 0.5))
-        found, _ = stats.paired_difference(x, y, 1, is_share=True)
+        found, _ = contrasts.paired_difference(x, y, 1, is_share=True)
         hits += found.low <= norm.cdf(0.5) - 0.5 <= found.high
     assert 0.93 < hits / 400 <= 1
 

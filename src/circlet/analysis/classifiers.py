@@ -1,8 +1,9 @@
-"""The score of a classifier of circles that no constant answer can reach."""
+"""Scores of classifiers of circles that no constant answer can reach."""
 
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
@@ -30,4 +31,53 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Call
             here = groups[tested] == group
             if 0 < alive[tested][here].sum() < here.sum():
                 found.append(roc_auc_score(alive[tested][here], score[here]))
-    return stats.mean(found)
+    return stats.mean(found).within(0, 1)
+
+
+def crossed_scores(
+    x: np.ndarray,
+    alive: np.ndarray,
+    runs: np.ndarray,
+    embeddings: np.ndarray,
+    networks: np.ndarray,
+    make: Callable,
+) -> pd.DataFrame:
+    """How well the survivors of each run are told by runs that share nothing with it.
+
+    Rows are frequencies: features ``x``, (rows, features), the truth ``alive``, bool, and the
+    run, the embedding and the network that each is of, (rows,). A run is scored by a classifier
+    that has seen neither its embedding nor its network. ``make`` makes the unfitted classifier,
+    with a ``decision_function``.
+
+    A row per run: ``run``, ``embedding``, ``network``, ``auc`` (ROC within the run; NaN if all or
+    none survive), ``jaccard`` (index of the predicted and the true set) and ``exact`` (whether they
+    are the same). Empty if no classifier can be fitted.
+    """
+    is_crossed = len(np.unique(networks)) < len(np.unique(runs))
+    found = []
+    folds = min(10, len(np.unique(embeddings)))
+    splits = GroupKFold(folds).split(x, alive, embeddings) if folds > 1 else ()
+    for _, tested in splits:
+        for network in np.unique(networks[tested]) if is_crossed else [None]:
+            here = tested if network is None else tested[networks[tested] == network]
+            other = ~np.isin(embeddings, embeddings[here]) & ~np.isin(networks, networks[here])
+            if len(np.unique(alive[other])) < 2:
+                continue
+            score = make().fit(x[other], alive[other]).decision_function(x[here])
+            for run in np.unique(runs[here]):
+                own = runs[here] == run
+                truth, said = alive[here][own], score[own] > 0
+                union = (truth | said).sum()
+                has_both = 0 < truth.sum() < own.sum()
+                found.append(
+                    {
+                        "run": run,
+                        "embedding": embeddings[here][own][0],
+                        "network": networks[here][own][0],
+                        "auc": roc_auc_score(truth, score[own]) if has_both else np.nan,
+                        "jaccard": (truth & said).sum() / union if union else 1.0,
+                        "exact": float((truth == said).all()),
+                    }
+                )
+    columns = ["run", "embedding", "network", "auc", "jaccard", "exact"]
+    return pd.DataFrame(found, columns=columns)

@@ -7,8 +7,8 @@ called: scipy.stats takes 0.6 s, and not every job needs it.
 """
 
 import math
-import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,10 @@ class Estimate(NamedTuple):
         """That of a multiple of the value."""
         low, high = sorted((factor * self.low, factor * self.high))
         return Estimate(factor * self.value, low, high, self.n)
+
+    def mapped(self, function: Callable[[float], float]) -> "Estimate":
+        """That of a function of the value, which must not fall."""
+        return Estimate(function(self.value), function(self.low), function(self.high), self.n)
 
     def within(self, least: float, most: float) -> "Estimate":
         """The same, its interval cut at bounds."""
@@ -188,15 +192,66 @@ def median(values: ArrayLike) -> Estimate:
 
 
 def deviation(values: ArrayLike) -> Estimate:
-    """Standard deviation with a jackknife interval."""
+    """Standard deviation with the interval of Bonett (2006), for distributions of any shape.
+
+    That of its logarithm, from the fourth moment about a trimmed mean, which long tails shift less.
+    """
     values = known(values)
     n = len(values)
+    if n < 4 or np.ptp(values) == 0:
+        return Estimate(n=n)
+    from scipy.stats import trim_mean
+
+    center = float(np.std(values, ddof=1))
+    about = values - trim_mean(values, min(0.4999, 1 / (2 * math.sqrt(n - 4)) if n > 4 else 0.25))
+    kurtosis = n * float((about**4).sum()) / float(((values - values.mean()) ** 2).sum()) ** 2
+    small = n / (n - Z)  # of few values
+    half = small * Z * math.sqrt(max(kurtosis - (n - 3) / n, 0.0) / (n - 1)) / 2
+    middle = center * math.sqrt(small)
+    return Estimate(center, middle * math.exp(-half), middle * math.exp(half), n)
+
+
+def geometric_mean(values: ArrayLike) -> Estimate:
+    """Geometric mean of positive values, with Student's interval of the mean logarithm."""
+    values = known(values)
+    if not (values > 0).all():
+        return Estimate(n=len(values))
+    return mean(np.log(values)).mapped(math.exp)
+
+
+def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -> Estimate:
+    """Mean over independent units of their own means, of values between two bounds.
+
+    n is the number of units. See `bounded_mean` for units that are all alike.
+    """
+    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "unit": units}).dropna()
+    return bounded_mean(frame.groupby("unit")["value"].mean(), least, most)
+
+
+def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:
+    """Mean of values of which those of a row, or of a column, share something; n counts rows.
+
+    The interval is that of the pigeonhole bootstrap (Owen, 2007): rows and columns are drawn
+    anew, each with replacement. If every row has a column of its own, rows alone are drawn.
+    """
+    frame = pd.DataFrame({"value": np.asarray(values, float), "row": rows, "column": columns})
+    wide = frame.dropna().pivot_table(index="row", columns="column", values="value")
+    n, m = wide.shape
+    table = wide.to_numpy()
+    known = ~np.isnan(table)
     if n < 3:
         return Estimate(n=n)
-    center = float(np.std(values, ddof=1))
-    without = np.array([np.std(np.delete(values, i), ddof=1) for i in range(n)])
-    half = Z * math.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
-    return Estimate(center, center - half, center + half, n)
+    value = float(table[known].mean())
+    stream = np.random.default_rng(0)
+    weights = stream.multinomial(n, np.full(n, 1 / n), size=4000)
+    others = stream.multinomial(m, np.full(m, 1 / m), size=4000)
+    if known.sum(1).max() == 1:
+        others = np.ones_like(others)
+    total = np.einsum("di,ij,dj->d", weights, np.where(known, table, 0), others)
+    size = np.einsum("di,ij,dj->d", weights, known.astype(float), others)
+    drawn = total[size > 0] / size[size > 0]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Estimate(value, float(low), float(high), n)
 
 
 def count(k: int, n: int) -> Estimate:
@@ -204,14 +259,29 @@ def count(k: int, n: int) -> Estimate:
     return share(k, n).times(n)._replace(value=float(k)) if n else Estimate()
 
 
-def share(k: int, n: int) -> Estimate:
-    """Share of successes among n trials, with Wilson's score interval."""
+def share(k: int, n: int, method: Literal["wilson", "exact"] = "wilson") -> Estimate:
+    """Share of successes among n trials, with Wilson's score interval.
+
+    ``exact``: that of Clopper and Pearson, which is never too narrow. Wilson's is, for all or none
+    of a few: of 4 of 4 it excludes one half.
+    """
     if n == 0:
         return Estimate()
     from scipy.stats import binomtest
 
-    low, high = binomtest(k, n).proportion_ci(method="wilson")
+    low, high = binomtest(k, n).proportion_ci(method=method)
     return Estimate(k / n, float(low), float(high), n)
+
+
+def angle(count: ArrayLike, n: float) -> np.ndarray:
+    """2 asin(sqrt(share)) of counts among n, whose variance is about 1 / (n + 1/2) (Anscombe)."""
+    return 2 * np.arcsin(np.sqrt((np.asarray(count) + 0.375) / (n + 0.75)))
+
+
+def angle_count(angle: float, n: float) -> float:
+    """The count among n that has an angle, 0 to n."""
+    share = math.sin(min(max(angle, 0.0), math.pi) / 2) ** 2
+    return min(max(share * (n + 0.75) - 0.375, 0.0), n)
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
@@ -227,243 +297,4 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     left = part - center * whole
     error = math.sqrt(n / (n - 1) * float((left**2).sum())) / float(whole.sum())
     half = float(stdtrit(n - 1, 0.975)) * error
-    return Estimate(center, center - half, center + half, n)
-
-
-def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
-    pairs = np.stack([np.asarray(values, dtype=float) for values in (x, y)])
-    pairs = pairs[:, ~np.isnan(pairs).any(0)]
-    n = pairs.shape[1]
-    if n < 4 or not np.ptp(pairs, axis=1).all():
-        return Estimate(n=n)
-    from scipy.stats import NearConstantInputWarning, pearsonr
-
-    with warnings.catch_warnings():  # values that differ by little have a correlation too
-        warnings.simplefilter("ignore", NearConstantInputWarning)
-        found = pearsonr(*pairs)
-    r = float(found.statistic)
-    if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z has no end, and scipy gives 1 for both
-        return Estimate(math.copysign(1, r), n=n)
-    low, high = found.confidence_interval()
-    return Estimate(r, float(low), float(high), n)
-
-
-def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Difference of two means, with Welch's t interval."""
-    x, y = known(x), known(y)
-    n = len(x) + len(y)
-    if min(len(x), len(y)) < 2:
-        return Estimate(n=n)
-    center = float(np.mean(x) - np.mean(y))
-    if np.ptp(x) == np.ptp(y) == 0:
-        return Estimate(center, n=n)
-    from scipy.stats import ttest_ind
-
-    with warnings.catch_warnings():  # values of one kind may be all the same: a variance of 0
-        warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
-        low, high = ttest_ind(x, y, equal_var=False).confidence_interval()
-    return Estimate(center, float(low), float(high), n)
-
-
-def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
-    """Difference of two shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
-    if n1 == 0 or n2 == 0:
-        return Estimate(n=n1 + n2)
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
-    low, high = confint_proportions_2indep(k1, n1, k2, n2, method="newcomb", compare="diff")
-    # Of none against all, statsmodels' rounding may go beyond the ends, to -1.0000000000000002.
-    low, high = max(float(low), -1.0), min(float(high), 1.0)
-    return Estimate(k1 / n1 - k2 / n2, low, high, n1 + n2)
-
-
-def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
-    """Spearman's rho within strata, averaged over them, with an interval over independent units.
-
-    ``strata`` and ``units`` say for each pair (x, y) which it belongs to; the pairs of one unit,
-    as runs that share a seed, may go together. Averages and the jackknife are on Fisher's scale;
-    the jackknife leaves out one of at most 50 groups of units at a time, or of strata if there are
-    fewer than three units. Infinite y are the largest. A perfect order is taken to be one exchange
-    of neighbours away from it. Strata of three pairs and fewer tell nothing; one whose y are all
-    the same counts as no correlation, unless all are such.
-    """
-    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units})
-    whole, freedom, n = _fisher(frame)
-    if math.isnan(whole):
-        return Estimate(n=n)
-    # Of few units, or where all parts agree, the pairs alone tell (Bonett and Wright, 2000).
-    half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
-    over = _independent(frame)
-    group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
-    parts = np.array([_fisher(frame[group != g])[0] for g in np.unique(group)])
-    if len(parts := parts[~np.isnan(parts)]) > 2:
-        spread = math.sqrt((len(parts) - 1) / len(parts) * ((parts - parts.mean()) ** 2).sum())
-        if spread > 1e-9:
-            half = float(stdtrit(len(parts) - 1, 0.975)) * spread
-    return Estimate(math.tanh(whole), math.tanh(whole - half), math.tanh(whole + half), n)
-
-
-def _independent(frame: "pd.DataFrame") -> str:
-    """What can be taken for independent, units or strata; empty if there are too few of both."""
-    return next((name for name in ("unit", "stratum") if frame[name].nunique() > 2), "")
-
-
-def _fisher(frame: "pd.DataFrame") -> tuple[float, float, int]:
-    """Fisher's z of Spearman's rho, averaged over strata by size; its freedom; number of pairs."""
-    found = []
-    for _, own in frame.groupby("stratum"):
-        ranks = own[["x", "y"]].rank().to_numpy()
-        n, (differs_x, differs_y) = len(ranks), np.ptp(ranks, axis=0) > 0
-        if n > 3 and differs_x:
-            rho = np.corrcoef(ranks.T)[0, 1] if differs_y else 0.0
-            most = 1 - 12 / (n * (n**2 - 1))
-            found.append((np.arctanh(np.clip(rho, -most, most)), n, differs_y))
-    if not any(differs_y for *_, differs_y in found):
-        return math.nan, 0, 0
-    values, sizes, _ = np.array(found).T
-    freedom = sizes - 3
-    return float(np.average(values, weights=freedom)), float(freedom.sum()), int(sizes.sum())
-
-
-def slope(
-    x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike, reach: float = math.inf
-) -> Estimate:
-    """Change of y per unit of x within strata, by least squares, with an interval over units.
-
-    Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
-    out; where fewer than three units have two values of x, all runs of a stratum are. The interval
-    is Student's, of a ratio of sums over units, or of least squares; if there are fewer than three
-    units, over strata, or runs. It is cut at the steepest slope of values that lie within a
-    ``reach``.
-    """
-    frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
-    frame = frame.astype({"x": float, "y": float})
-    by = ["stratum", "unit"]
-    several = frame.groupby(by)["x"].transform("nunique") > 1
-    is_paired = frame.loc[several, "unit"].nunique() > 2
-    if not is_paired:  # runs of one unit at one x, as those of a drawn point, are not independent
-        frame = frame.groupby(["stratum", "unit", "x"], as_index=False)["y"].mean()
-        by = ["stratum"]
-    # Equal values of x may differ from their mean by rounding: they are no slope.
-    frame = frame[frame.groupby(by)["x"].transform("nunique") > 1]
-    if frame.empty:
-        return Estimate()
-    within = frame.groupby(by)
-    dx = frame["x"] - within["x"].transform("mean")
-    dy = frame["y"] - within["y"].transform("mean")
-    name = _independent(frame)
-    over = frame[name] if name else frame.index
-    part, whole = (dx * dy).groupby(over).sum(), (dx**2).groupby(over).sum()
-    most = reach * dx.clip(lower=0).sum() / whole.sum()
-    if is_paired:
-        return ratio(part.to_numpy(), whole.to_numpy()).within(-most, most)
-    return _fitted(dx, dy, within["x"].transform("size"), over).within(-most, most)
-
-
-def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> Estimate:
-    """Slope through deviations from the means of strata of some sizes, which few rows fit closely.
-
-    Residuals are those of rows left out (MacKinnon and White's HC3), summed over groups; the
-    interval is no narrower than if all rows had one variance.
-    """
-    squares = float((dx**2).sum())
-    value = float((dx * dy).sum()) / squares
-    n_groups = len(np.unique(over))
-    freedom = len(dx) - round(float((1 / size).sum())) - 1
-    if freedom < 1 or n_groups < 3:
-        return Estimate(value, n=n_groups)
-    residual = dy - value * dx
-    alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that tells a slope, or a mean
-    left_out = (dx * residual / alone.where(alone > 1e-9)).groupby(over).sum()
-    variance = max(float((left_out**2).sum()) / squares, float((residual**2).sum()) / freedom)
-    half = float(stdtrit(min(freedom, n_groups - 1), 0.975)) * math.sqrt(variance / squares)
-    return Estimate(value, value - half, value + half, n_groups)
-
-
-def apart(a: Estimate, b: Estimate) -> Estimate:
-    """The difference b - a of two estimates of which their intervals are all that is known."""
-    return Estimate(b.value - a.value, b.low - a.high, b.high - a.low, a.n + b.n)
-
-
-def paired_difference(
-    x: "pd.Series", y: "pd.Series", reach: float = math.inf, is_share: bool = False
-) -> tuple[Estimate, int]:
-    """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
-
-    If at least three are, and half of the fewer values, the interval is over pairs: what runs share
-    by their seed drops out. It is Student's, or for shares that of Bonett and Price (2012), with
-    one more pair that goes up and one that goes down; differences that are all the same are taken
-    as in `bounded_mean`, with infinite ends if no ``reach`` bounds them. Otherwise Welch's for
-    means and Newcombe's for shares, which two values of a kind would not bear; NaN where no value
-    differs.
-    """
-    both = pd.concat({"x": x, "y": y}, axis=1).dropna()
-    difference, n = both["y"] - both["x"], len(both)
-    a, b = x.dropna(), y.dropna()
-    is_paired = n > 2 and 2 * n >= min(len(a), len(b))
-    if is_paired and is_share:
-        up, down = float((difference > 0).sum()), float((difference < 0).sum())
-        center = (up - down) / (n + 2)
-        half = Z * math.sqrt(((up + down + 2) / (n + 2) - center**2) / (n + 2))
-        return Estimate((up - down) / n, center - half, center + half, n).within(-1, 1), n
-    if is_paired:
-        return bounded_mean(difference, -reach, reach), n
-    if is_share and min(len(a), len(b)) < 3:
-        return apart(*(share(int(v.sum()), len(v)) for v in (a, b))).within(-1, 1), 0
-    if is_share:
-        return share_difference(int(b.sum()), len(b), int(a.sum()), len(a)), 0
-    return mean_difference(b, a).within(-reach, reach), 0
-
-
-def paired_delay(
-    first: tuple["pd.Series", "pd.Series"], second: tuple["pd.Series", "pd.Series"]
-) -> tuple[Estimate, int]:
-    """Median of how much later something happens in the second of a pair, and how many pairs.
-
-    Both are the ends (after, by] of the times, by a common index, a seed; ``by`` is NaN if it has
-    not happened by the last time it was looked for. The interval is that of order statistics, of
-    the earliest and of the latest that each difference may be; fewer than six pairs have none. If
-    less than half of the fewer runs are in pairs, there are none.
-    """
-    names = ("after", "by", "after_2", "by_2")
-    both = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
-    n = len(both)
-    if n < 3 or 2 * n < min(len(first[0]), len(second[0])):
-        return Estimate(), 0
-    after, by, after_2, by_2 = both.fillna(math.inf).to_numpy(float).T
-    with np.errstate(invalid="ignore"):
-        between = by_2 - by  # NaN if it happened in neither
-        center = float(np.median(known(between))) if len(known(between)) else math.nan
-    from scipy.stats import binom
-
-    beyond = int(binom.ppf(0.025, n, 0.5))
-    if beyond == 0:
-        return Estimate(center, -math.inf, math.inf, n), n
-    low, high = np.sort(after_2 - by)[beyond - 1], np.sort(by_2 - after)[-beyond]
-    return Estimate(center, float(low), float(high), n), n
-
-
-def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:
-    """Difference of two kinds of runs at equal conditions, averaged over the conditions.
-
-    Strata weigh n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata, as a
-    stratum may have too few runs for its own; the interval is Student's, with the degrees of
-    freedom of the rarer kind. ``strata`` are, for each condition, the values of the first and of
-    the second kind, 1-D arrays.
-    """
-    strata = [(x, y) for x, y in strata if len(x) and len(y)]
-    sizes = np.array([[len(x), len(y)] for x, y in strata]).reshape(-1, 2)
-    n, freedom = int(sizes.sum()), (sizes - 1).sum(0)
-    if min(freedom) < 1:
-        return Estimate(n=n)
-    gaps = np.array([x.mean() - y.mean() for x, y in strata])
-    squares = np.array([[len(v) * np.var(v) for v in pair] for pair in strata])
-    weights = sizes.prod(1) / sizes.sum(1)
-    weights = weights / weights.sum()
-    center = float(weights @ gaps)
-    error = math.sqrt(weights**2 @ (squares.sum(0) / freedom / sizes).sum(1))
-    if error == 0:
-        return Estimate(center, n=n)
-    half = float(stdtrit(min(freedom), 0.975)) * error
     return Estimate(center, center - half, center + half, n)

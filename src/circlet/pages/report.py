@@ -140,14 +140,19 @@ def _section(
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ("authors", "title", "year", "methods")},
         "outcomes": about.get("outcomes"),
-        "counts": {
-            verdict: int((own["verdict"] == verdict).sum()) for verdict in terminal.VERDICTS
-        },
+        "references": about.get("references"),
+        "counts": _counts(own),
+        "tests": _counts(own[own["tally"] == "test"]),
         "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
         "figures": [_figure(figure, own) for figure in shown],
         "others": own[~beside].to_dict("records"),
         "runs": int(runs["system"].isin(collection.modules("systems")).sum()),
     }
+
+
+def _counts(card: pd.DataFrame) -> dict[str, int]:
+    """How many claims have each verdict."""
+    return {verdict: int((card["verdict"] == verdict).sum()) for verdict in claims.VERDICTS}
 
 
 def _says(section: dict[str, Any]) -> bool:
@@ -167,21 +172,23 @@ def make(target: Target) -> None:
         has = study.table(name) in target.inputs and name not in study.left_out
         return parquet.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
-    card = table("scorecard", ["claim", "paper", "verdict", "n_runs"])
+    card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "n_runs"])
     card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
-    card["verdict"] = card["verdict"].str.replace("_", " ")
+    tests = card[card["tally"] == "test"]
     summaries = _points(table("outcome_summary", ["experiment"]))
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [_section(c, runs, figures, card) for c in study.collections]
     page = pages.template("report.html").render(
         number=terminal.number,
+        span=terminal.span,
         time=_time,
         sections=[s for s in sections if _says(s)],
         pictures=[_figure(figures[p.name], card) for p in study.pictures if p.name in figures],
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
-        verdicts={
-            verdict: sum(s["counts"][verdict] for s in sections) for verdict in terminal.VERDICTS
-        },
+        verdicts=_counts(tests),
+        n_claims=len(card),
+        tallies=claims.tallies(card).drop(index="test", errors="ignore").sum(axis=1).to_dict(),
+        by_chance=claims.by_chance(tests),
         systems=[_system(study.known[name]) for name in study.systems],
         experiments=_experiments(study, runs, summaries),
         has_parents=any(point.parent for point in study.points),

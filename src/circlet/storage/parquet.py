@@ -26,14 +26,15 @@ _WORDS = {"version": "version of the code", "base": "parent"}  # of keys of what
 _NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
 
 
-def write(table: pa.Table, path: Path, footer: dict[str, Any]) -> None:
+def write(table: pa.Table, path: Path, footer: dict[str, Any], **options: Any) -> None:
     """Write a Parquet file whole or not at all, with a JSON footer; raises LogError.
 
-    The footer has the checksum of the whole file, taken while zeros stood in its place.
+    The footer has the checksum of the whole file, taken while zeros stood in its place. Options are
+    those of pyarrow's writer.
     """
     made = json.dumps(footer | {"sha256": _NO_DIGEST})
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(sink, table.schema, **{"compression": "zstd"} | options) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({_FOOTER: made})
     content = sink.getvalue().to_pybytes()

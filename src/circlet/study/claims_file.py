@@ -1,28 +1,57 @@
 """Published claims, as the ``claims.csv`` of each collection has them.
 
-A row is a claim: ``claim`` (its name), ``source`` (table, figure or section), ``statement``; the
-``table`` and ``column`` that answer it, in the row whose keys are those of the columns
-``where.KEY``; its ``kind`` and the ``published`` value, with ``published_low``, ``published_high``
-and ``published_n``; the ``role`` whose experiment is asked, the ``conditions`` under which the
-published value holds, and others that it ``accepts``; the ``figure`` that shows it. Tables, roles
-and figures of the same collection go by their own names.
+A row is a claim. Columns, of which those that are not in `REQUIRED` may be left out, and those that
+a kind does not need be empty:
 
-The table has ``column``, ``column_low``, ``column_high`` and ``column_n``, as
-`circlet.storage.schema.estimate` declares them, and ``n_planned``.
+``claim, reference, source, statement, unit``
+    its name; what the value is from, ``paper`` or a key of ``references`` in the collection.yaml;
+    the table, figure or section there; a sentence, in which ``{}`` stands for the published value;
+    the unit of the value;
+``kind, published, published_low, published_high, published_n, margin, least, most``
+    how it is judged (`circlet.analysis.verdicts`): the published value, its 95 % interval, how many
+    runs it is of; how far off a value may be, where the kind has no rule; the bars of words;
+``tally``
+    ``test``, or why it is no test of its own: ``repeat`` (another claim has the same runs and says
+    the same), ``arithmetic`` (no chance in it), ``fitted`` (constants were chosen by this table);
+``role, conditions, accepts``
+    whose experiment is asked, the conditions under which the published value holds, and others
+    under which it can be told, too;
+``table, column, where.KEY, rival, figure``
+    the table and column that answer it, in the row with these keys; a column with what a trivial
+    answer would have, which must not pass; the figure that shows it.
+
+Tables, roles and figures of the same collection go by their own names. The table has ``column``,
+``column_low``, ``column_high`` and ``column_n``, as `circlet.storage.schema.estimate` declares
+them, and ``n_planned``.
 """
 
 import csv
 import io
+import math
 
 from circlet.errors import ConfigError
 from circlet.study.registry import Collection
 
-NUMBERS = ("published", "published_low", "published_high", "published_n")
-COLUMNS = (
-    "claim", "source", "statement", "kind", "role", "table", "column", *NUMBERS, "conditions",
-    "accepts", "figure",
+NUMBERS = (
+    "published", "published_low", "published_high", "published_n", "margin", "least", "most",
 )  # fmt: skip
-KINDS = ("count", "absent", "mean", "correlation", "range", "sign")
+COLUMNS = (
+    "claim", "reference", "source", "statement", "unit", "kind", *NUMBERS, "tally", "role",
+    "conditions", "accepts", "table", "column", "rival", "figure",
+)  # fmt: skip
+REQUIRED = ("claim", "source", "statement", "kind", "role", "table", "column")
+# What each kind needs; of names in one string any will do.
+NEEDS = {
+    "share": ("published", "published_n"),
+    "correlation": ("published", "published_n"),
+    "mean": ("published", "published_n", "published_low margin"),
+    "ratio": ("published", "published_n", "margin"),
+    "exact": ("published", "margin"),
+    "words": ("least most", "margin"),
+    "words_ratio": ("least most", "margin"),
+}
+TALLIES = ("test", "repeat", "arithmetic", "fitted")
+PAPER = "paper"
 WHERE = "where."
 
 Claim = dict[str, str]
@@ -41,26 +70,64 @@ def claims(collection: Collection) -> list[Claim]:
         rows, has = list(reader), reader.fieldnames or ()
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if lacking := [name for name in COLUMNS if name not in has]:
+    if lacking := [name for name in REQUIRED if name not in has]:
         raise ConfigError(f"{path}: has no column {lacking[0]!r}")
     if unknown := [n for n in has if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
     names: set[str] = set()
+    references = (PAPER, *collection.about.get("references", {}))
+    usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TALLIES[0]}
     for row in rows:
+        row.update(usual | {name: value for name, value in row.items() if value})
         where = f"{path}: {row['claim']}"
         if row["claim"] in names:
             raise ConfigError(f"{where}: is there twice")
         names.add(row["claim"])
         if None in row:
             raise ConfigError(f"{where}: has more values than there are columns")
-        if row["kind"] not in KINDS:
-            raise ConfigError(f"{where}: no kind {row['kind']!r} (there are: {', '.join(KINDS)})")
-        for name in NUMBERS:
-            try:
-                float(row[name] or "nan")
-            except ValueError:
-                raise ConfigError(f"{where}: {name} must be a number") from None
+        for name, known in (("kind", NEEDS), ("tally", TALLIES), ("reference", references)):
+            if row[name] not in known:
+                among = ", ".join(known)
+                raise ConfigError(f"{where}: no {name} {row[name]!r} (there are: {among})")
+        _check_numbers(where, row)
         row["claim"] = collection.qualified(row["claim"])
         for name, kind in (("table", "tables"), ("figure", "figures"), ("role", "roles")):
             row[name] = collection.resolved(kind, row[name])
     return rows
+
+
+def _check_numbers(where: str, row: Claim) -> None:
+    """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
+    values = {}
+    for name in NUMBERS:
+        try:
+            values[name] = float(row[name] or "nan")
+        except ValueError:
+            raise ConfigError(f"{where}: {name} must be a number") from None
+        if math.isinf(values[name]):
+            raise ConfigError(f"{where}: {name} must be finite")
+    kind = row["kind"]
+    for names in NEEDS[kind]:
+        if all(math.isnan(values[name]) for name in names.split()):
+            raise ConfigError(f"{where}: {' or '.join(names.split())}: a {kind} needs it")
+    if math.isnan(values["published_low"]) != math.isnan(values["published_high"]):
+        raise ConfigError(f"{where}: published_low and published_high go together")
+    if (
+        values["published_low"] > values["published"]
+        or values["published_high"] < values["published"]
+    ):
+        raise ConfigError(f"{where}: published must lie between published_low and published_high")
+    if values["least"] > values["most"]:
+        raise ConfigError(f"{where}: least must not be above most")
+    if kind == "share" and not 0 <= values["published"] <= values["published_n"]:
+        raise ConfigError(f"{where}: published must be a count among published_n runs")
+    if kind == "correlation" and (abs(values["published"]) >= 1 or values["published_n"] < 4):
+        raise ConfigError(f"{where}: published must lie between -1 and 1, of 4 runs and more")
+    smallest = 1.0 if kind in ("ratio", "words_ratio") else 0.0
+    if values["margin"] < smallest or (values["margin"] == smallest and kind != "exact"):
+        what = "a factor above 1" if smallest else "above 0"
+        raise ConfigError(f"{where}: margin must be {what}")
+    if kind in ("ratio", "words_ratio") and any(
+        values[name] <= 0 for name in ("published", "published_low", "least", "most")
+    ):
+        raise ConfigError(f"{where}: a {kind} has numbers above 0 alone")

@@ -190,7 +190,7 @@ def _verdicts(a: Path, b: Path) -> list[str]:
     changed = both[both["verdict"] != both["verdict_b"]]
     return [
         f"{row.Index}: {row.verdict} -> {row.verdict_b} "
-        f"({row.measured:.3g} [{row.low:.3g} … {row.high:.3g}] -> "
-        f"{row.measured_b:.3g} [{row.low_b:.3g} … {row.high_b:.3g}])"
+        f"({row.measured:.3g} [{row.measured_low:.3g} … {row.measured_high:.3g}] -> "
+        f"{row.measured_b:.3g} [{row.measured_low_b:.3g} … {row.measured_high_b:.3g}])"
         for row in changed.itertuples()
     ]

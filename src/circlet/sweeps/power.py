@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from scipy.special import stdtrit
 
-from circlet.analysis import claims, stats
+from circlet.analysis import claims, stats, verdicts
 from circlet.storage import parquet
 from circlet.study import cost
 from circlet.study.plan import Study
@@ -23,7 +23,6 @@ from circlet.sweeps.tables import outcome_summary
 
 MOST = 1_000_000  # runs; more is no use to anyone
 _FEWEST_TIMES = 6  # runs that bound a median, see `stats.median_time`
-_FEWEST_CLAIM = 5  # runs behind a value that the scorecard compares
 # How much further than the end of its interval a value must lie from zero, so that four in five
 # repetitions of the study would leave zero out.
 _POWER = (stats.Z + 0.8416) / stats.Z
@@ -155,11 +154,13 @@ def _ended(study: Study) -> dict[tuple[str, str], int]:
 
 
 def of_claims(study: Study) -> list[Need]:
-    """Every claim that the scorecard does not decide, and is about an experiment of the study."""
+    """Every claim that is not decided, or not told from its margin, of experiments of the study."""
     known = claims.read(study).set_index("claim")
     card = parquet.read_table(study, "scorecard").set_index("claim")
     found = []
-    for name, row in card[card["verdict"].isin(["undecided", "not_run"])].iterrows():
+    for name, row in card[
+        ~card["verdict"].isin([verdicts.REPRODUCED, verdicts.DEVIATES])
+    ].iterrows():
         claim = known.loc[name]
         if claim["role"] not in study.reproduce:
             continue
@@ -169,26 +170,55 @@ def of_claims(study: Study) -> list[Need]:
         planned = max((point.count for point in points), default=0)
         done = min(1.0, row["n_runs"] / row["n_planned"]) if row["n_planned"] else 1.0
         n = round(planned * done)  # runs at each point
-        # The side of the interval that must leave zero out.
-        side = row["low"] if row["measured"] > 0 else row["high"]
-        half, needed, why = abs(row["measured"] - side), None, row["note"]
-        is_sign = claim["kind"] == "sign"
+        half, wanted, fewer = _widths(claim, row)
+        needed, why = None, row["note"]
         if not points:
             why = f"no point has {claims.text_of(of)}"
-        elif row["verdict"] == "not_run":
+        elif row["verdict"] == verdicts.NOT_RUN:
             why = why or "the study does not have its runs"
-        elif is_sign and row["measured"] and math.isfinite(half):
-            needed = math.ceil(n * (half / abs(row["measured"]) * _POWER) ** 2)
-        elif 0 < row["n_runs"] < _FEWEST_CLAIM:
-            needed = math.ceil(planned * _FEWEST_CLAIM / row["n_runs"])  # what occurs so often
+        elif fewer > 0 and math.isfinite(half):
+            needed = math.ceil(n / fewer**2)
+        elif 0 < row["measured_n"] < verdicts.FEWEST:
+            needed = math.ceil(planned * verdicts.FEWEST / row["measured_n"])  # if as often
+        elif row["verdict"] == verdicts.COMPATIBLE:
+            why = "the published sample alone is too small to tell, however many runs are made"
         else:
-            why = "its interval cannot be worked out from these runs"
+            why = why or "its interval cannot be worked out from these runs"
         if needed and needed > MOST:
-            needed, why = None, "more than a million runs: the effect is about zero"
-        wanted = abs(row["measured"]) / _POWER if is_sign else math.nan
-        half = half if math.isfinite(half) else math.inf
+            needed, why = None, "more than a million runs: it lies at the bar"
         found.append(Need(points, f"claim {name}", n, half, wanted, needed, why))
     return found
+
+
+def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
+    """Half-width of the interval that is judged; the one that would do; by what ours must shrink.
+
+    Of a compatible value the interval must lie within the margin, where it is (the published one
+    has a width of its own, which stays); of a sentence it must leave out the bar with a chance of
+    four in five.
+    """
+    low, high = row["measured_low"], row["measured_high"]
+    if row["verdict"] == verdicts.COMPATIBLE:
+        ours = verdicts.on_scale(claim, _measured(claim, row))
+        theirs = verdicts.published(claim, ours)
+        half, other = ((one.high - one.low) / 2 for one in (ours, theirs))
+        room = verdicts.margin(claim) - abs(ours.value - theirs.value)
+        wanted = math.sqrt(room**2 - other**2) if room > other else 0.0
+        return half, wanted, min(wanted / half, 1.0)
+    bars = [x for x in (row["same_low"], row["same_high"]) if not math.isnan(x)]
+    if not (claim["kind"].startswith("words") and bars and math.isfinite(high - low)):
+        return math.inf if math.isnan(high) else (high - low) / 2, math.nan, 0.0
+    bar = min(bars, key=lambda x: abs(x - row["measured"]))
+    side = low if row["measured"] > bar else high
+    half, away = abs(row["measured"] - side), abs(row["measured"] - bar)
+    return half, away / _POWER, away / _POWER / half if half else 0.0
+
+
+def _measured(claim: Any, row: Any) -> stats.Estimate:
+    """Our estimate, of a share as a count of our own runs."""
+    found = stats.Estimate(*(row[f"measured{end}"] for end in ("", "_low", "_high", "_n")))
+    own = found.n / claim["published_n"] if claim["kind"] == "share" else 1.0
+    return found.times(own)._replace(n=found.n)
 
 
 def rounded(point: Point, needed: int) -> int:

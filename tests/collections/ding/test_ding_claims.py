@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from conftest import config
 
+from circlet.analysis import association
 from circlet.analysis.claims import read
-from circlet.analysis.stats import Estimate
 from circlet.collections.ding.tables import ding_claims as claims
 from circlet.study.plan import Study
 
@@ -41,13 +41,6 @@ def test_the_line_and_its_interval():
     assert claims.line_at(frame.iloc[:2], 87).n == 0
 
 
-def test_within_a_range():
-    assert claims.within(Estimate(4, 3.8, 4.2, 9), 3, 5) == (1, pytest.approx(0.8), 1, 9)
-    value, low, high, _ = claims.within(Estimate(5.5, 5.1, 5.9, 9), 3, 5)
-    assert (value, low, high) == pytest.approx((-0.5, -0.9, -0.1))
-    assert claims.within(Estimate(5.0, 4.0, 6.0, 9), 3, 5).low < 0
-
-
 def survival(alive_by_frequency, factor=1.2, runs=20):
     return pd.DataFrame(
         [
@@ -62,14 +55,15 @@ def survival(alive_by_frequency, factor=1.2, runs=20):
 
 def test_scaled_frequencies():
     up = survival({1: False, 2: True, 3: True})
-    assert claims.scaled(up, above=True).value == 0.5
+    assert claims.scaled(up, above=True)[::3] == (1, 5)  # embeddings
     assert math.isnan(claims.scaled(up, above=False).value)  # none was scaled down
     assert math.isnan(claims.scaled(survival({1: True, 2: True, 3: True}, 1.01), above=True).value)
     down = survival({1: True, 2: True, 3: False}, factor=0.8)
     both = pd.concat([up, down])
-    assert claims.scaled(both, above=True).value == 0.5
+    assert claims.scaled(both, above=True).value == 1
     below = claims.scaled(both, above=False)
-    assert (below.value, below.n) == (1, 20)
+    assert (below.value, below.n) == (1, 5)
+    assert below.low < 0.2  # five that all die are not all there are
 
 
 def test_auc_within_runs():
@@ -84,11 +78,13 @@ def test_auc_within_runs():
 def test_frozen_losses_dip_where_d_is_p():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        [(1000, d, 59, (0.2 if d >= 59 else 2.0) + 0.1 * rng.random())
-         for d in range(8, 129, 4) for _ in range(2)],
-        columns=["step", "d", "p", "test_loss"],
+        [(1000, d, 59, seed, (0.2 if d >= 59 else 2.0) + 0.1 * rng.random())
+         for d in range(8, 129, 4) for seed in range(5)],
+        columns=["step", "d", "p", "seed", "test_loss"],
     )  # fmt: skip
-    assert claims.dip_at_p(frame).low > 1.5
+    found = claims.dip_at_p(frame)
+    assert 7 < found.low < found.value < found.high < 9  # 2.05 by 0.25 is 8.2
+    assert found.n == 5  # seeds, which are the same at every dimension
     assert math.isnan(claims.double_descent(frame).value)
 
 
@@ -107,10 +103,13 @@ def trajectories(peak, late):
 
 
 def test_the_peak_of_the_gradient():
-    assert claims.peak_step(trajectories(100, 0.01)).value == 1
-    assert claims.peak_step(trajectories(200, 0.01)).value == 0
-    assert claims.peak_step(trajectories(20, 0.01)).value < -1
-    assert claims.late_gradient(trajectories(100, 0.01)).value == pytest.approx(0.09)
+    found = claims.peak_step(trajectories(100, 0.01))
+    assert found.value == pytest.approx(100)
+    assert (found.low, found.high) == pytest.approx((75, 125))  # half way to step 50
+    assert claims.peak_step(trajectories(20, 0.01)).high < 50
+    late = claims.late_gradient(trajectories(100, 0.01))
+    assert late.value == pytest.approx(0.01)
+    assert late.high > 0.1  # of two runs
 
 
 def moduli(seed, runs=20, rough=0.0):
@@ -125,8 +124,8 @@ def moduli(seed, runs=20, rough=0.0):
 
 
 def test_composites_that_scatter_more_are_told_from_those_that_do_not():
-    assert claims.scatter_ratio(moduli(0, rough=1.0)).low > 0
-    wrong = sum(claims.scatter_ratio(moduli(seed)).low > 0 for seed in range(40))
+    assert claims.scatter_ratio(moduli(0, rough=1.0)).low > 1
+    wrong = sum(claims.scatter_ratio(moduli(seed)).low > 1 for seed in range(40))
     assert wrong <= 4
     assert math.isnan(claims.scatter_ratio(moduli(0).query("p < 24")).value)  # two primes only
 
@@ -149,9 +148,10 @@ def test_draws_are_counted_once_and_ratio_one_has_no_first():
             (1, 0.1): (True, False, False), (1, 0.5): (False, True, False),
         }
     )  # fmt: skip
-    first = claims.draws(frame, "first", every=True)
+    first = claims.always_first(frame)
     assert (first.value, first.n) == (1, 2)
-    assert claims.draws(frame, "revived", every=False).value == 1
+    some = claims.revived(frame)
+    assert (some.value, some.n) == (pytest.approx(1 / 6), 2)  # of three runs of one draw, none
 
 
 def test_best_losses_are_of_the_last_step():
@@ -173,3 +173,46 @@ def test_every_claim_is_in_the_scorecard():
     for row in of_table.itertuples():
         assert row.keys == {"claim": row.keys["claim"]}
         assert roles[row.keys["claim"]] == row.role
+
+
+def counts(**columns):
+    return pd.DataFrame(
+        {"embedding_seed": np.arange(8), "seed": np.arange(8), "n_circles": [3, 4] * 4} | columns
+    )
+
+
+def test_runs_of_one_embedding_are_one_sample():
+    """Forty runs of four embeddings tell no more than four."""
+    stream = np.random.default_rng(0)
+    frame, _ = rates(6, n=29 * 4)
+    frame["embedding_seed"] = np.repeat(np.arange(4), 29)
+    assert claims.signal_correlation(frame).n == 4
+    shared = pd.concat([counts()] * 5)
+    assert claims.circles(shared)[::3] == (3.5, 8)
+    assert claims.circles(shared).high - 3.5 > 0.4 > claims.circles(counts()).high - 4
+    # Embeddings differ in level: pairs are not independent.
+    wrong = 0
+    for _ in range(200):
+        unit = np.repeat(np.arange(8), 10)
+        x, y = (np.repeat(stream.normal(size=8), 10) + 0.3 * stream.normal(size=80) for _ in "xy")
+        found = association.correlation_over_units(x, y, unit)
+        wrong += not found.low <= 0 <= found.high
+    assert wrong / 200 < 0.12  # with pairs for units it is two in three
+
+
+def test_all_survive_is_a_contrast():
+    """29 of 29 with and without weight decay is no sign that weight decay kills."""
+    frame = pd.DataFrame(
+        {"weight_decay": [0.0] * 6 + [0.1] * 6, "n_frequencies": 29, "n_circles_absolute": 29}
+    )
+    both = claims.all_survive(frame)
+    assert (both.value, both.n) == (0, 6)
+    killed = claims.all_survive(frame.assign(n_circles_absolute=[29] * 6 + [5] * 6))
+    assert killed.value == 1
+    assert killed.low > 0.4
+
+
+def test_a_rollout_is_lost_in_most_runs_only_if_enough_say_so():
+    fits = pd.DataFrame({"rollout_error": [90.0] * 4, "mean_signal": 40.0})
+    assert claims.lost(fits).low < 0.5
+    assert claims.lost(pd.concat([fits] * 2)).low > 0.5

@@ -91,17 +91,20 @@ def test_one_embedding_has_no_held_out_score():
 
 
 def test_always_dead_is_as_good_as_the_share_of_the_dead():
-    x, alive, _ = groups(gap=0, n_groups=50)
-    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
-    assert majority.value == pytest.approx(100 * (1 - alive.mean()), abs=7)
+    x, alive, group = groups(gap=0, n_groups=50)
+    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, group)
+    assert majority.value == pytest.approx(100 * (1 - alive.mean()))
     assert accuracy.value == pytest.approx(majority.value)
     assert gain.value == pytest.approx(0)
-    x, alive, _ = groups(gap=8)
-    accuracy, majority, gain = survival_classifiers.split_accuracy(x, alive)
+    x, alive, group = groups(gap=8)
+    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, group)
     assert accuracy.value > 97 > majority.value
     assert gain.value == pytest.approx(accuracy.value - majority.value)
     assert gain.low > 0
     assert majority.low < majority.value < majority.high
+    assert (accuracy.n, accuracy.high <= 100) == (12, True)
+    none = survival_classifiers.held_out_accuracy(x, np.zeros(len(x), dtype=bool), group)
+    assert all(np.isnan(part.value) for part in none)
 
 
 def test_constructed_outcomes_go_by_initial_signal():

@@ -42,6 +42,18 @@ def test_rule_a_by_the_literal_formula():
     assert list(survivors.survivors(embedding)[0]) == expected
 
 
+def test_what_was_removed_or_has_one_direction_has_no_circularity():
+    """It is 0/0, not a value between 0 and 1."""
+    turns = 2 * np.pi * np.arange(13) / 13
+    direction = np.array([0.6, 0.8, 0.0])
+    constructed = np.cos(2 * turns)[:, None] * direction + 1e-6 * np.cos(turns)[:, None]
+    assert np.isnan(survivors.circularity(constructed)).all()
+    circle = circles(13, {2: 5.0})
+    found = survivors.circularity(circle)
+    assert found[1] == pytest.approx(1)
+    assert np.isnan(np.delete(found, 1)).all()
+
+
 def test_circularity_by_the_literal_formula():
     embedding = np.random.default_rng(2).normal(size=(7, 5))
     p = 7

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from conftest import experiment
 
+from circlet.analysis import classifiers, stats
 from circlet.collections.findings.tables import forecast, forecast_milestones
 from circlet.study.plan import Study
 
@@ -58,3 +59,59 @@ def test_forecast_grid_has_logged_steps_only():
 def test_a_milestone_is_passed_for_good(auc, expected):
     found = forecast_milestones.passes(pd.Series([0, 1, 10, 100]), pd.Series(auc), 0.9)
     assert found == expected or (np.isnan(found) and np.isnan(expected))
+
+
+def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0.0):
+    """Rows of frequencies whose survival follows from x, and from what runs share."""
+    stream = np.random.default_rng(seed)
+    runs = [(e, k) for e in range(n_embeddings) for k in range(n_networks)]
+    of = np.repeat(np.arange(len(runs)), 20)
+    embedding, network = np.array(runs)[of].T
+    frequency = np.tile(np.arange(20), len(runs))
+    taste = stream.normal(size=(n_networks, 20))[network, frequency]
+    own = stream.normal(size=(n_embeddings, 20))[embedding, frequency]
+    x = stream.normal(size=len(of))
+    alive = x + by_network * taste + by_embedding * own + 0.5 * stream.normal(size=len(of)) > 1
+    return x, alive, of, embedding, network, taste
+
+
+def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
+    """What is true of a network alone is of no use for runs of another."""
+    _, alive, of, embedding, network, taste = crossed(by_network=3.0)
+    codes = np.eye(20 * 5)[20 * network + np.tile(np.arange(20), len(alive) // 20)]
+    learned = classifiers.crossed_scores(codes, alive, of, embedding, network, forecast.regression)
+    assert len(learned) == 40
+    assert abs(learned["auc"].mean() - 0.5) < 0.1
+    told = classifiers.crossed_scores(
+        taste[:, None], alive, of, embedding, network, forecast.regression
+    )
+    assert told["auc"].mean() > 0.9
+
+
+def test_sets_that_are_told_exactly():
+    x, alive, of, embedding, network, _ = crossed()
+    sure = np.where(alive, 5.0, -5.0)[:, None]
+    found = classifiers.crossed_scores(sure, alive, of, embedding, network, forecast.regression)
+    assert (found["exact"] == 1).all() and (found["jaccard"] == 1).all()
+    noisy = classifiers.crossed_scores(
+        x[:, None], alive, of, embedding, network, forecast.regression
+    )
+    assert 0.3 < noisy["jaccard"].mean() < 1 > noisy["exact"].mean()
+
+
+def test_means_over_crossed_runs_cover_what_they_say():
+    """Rows and columns differ; runs as such would be taken for forty."""
+    stream = np.random.default_rng(0)
+    rows, columns = np.divmod(np.arange(40), 5)
+    hits, naive = 0, 0
+    for _ in range(300):
+        a, b = stream.normal(size=8), stream.normal(size=5)
+        values = a[rows] + b[columns] + 0.3 * stream.normal(size=40)
+        found = stats.crossed_mean(values, rows, columns)
+        hits += found.low <= 0 <= found.high
+        alone = stats.mean(values)
+        naive += alone.low <= 0 <= alone.high
+    assert hits / 300 > 0.8  # a bootstrap of five columns is somewhat narrow
+    assert naive / 300 < 0.65
+    own = stats.crossed_mean(stream.normal(size=30), np.arange(30), np.arange(30))
+    assert own.n == 30 and own.high - own.low == pytest.approx(2 * 1.96 / np.sqrt(30), rel=0.4)

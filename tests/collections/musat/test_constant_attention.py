@@ -116,6 +116,7 @@ def test_network_of_the_paper_has_691_parameters():
         ("torch_zero_bias", 1 / np.sqrt(3 * 100), 0),
         ("glorot", np.sqrt(2 / 500), 0),
         ("lecun", 1 / np.sqrt(100), 0),
+        ("small_normal", 0.02, 0),
     ],
 )
 def test_initialisations(kind, weight_std, bias_std):

@@ -37,11 +37,11 @@ def heads(n=40, **columns):
 def test_values_of_a_planted_study():
     tables = {"heads": heads(), "spikes": pd.DataFrame({"run_id": []})}
     expected = {
-        "successes": 50, "best_successes": 50, "stuck": 50, "accuracy_mean": 0.75, "fits_100": 0,
-        "fits_200": 50, "fit_epoch": 160, "heads_of_successes": 100, "kind_uniform": 40,
+        "successes": 20, "best_successes": 20, "stuck": 20, "accuracy_mean": 0.75, "fits_100": 0,
+        "fits_200": 20, "fit_epoch": 160, "heads_of_successes": 20, "kind_uniform": 20,
         "kind_signed": 0, "heads_of_failures": 0, "suffix_successes": 0.004,
-        "suffix_failures": 0.7, "suffix_initial": 0.55, "histogram_successes": 40,
-        "phase_order": 100, "phase_gap": 60, "spikes_per_run": 0,
+        "suffix_failures": 0.7, "suffix_initial": 0.55, "histogram_successes": 20,
+        "phase_order": 20, "phase_gap": 60, "spikes_per_run": 0,
     }  # fmt: skip
     for name, value in expected.items():
         assert CLAIMS[name](tables).value == pytest.approx(value), name
@@ -71,8 +71,8 @@ def test_spikes_are_compared_with_quiet_steps():
     more = {"heads": heads(), "spikes": spikes(4.0, 1.0)}
     for claim in ("spikes_of_feed_forward", "sharpness_before_spikes"):
         null, effect = CLAIMS[claim](same), CLAIMS[claim](more)
-        assert null.low < 0 < null.high, claim
-        assert effect.low > 1, claim
+        assert null.low < 1 < null.high, claim
+        assert effect.low > 2, claim
         assert effect.n == 12, claim
     share = CLAIMS["spikes_by_representation"](more)
     assert (share.value, share.n) == (pytest.approx(200 / 3), 12)
@@ -95,10 +95,10 @@ def test_gradients_at_drops_have_a_null():
         return odonnat_claims.gradients_at_drops(tables)
 
     noise = [effect(1, seed) for seed in range(60)]
-    assert np.mean([e.low < 0 < e.high for e in noise]) > 0.85
-    assert abs(np.mean([e.value for e in noise])) < 0.02
-    assert effect(100).value == pytest.approx(2, abs=0.2)
-    assert effect(100).low > 1
+    assert np.mean([e.low < 1 < e.high for e in noise]) > 0.85
+    assert np.mean([e.value for e in noise]) == pytest.approx(1, abs=0.05)
+    assert effect(100).value == pytest.approx(100, rel=0.4)
+    assert effect(100).low > 10
 
 
 def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):

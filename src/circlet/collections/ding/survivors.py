@@ -4,6 +4,7 @@ import numpy as np
 
 from circlet.analysis import spectrum
 
+_LEAST = 1e-3  # of the largest signal; what is below has been removed
 GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 7
 
 
@@ -33,18 +34,21 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
 
     Equation 5, for the projections x on the real and on the imaginary part of F_k:
     c = 2 / (p sum_j x_j^2) |sum_j x_j exp(2 pi i j k / p)|^2; of the two the root mean square, as
-    in the released code. A perfect circle has 1.
+    in the released code. A perfect circle has 1. NaN for a frequency that has no such two parts:
+    one that an intervention has removed, or has constructed along a single direction.
     """
     p = len(embedding)
-    found = []
     every = spectrum.coefficients(embedding)
+    largest = np.abs(every).max()
+    found = []
     for k in spectrum.frequencies(p):
         wave = np.exp(2j * np.pi * k * np.arange(p) / p)
         parts = []
         for direction in (every[k].real, every[k].imag):
             x = embedding @ direction
-            power = (x**2).sum()
-            parts.append(2 / (p * power) * np.abs(x @ wave) ** 2 if power > 0 else 0.0)
+            is_there = np.abs(direction).max() > _LEAST * largest
+            share = 2 / (p * (x**2).sum()) * np.abs(x @ wave) ** 2 if is_there else np.nan
+            parts.append(share)
         found.append(np.sqrt((parts[0] ** 2 + parts[1] ** 2) / 2))
     return np.array(found)
 
@@ -55,5 +59,5 @@ def relative_gradients(signals: np.ndarray) -> np.ndarray:
     ``signals`` are (steps, frequencies), of steps 0, 1, 2, ... NaN for a frequency that an
     intervention has removed.
     """
-    start = np.where(signals[0] > 1e-3 * signals[0].max(), signals[0], np.nan)
+    start = np.where(signals[0] > _LEAST * signals[0].max(), signals[0], np.nan)
     return np.diff(signals, axis=0) / start

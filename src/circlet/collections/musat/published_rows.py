@@ -1,7 +1,7 @@
 """Rows of Mușat's tables 1 and 2: circles, grids and accuracy at every point, over its runs.
 
 Intervals: Wilson for counts, normal for imperfections (as the paper has them), Student for
-accuracies, of which there may be few, and Fisher for correlations.
+accuracies, of which there may be few, cut at 0 and 100 %, and Fisher for correlations.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames, stats
+from circlet.analysis import association, log_frames, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
@@ -50,11 +50,11 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
     rest = ~circle
     estimates = {
         "circles": stats.count(*stats.counted(circle)),
-        "circle_accuracy": stats.mean(accuracy[circle]),
+        "circle_accuracy": stats.mean(accuracy[circle]).within(0, 100),
         "non_circles": stats.count(*stats.counted(rest)),
-        "non_circle_accuracy": stats.mean(accuracy[rest]),
+        "non_circle_accuracy": stats.mean(accuracy[rest]).within(0, 100),
         "imperfections": stats.mean(imperfections[rest], normal=True),
-        "correlation": stats.correlation(imperfections[rest], accuracy[rest]),
+        "correlation": association.correlation(imperfections[rest], accuracy[rest]),
     }
     columns: dict[str, float] = {}
     for name, found in estimates.items():

@@ -1,7 +1,7 @@
 """Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
 
 At each value of all other swept parameters, runs of the same seed are compared: what they share by
-it drops out (`circlet.analysis.stats.paired_difference`); of times the median of the pairs'
+it drops out (`circlet.analysis.contrasts.paired_difference`); of times the median of the pairs'
 differences counts (`paired_delay`). Where seeds pair no runs, or all differences are the same, the
 ends are those of two estimates as in ``outcome_summary``. Intervals of times count that steps are
 logged at intervals. Null is an end that nothing bounds.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import stats
+from circlet.analysis import contrasts
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, interval
@@ -57,10 +57,10 @@ def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> d
 def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Estimate, int]:
     """The difference, and the number of pairs behind it."""
     if outcome.kind == "time":
-        found, paired = stats.paired_delay((a["after"], a["value"]), (b["after"], b["value"]))
+        found, paired = contrasts.paired_delay((a["after"], a["value"]), (b["after"], b["value"]))
     else:
         is_share = outcome.kind == "share"
-        found, paired = stats.paired_difference(a["value"], b["value"], outcome.reach, is_share)
+        found, paired = contrasts.paired_difference(a["value"], b["value"], outcome.reach, is_share)
     is_told = math.isfinite(found.low) or math.isfinite(found.high)
     if is_told or (paired and outcome.kind == "time"):
         return found, paired
@@ -70,7 +70,7 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
         common = a.index.intersection(b.index)
         a, b = a.loc[common], b.loc[common]
     both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
-    return stats.apart(*both), paired
+    return contrasts.apart(*both), paired
 
 
 def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:

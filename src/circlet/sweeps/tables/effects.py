@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import stats
+from circlet.analysis import association, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, estimate
@@ -52,7 +52,7 @@ def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
     """Change of an outcome per x. Where no run differs from another, what each x has bounds it."""
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
-    found = stats.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
+    found = association.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
     rounding = stats.ROUNDING * runs["value"].abs().max() / (x.max() - x.min() or 1)
     if math.isnan(found.value) or found.high - found.low > rounding:
         return found
@@ -73,7 +73,7 @@ def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
     strata, units = runs["stratum"], runs["unit"]
     shared = x.groupby([strata, units]).nunique()
     paired = shared[shared > 1].index.get_level_values("unit").nunique()
-    rho = stats.rank_correlation(x, runs["value"].fillna(np.inf), strata, units)
+    rho = association.rank_correlation(x, runs["value"].fillna(np.inf), strata, units)
     return {
         **_estimates("rho", rho),
         **_estimates("change", _change(outcome, x, runs)),

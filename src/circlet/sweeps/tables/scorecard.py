@@ -1,41 +1,21 @@
 """Table ``scorecard``: every published claim beside our measurement, with a verdict.
 
 Published values are in the ``claims.csv`` of each collection, a row per claim, and nowhere else
-(`circlet.analysis.claims`). The verdict is by rule:
-
-reproduced
-    the 95 % interval of the difference, measured - published, contains zero. It counts the noise
-    of both samples: theirs has a size too. By ``kind``:
-
-    ``count``        shares of runs; Newcombe's interval for two independent shares;
-    ``absent``       the paper has none to report; the same, with zero published;
-    ``mean``         normal interval if the paper prints its own; otherwise our standard deviation
-                     stands for both samples, and the interval is Student's;
-    ``correlation``  difference of Fisher's z;
-    ``range``        the paper's value has a tolerance, of as many runs as it has: our value lies
-                     in it; with fewer runs it is wider, by the root of their ratio;
-    ``sign``         a claim in words: the whole 95 % interval of the effect lies above zero;
-deviates
-    it does not; of a claim in words, the whole interval lies below zero;
-undecided
-    too few runs to tell: fewer than five behind a mean, whose interval would be so wide that it
-    agrees with anything, or an effect whose interval contains zero;
-not_run
-    the study has no such run, or not under the paper's conditions.
+(`circlet.study.claims_file`). How a value is judged, and what ``reproduced``, ``compatible``,
+``deviates`` and ``undecided`` mean, is in `circlet.analysis.verdicts`. ``not_run``: the study has
+no such run, or not under the paper's conditions.
 
 Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
-them, is judged, and its note says in what it differs.
-
-At 95 %, one cell in twenty deviates by chance alone even if everything is the same.
+them, is judged, and its note says in what it differs. Where a trivial answer would pass as well,
+the claim is undecided.
 """
 
-import math
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import claims, stats
+from circlet.analysis import claims, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
 from circlet.storage import parquet
@@ -46,27 +26,32 @@ from circlet.study.points import Point
 OPTIONAL_ROLES = "all"
 TABLES = ()
 
-FROM_COLLECTIONS = ("claims.csv",)
+FROM_COLLECTIONS = ("claims.csv", "collection.yaml")
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     column("paper", pa.string(), "collection that has the claim"),
+    column("reference", pa.string(), "what the value is from: paper, or another of the collection"),
     column("source", pa.string(), "table, figure or section"),
-    column("statement", pa.string(), "what is claimed"),
+    column("statement", pa.string(), "what is claimed, a sentence"),
+    column("unit", pa.string(), "unit of the values"),
+    column("kind", pa.string(), "how it is judged, see circlet.analysis.verdicts"),
+    column("tally", pa.string(), "test, or why it is none of its own: repeat, arithmetic, fitted"),
     column("published", pa.float64(), "published value; null if the claim is in words"),
-    column("measured", pa.float64(), "our value"),
-    column("low", pa.float64(), "lower end of its 95 % interval"),
-    column("high", pa.float64(), "upper end of its 95 % interval"),
-    column("n_runs", pa.int32(), "runs behind the value, as the circles behind their accuracy"),
+    *estimate("measured", "our value; a share per as many runs as the paper has"),
+    column("n_runs", pa.int32(), "runs behind it, of which some may share what is judged"),
     column("n_planned", pa.int32(), "runs planned at these points"),
-    column("verdict", pa.string(), "reproduced, deviates, undecided or not_run"),
+    column("verdict", pa.string(), "reproduced, compatible, deviates, undecided or not_run"),
     *estimate("difference", "measured - published, with the noise of both samples")[:3],
-    column("note", pa.string(), "why it was not run, or how its runs differ"),
+    column("same_low", pa.float64(), "least value that means the same; null if there is none"),
+    column("same_high", pa.float64(), "largest value that means the same; null if there is none"),
+    column("mistaken", pa.float64(), "chance to be called reproduced if off by twice the margin"),
+    column("unnoticed", pa.float64(), "chance not to be called deviating if off by as much"),
+    column("note", pa.string(), "why it was not run, is undecided, or how its runs differ"),
     column("table", pa.string(), "table that the measured value is in"),
     column("where", pa.string(), "its row"),
     column("column", pa.string(), "its column"),
 ]
 _ENDS = ("low", "high", "n")  # of an estimate
-_FEWEST = 5  # runs behind a mean or correlation that is compared
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -94,7 +79,7 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     if role not in study.reproduce:
         if study.whole and role in study.whole.reproduce:
             return f"nothing is done yet of {study.whole.reproduce[role]}"
-        return f"the config's `reproduce` names no experiment for {role}"
+        return f"not part of this study: `reproduce` has no {role}"
     for point in study.experiment(study.reproduce[role]):
         for name, value in ({"shared": "none"} | conditions).items():
             has = _has(study, point, name)
@@ -119,79 +104,28 @@ def _has(study: Study, point: Point | None, name: str) -> object:
     return (point.parameters | {"steps": point.steps, "epochs": epochs, "shared": shared}).get(key)
 
 
-_UNKNOWN = (math.nan, math.nan, math.nan)
-
-
-def difference(claim: pd.Series, measured: Estimate) -> tuple[float, float, float]:
-    """Measured - published and the ends of its 95 % interval; NaN where it cannot be told.
-
-    ``claim`` is a row of `claims.read`, ``measured`` our estimate; of a count, the count itself
-    among its ``n`` runs.
-    """
-    value, low, high, n = measured
-    published, their_n = claim["published"], claim["published_n"]
-    if claim["kind"] in ("count", "absent"):
-        if n == 0:
-            return _UNKNOWN
-        known = 0 if claim["kind"] == "absent" else int(published)
-        shares = stats.share_difference(int(value), n, known, int(their_n))
-        return shares.times(their_n)[:3]
-    if n < _FEWEST or math.isnan(high):
-        return _UNKNOWN
-    if claim["kind"] == "correlation":
-        spread = stats.Z * math.hypot(1 / math.sqrt(n - 3), 1 / math.sqrt(their_n - 3))
-        low, high = (math.tanh(math.atanh(value) + side * spread) for side in (-1, 1))
-        return value - published, low - published, high - published
-    if not math.isnan(claim["published_low"]):
-        theirs = (claim["published_high"] - claim["published_low"]) / 2
-        half = math.hypot((high - low) / 2, theirs)
-    else:
-        half = (high - low) / 2 * math.sqrt(1 + n / their_n)
-    return value - published, value - published - half, value - published + half
-
-
-def in_tolerance(claim: pd.Series, measured: Estimate) -> bool:
-    """Whether a value lies in the tolerance of the published one; an end that is not given is open.
-
-    Tolerances are bands of the paper's number of runs; that of fewer is so much wider.
-    """
-    wider = max(1.0, math.sqrt(claim["published_n"] / measured.n))
-    center, low, high = claim[["published", "published_low", "published_high"]]
-    # A comparison with NaN, an open end, is false.
-    below = measured.value < center - wider * (center - low)
-    above = measured.value > center + wider * (high - center)
-    return not (below or above or math.isnan(measured.value))
-
-
-def judge(claim: pd.Series, measured: Estimate) -> dict:
-    """Measured value, interval, difference and verdict of one claim."""
-    if claim["kind"] == "sign":
-        gap, holds = _UNKNOWN, measured.low > 0
-        decided = holds or measured.high <= 0
-    elif claim["kind"] == "range":
-        gap = (measured.value - claim["published"], math.nan, math.nan)
-        decided = measured.n >= min(_FEWEST, claim["published_n"])
-        holds = decided and in_tolerance(claim, measured)
-    else:
-        gap = difference(claim, measured)
-        decided, holds = not math.isnan(gap[1]), gap[1] <= 0 <= gap[2]
-    shown = measured[:3]
-    if claim["kind"] in ("count", "absent") and measured.n:
-        # Counts are compared per as many runs as the paper has.
-        shown = measured.times(claim["published_n"] / measured.n)[:3]
-    verdict, few = "undecided", f"only {measured.n} run{'s'[: measured.n > 1]}"
-    if decided:
-        verdict = "reproduced" if holds else "deviates"
-    elif measured.n == 0:
-        verdict, few = "not_run", "no run"
-    elif claim["kind"] == "sign" and measured.low <= 0 < measured.high:
-        few = "the interval contains zero"
+def judged(claim: pd.Series, measured: Estimate, rival: Estimate | None = None) -> dict:
+    """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
+    found = verdicts.judge(claim, measured)
+    verdict, note = found.verdict, found.why
+    passes = (verdicts.REPRODUCED, verdicts.COMPATIBLE)
+    if rival and verdict in passes and verdicts.judge(claim, rival).verdict in passes:
+        verdict = verdicts.UNDECIDED
+        note = f"a trivial answer passes, too: {claim['rival']} is {rival.value:.3g}"
+    if claim["kind"] == "share" and measured.n:  # per as many runs as the paper has
+        scaled = measured.times(claim["published_n"] / measured.n)
+        measured = scaled._replace(n=measured.n)
+    ends = ("difference", "difference_low", "difference_high")
     return {
-        **dict(zip(("measured", "low", "high"), shown, strict=True)),
-        **dict(zip(("difference", "difference_low", "difference_high"), gap, strict=True)),
+        **measured.columns("measured"),
+        **dict(zip(ends, found.difference[:3], strict=True)),
+        "same_low": found.same[0],
+        "same_high": found.same[1],
+        "mistaken": found.mistaken,
+        "unnoticed": found.unnoticed,
         "n_runs": measured.n,
         "verdict": verdict,
-        "note": "" if decided else f"{few}: too few to tell",
+        "note": note,
     }
 
 
@@ -217,23 +151,34 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             text = claims.text_of(claim["keys"]) or "any key"
             raise ConfigError(_wrong(claim, f"has {len(frame)} rows with {text}, not one"))
         if len(frame):
-            row, column = frame.iloc[0], claim["column"]
-            needed = {column, *(f"{column}_{end}" for end in _ENDS), "n_planned"}
-            if lacking := needed - set(frame.columns):
-                raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
-            low, high, n = (row[f"{column}_{end}"] for end in _ENDS)
-            measured = Estimate(float(row[column]), float(low), float(high), int(n))
-            verdict = judge(claim, measured)
-            note = "; ".join(filter(None, [verdict["note"], differs]))
-            n_runs = min(measured.n, int(row.get("n_runs", measured.n)))  # n may count pairs
-            return verdict | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
+            row = frame.iloc[0]
+            if "n_planned" not in frame:
+                raise ConfigError(_wrong(claim, "has no column 'n_planned'"))
+            measured = _estimate(claim, row, claim["column"])
+            rival = _estimate(claim, row, claim["rival"]) if claim["rival"] else None
+            found = judged(claim, measured, rival)
+            note = "; ".join(filter(None, [found["note"], differs]))
+            n_runs = int(row.get("n_runs", measured.n))
+            return found | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
         reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"
-    return judge(claim, Estimate()) | {"n_planned": 0, "note": reason}
+    return judged(claim, Estimate()) | {"n_planned": 0, "note": reason}
+
+
+def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
+    """An estimate in a row of a table; raises ConfigError if it lacks a column of it."""
+    names = [column, *(f"{column}_{end}" for end in _ENDS)]
+    if lacking := set(names) - set(row.index):
+        raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
+    value, low, high, n = (row[name] for name in names)
+    return Estimate(float(value), float(low), float(high), int(n))
 
 
 def table(study: Study) -> list[dict]:
     """A row per published claim, in the order of the collections."""
-    shown = ["claim", "source", "statement", "published", "table", "column"]
+    shown = [
+        "claim", "reference", "source", "statement", "unit", "kind", "tally", "published", "table",
+        "column",
+    ]  # fmt: skip
     return [
         {
             **claim[shown],

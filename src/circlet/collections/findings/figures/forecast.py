@@ -1,6 +1,6 @@
 """Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast that
-knows the signals up to a step alone, on embeddings that it has not seen. Bands are 95 % intervals
-over embeddings.
+knows the signals up to a step alone, on runs whose embedding and network it has not seen. Bands
+are 95 % intervals, by a bootstrap over embeddings and networks.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def draw(study: Study) -> Figure:
         axes.axhline(0.5, color=style.GREY, lw=0.8)
         ticks = 10.0 ** np.arange(0, np.ceil(np.log10(here["step"].max())) + 1)
         axes.set(xscale="log", xlabel="step up to which signals are known", ylim=(0.45, 1.01),
-                 ylabel="AUC, embeddings held out")  # fmt: skip
+                 ylabel="AUC, embedding and network held out")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
         n_embeddings, n_runs = here["auc_n"].min(), here["n_runs"].min()

@@ -1,10 +1,13 @@
 """Table ``forecast``: how early survival is decided.
 
 From the signals up to a step alone, a logistic regression says which frequencies will survive
-(rule A). It is scored on embeddings that it was not fitted to, by the area under the ROC curve
-within each embedding; the interval is Student's, over embeddings. What it sees of a frequency are
-its signal now, its growth since step 0 and its growth since half of the steps, each as a logarithm
-relative to the mean over the run's frequencies, so that nothing but the competition is left.
+(rule A). It is scored on runs of which it has seen neither the embedding nor the network: by the
+area under the ROC curve within each run, by the Jaccard index of the predicted and the true set of
+survivors, and by how often the two are the same. Runs that share an embedding or a network are not
+independent, so intervals are those of a bootstrap over both. What the regression sees of a
+frequency are its signal now, its growth since step 0 and its growth since half of the steps, each
+as a logarithm relative to the mean over the run's frequencies, so that nothing but the competition
+is left.
 """
 
 from collections.abc import Iterator
@@ -16,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from circlet.analysis import log_frames
-from circlet.analysis.classifiers import grouped_auc
+from circlet.analysis import log_frames, stats
+from circlet.analysis.classifiers import crossed_scores
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
@@ -31,8 +34,10 @@ COLUMNS = [
     EXPERIMENT,
     column("weight_decay", pa.float64(), "decoupled weight decay"),
     STEP,
-    *estimate("auc", "area under the ROC curve, whole embeddings held out", "0..1")[:3],
-    column("auc_n", pa.int32(), "auc: embeddings that are scored, each held out"),
+    *estimate("auc", "area under the ROC curve; n: embeddings, each held out", "0..1"),
+    *estimate("gain", "auc minus that at step 0, of the same runs", "0..1"),
+    *estimate("jaccard", "Jaccard index of the predicted and the true set of survivors", "0..1"),
+    *estimate("exact", "share of runs whose set of survivors is predicted", "0..1"),
     *COUNTS,
 ]
 
@@ -72,12 +77,11 @@ def grid(points: list[Point]) -> list[int]:
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment, weight decay and step that can be scored on at least three embeddings.
 
-    An embedding of which all circles survive, or none, has no score.
+    A run of which all circles survive, or none, has no AUC.
     """
     for role, experiment in study.reproduce.items():
         survival = parquet.read_table(study, "survival", role)
-        alive = survival.set_index(["run_id", "frequency"])["survived"]
-        embeddings = survival.set_index(["run_id", "frequency"])["embedding_seed"]
+        known = survival.set_index(["run_id", "frequency"])
         by_decay: dict[float, list[Point]] = {}
         for point in study.experiment(experiment):
             by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
@@ -88,19 +92,29 @@ def table(study: Study) -> Iterator[dict]:
             if log.empty:
                 continue
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
-            truth = alive.reindex(wide.index).to_numpy(bool)
-            groups = embeddings.reindex(wide.index).to_numpy()
+            own = known.reindex(wide.index)
+            runs = wide.index.get_level_values("run_id").to_numpy()
+            embedding, network = (
+                own[f"{part}_seed"].to_numpy() for part in ("embedding", "network")
+            )
+            first = None
             for step in steps:
-                auc = grouped_auc(features(wide, step), truth, groups, regression)
-                if auc.n < 3:
+                x, alive = features(wide, step), own["survived"].to_numpy(bool)
+                scores = crossed_scores(x, alive, runs, embedding, network, regression)
+                scores = scores.set_index("run")
+                first = scores if first is None else first
+                if scores["auc"].groupby(scores["embedding"]).count().gt(0).sum() < 3:
                     continue
-                # Where all embeddings have the same AUC, as 1, the ends are the mean.
-                low, high = np.nan_to_num(auc[1:3], nan=auc.value).clip(0, 1)
+                scores["gain"] = scores["auc"] - first["auc"]
+                found = {
+                    name: stats.crossed_mean(scores[name], scores["embedding"], scores["network"])
+                    for name in ("auc", "gain", "jaccard", "exact")
+                }
                 yield {
                     "experiment": experiment,
                     "weight_decay": decay,
                     "step": step,
-                    **auc._replace(low=low, high=high).columns("auc"),
-                    "n_runs": wide.index.get_level_values("run_id").nunique(),
+                    **{k: v for name, one in found.items() for k, v in one.columns(name).items()},
+                    "n_runs": len(np.unique(runs)),
                     "n_planned": sum(p.count for p in points),
                 }

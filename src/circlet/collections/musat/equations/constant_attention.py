@@ -43,6 +43,8 @@ def _linear(
             weight = stream.uniform(-bound, bound, (outputs, inputs))
         case "lecun":
             weight = stream.standard_normal((outputs, inputs)) / np.sqrt(inputs)
+        case "small_normal":
+            weight = 0.02 * stream.standard_normal((outputs, inputs))
         case _:
             weight = stream.uniform(-1, 1, (outputs, inputs)) / np.sqrt(inputs)
     bias = stream.uniform(-1, 1, (outputs, 1)) / np.sqrt(inputs)

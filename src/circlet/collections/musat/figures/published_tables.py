@@ -1,12 +1,13 @@
-"""Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals. The verdict
-also counts the noise of the published value, which its sample of 100 runs has too; so a diamond may
-lie outside a bar and still be reproduced.
+"""Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals; the grey
+bands are the values that mean the same as the published ones. The verdict also counts the noise of
+the published value, whose sample of 100 runs is blurred, too.
 """
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from circlet.analysis import claims
 from circlet.plotting import style
@@ -17,7 +18,11 @@ OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("scorecard",)
 FROM_COLLECTIONS = ("claims.csv",)
 
-_COLOURS = {"reproduced": style.BLUE, "deviates": style.ORANGE}  # grey: not decided
+_COLOURS = {  # grey: not decided
+    "reproduced": style.BLUE,
+    "compatible": style.LIGHT_BLUE,
+    "deviates": style.ORANGE,
+}
 
 # By table: its title, the parameter of its rows and its label, title and column of each panel.
 _PANELS = {
@@ -47,7 +52,9 @@ def _panel(axes: Axes, known: pd.DataFrame, rows: dict[float, int]) -> None:
     for claim in known.itertuples():
         y = rows[claim.value]
         colour = _COLOURS.get(claim.verdict, style.GREY)
-        axes.plot([claim.low, claim.high], [y + 0.14] * 2, color=colour, linewidth=2)
+        ends = [claim.measured_low, claim.measured_high]
+        axes.fill_betweenx([y - 0.3, y + 0.3], claim.same_low, claim.same_high, color="0.93")
+        axes.plot(ends, [y + 0.14] * 2, color=colour, linewidth=2)
         axes.plot(claim.measured, y + 0.14, "o", color=colour, markersize=4)
         axes.plot(claim.published, y - 0.14, "D", color="black", markersize=4, fillstyle="none")
     axes.grid(axis="x", color="0.92")
@@ -79,10 +86,12 @@ def draw(study: Study) -> Figure:
     published = line | {"linewidth": 0, "marker": "D", "fillstyle": "none"}
     grid[-1].legend(
         handles=[
-            Line2D([], [], color=style.BLUE, label="here, 95 % interval", **line),
+            Line2D([], [], color=style.BLUE, label="here, reproduced", **line),
+            Line2D([], [], color=style.LIGHT_BLUE, label="here, compatible", **line),
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
             Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
             Line2D([], [], color="black", label="published", **published),
+            Patch(color="0.93", label="means the same"),
         ],
         loc="center",
     )

@@ -43,11 +43,13 @@ SYSTEM = SystemSpec(
         "initialisation": choice(
             "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
             "weights and biases; torch_zero_bias: the same weights, biases 0; glorot: Glorot "
-            "uniform, biases 0; lecun: normal with variance 1/fan_in, biases 0.",
+            "uniform, biases 0; lecun: normal with variance 1/fan_in, biases 0; small_normal: "
+            "normal with standard deviation 0.02, biases 0.",
             "torch",
             "torch_zero_bias",
             "glorot",
             "lecun",
+            "small_normal",
         ),
         "embedding_std": parameters.EMBEDDING_STD,
     },

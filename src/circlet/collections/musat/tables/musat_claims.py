@@ -1,17 +1,16 @@
-"""Table ``musat_claims``: what Mușat says in words, as numbers whose sign decides.
+"""Table ``musat_claims``: what Mușat says in words, as the quantities that the words are about.
 
-Every claim is turned into an effect that is positive if the claim holds, with a 95 % interval. Only
-the paper's own values of weight decay and f_a count, whatever else the study sweeps.
+``claims.csv`` has the bars between which they must lie. Intervals are at 95 %. Only the paper's own
+values of weight decay and f_a count, whatever else the study sweeps.
 """
 
 import math
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import stats
+from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
 from circlet.storage.schema import column, estimate
@@ -22,7 +21,7 @@ TABLES = ("structures",)
 OPTIONAL_TABLES = ("weight_magnitudes",)
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "positive if the claim holds; its unit is in musat_claims.py"),
+    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
     column("n_planned", pa.int32(), "runs planned at these points"),
 ]
 
@@ -39,19 +38,21 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
         )
         for _, here in runs.groupby("weight_decay")
     ]
-    return stats.stratified_difference(strata)
+    n_circles = int(runs["is_circle"].sum())
+    rarer = min(n_circles, len(runs) - n_circles)
+    return contrasts.stratified_difference(strata)._replace(n=rarer)
 
 
-def weakest_anticorrelation(runs: pd.DataFrame) -> Estimate:
-    """Minus r of imperfections and accuracy, at the weight decay where the claim is weakest."""
+def weakest_correlation(runs: pd.DataFrame) -> Estimate:
+    """R of imperfections and accuracy, at the weight decay where it is least negative."""
     by_decay = [
-        stats.correlation(here["imperfections"], here["test_accuracy"])
+        association.correlation(here["imperfections"], here["test_accuracy"])
         for _, here in runs[~runs["is_circle"]].groupby("weight_decay")
     ]
     decided = [r for r in by_decay if not math.isnan(r.high)]
     if not decided or len(decided) < len(by_decay):
-        return Estimate()
-    return max(decided, key=lambda r: r.high).times(-1)
+        return Estimate(n=min((r.n for r in by_decay), default=0))
+    return max(decided, key=lambda r: r.high)
 
 
 def _ends(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> list[pd.DataFrame]:
@@ -63,29 +64,28 @@ def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Esti
     """Share of circles at the paper's largest value minus that at its least, in per cent."""
     few, many = _ends(runs, by, values)
     shares = (*stats.counted(many["is_circle"]), *stats.counted(few["is_circle"]))
-    return stats.share_difference(*shares).times(100)
+    found = contrasts.share_difference(*shares).times(100)
+    return found._replace(n=min(len(few), len(many)))
 
 
 def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
-    """Mean imperfections of non-circles at weight decay 0 minus those at 1."""
+    """Mean imperfections of non-circles at weight decay 0 divided by those at 1."""
     least, most = _ends(runs[~runs["is_circle"]], "weight_decay", _DECAYS)
-    return stats.mean_difference(least["imperfections"], most["imperfections"])
+    return contrasts.ratio_of_means(least["imperfections"], most["imperfections"])
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str) -> Estimate:
-    """By how many per cent a magnitude of the hidden layer is smaller at weight decay 1 than at 0.
+    """How many times larger a magnitude of the hidden layer is at weight decay 0 than at 1.
 
-    The logarithm of the ratio is averaged over runs of the same seed, then turned into per cent.
+    Geometric mean over runs of the same seed.
     """
     hidden = magnitudes[magnitudes["layer"] == "hidden"].set_index("seed")
     least, most = (end[what] for end in _ends(hidden, "weight_decay", _DECAYS))
-    value, low, high, n = stats.mean(np.log(least / most))  # seeds at both ends
-    value, low, high = (100 * (1 - math.exp(-log)) for log in (value, low, high))
-    return Estimate(value, low, high, n)
+    return stats.geometric_mean(least / most)  # NaN for seeds that are not at both ends
 
 
 def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:
-    """By how many per cent the ratio of mean |b_h| to mean |W_h| shrinks."""
+    """How many times larger mean |b_h| / mean |W_h| is at weight decay 0 than at 1."""
     ratio = magnitudes["mean_abs_bias"] / magnitudes["mean_abs_weight"]
     return shrinkage(magnitudes.assign(ratio=ratio), "ratio")
 
@@ -93,7 +93,7 @@ def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:
 # Identifier, role, values of the swept parameter whose runs it is about, effect.
 _CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estimate]]] = [
     ("circles_beat_others", "table1", _DECAYS, circles_beat_others),
-    ("imperfections_hurt", "table1", _DECAYS, weakest_anticorrelation),
+    ("imperfections_hurt", "table1", _DECAYS, weakest_correlation),
     ("decay_makes_circles", "table1", (0.0, 1.0),
      lambda t: more_circles(t, "weight_decay", _DECAYS)),
     ("decay_mends_grids", "table1", (0.0, 1.0), fewer_imperfections),

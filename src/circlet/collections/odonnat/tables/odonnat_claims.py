@@ -1,13 +1,11 @@
 """Table ``odonnat_claims``: what Odonnat et al. show, and what their code does, as numbers.
 
 Their text has no table of success rates, and calls a head, a phase and a spike what a picture
-shows; the definitions are those of ``heads`` and ``spikes``. A claim is a value that the scorecard
-compares with ``claims.csv``, or an effect that is positive if the claim holds. Intervals
-are at 95 %, over runs; of medians by order statistics, of shares Wilson's. Counts are scaled to as
-many runs as the published ones.
+shows; the definitions are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
+released code gives, and of sentences the bars. Shares of runs are counts among n; intervals are at
+95 %, over runs: of medians by order statistics, of counts Wilson's.
 """
 
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -15,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
-from circlet.analysis import stats
+from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.odonnat import clusters, layer_projections, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -42,7 +40,7 @@ TABLES = ("heads", "spikes")
 OPTIONAL_TABLES = ("gradient_norms", "transfers", "interpolations", "seed_effects")
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "positive if the claim holds, or a value; see its function"),
+    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
     *COUNTS,
 ]
 
@@ -59,9 +57,9 @@ def failures(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[~runs["success"].astype(bool)]
 
 
-def per(n: int, holds: pd.Series) -> Estimate:
-    """How many of n runs something holds for."""
-    return stats.share(*stats.counted(holds)).times(n)
+def held(holds: pd.Series) -> Estimate:
+    """How many of some runs something holds for."""
+    return stats.count(*stats.counted(holds))
 
 
 def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -75,6 +73,14 @@ def gap(runs: pd.DataFrame) -> pd.Series:
     return epochs(solved, "fit_step") - epochs(solved, "structure_step")
 
 
+def fit_by_head(tables: dict[str, pd.DataFrame]) -> Estimate:
+    """Epoch of the fit divided by that of the head, geometric mean over successes."""
+    solved = successes(tables["heads"])
+    return stats.geometric_mean(
+        epochs(solved, "fit_step").clip(lower=1) / epochs(solved, "structure_step").clip(lower=1)
+    )
+
+
 def at(runs: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
     """The runs at a value of a parameter."""
     return runs[np.isclose(runs[column].astype(float), value)]
@@ -84,37 +90,37 @@ def spikes_per_run(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Mean number of spikes of a success."""
     solved = successes(tables["heads"])["run_id"]
     counts = tables["spikes"].groupby("run_id").size()
-    return stats.mean(counts.reindex(solved).fillna(0))
+    return stats.mean_count(counts.reindex(solved).fillna(0))
 
 
-def _of_runs(tables: dict[str, pd.DataFrame], values: pd.Series) -> Estimate:
-    """Mean over the runs that have spikes of the mean over their spikes."""
-    spikes = tables["spikes"]
-    return stats.mean(values.groupby(spikes["run_id"]).mean())
+def _of_runs(tables: dict[str, pd.DataFrame], ratios: pd.Series) -> Estimate:
+    """Geometric mean over the runs that have spikes of that over their spikes."""
+    logs = np.log(ratios.where(ratios > 0).astype(float))
+    return stats.geometric_mean(np.exp(logs.groupby(tables["spikes"]["run_id"]).mean()))
 
 
 def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
     spikes = tables["spikes"].dropna(subset=["cause"])
     by_run = (spikes["cause"] == "representation").groupby(spikes["run_id"])
-    return stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
+    found = stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
+    return found.within(0, 100)
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
-    """log2 of a gain of the sequences that carry a spike, by that of a quiet pair of steps."""
+    """A gain of the sequences that carry a spike divided by that in a quiet pair of steps."""
     spikes = tables["spikes"]
-    return _of_runs(tables, np.log2(spikes[column] / spikes[f"{column}_quiet"]))
+    return _of_runs(tables, spikes[column] / spikes[f"{column}_quiet"])
 
 
 def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """log2 of the sharpness just before a spike by that ten logged steps earlier."""
+    """Sharpness just before a spike divided by that ten logged steps earlier."""
     spikes = tables["spikes"]
-    ratio = spikes["sharpness"] / spikes["sharpness_earlier"]
-    return _of_runs(tables, np.log2(ratio.where(ratio > 0)))
+    return _of_runs(tables, spikes["sharpness"] / spikes["sharpness_earlier"])
 
 
 def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """log10 of the gradient norm at the first drop of the loss by that on the plateau before it.
+    """Gradient norm at the first drop of the loss divided by that on the plateau before it.
 
     Both are the largest in 20 epochs, those about the drop and those that end 30 epochs before it.
     The norm is that of all parts together; runs that drop before epoch 50 have no plateau.
@@ -131,8 +137,8 @@ def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
         here = size[np.abs(from_drop) <= _AROUND]
         before = size[(from_drop >= -5 * _AROUND) & (from_drop <= -3 * _AROUND)]
         if drops[run_id] >= 5 * _AROUND and len(here) and len(before):
-            ratios.append(math.log10(here.max() / before.max()))
-    return stats.mean(ratios)
+            ratios.append(here.max() / before.max())
+    return stats.geometric_mean(ratios)
 
 
 def explained(tables: dict[str, pd.DataFrame], factor: str) -> Estimate:
@@ -148,9 +154,10 @@ def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:
 
 
 def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
-    """Share of successes with a curriculum minus that without."""
+    """Share of successes with a curriculum minus that without, in points of per cent."""
     one, other = helped > success.SOLVED, alone > success.SOLVED
-    return stats.share_difference(*stats.counted(one), *stats.counted(other))
+    found = contrasts.share_difference(*stats.counted(one), *stats.counted(other)).times(100)
+    return found._replace(n=min(len(one), len(other)))
 
 
 def _exact(value: float) -> Estimate:
@@ -187,63 +194,64 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("parameters_2", "heads", lambda t: n_parameters(2)),
     ("ideal_clusters", "heads", lambda t: idealised("clusters")),
     ("ideal_attention", "heads", lambda t: idealised("attention")),
-    ("successes", "heads", lambda t: per(100, t["heads"]["success"])),
+    ("successes", "heads", lambda t: held(t["heads"]["success"])),
     ("best_successes", "heads",
-     lambda t: per(100, t["heads"]["best_test_accuracy"] > success.SOLVED)),
-    ("stuck", "heads", lambda t: per(100, t["heads"]["test_accuracy"] < success.STUCK)),
-    ("accuracy_mean", "heads", lambda t: stats.mean(t["heads"]["test_accuracy"])),
+     lambda t: held(t["heads"]["best_test_accuracy"] > success.SOLVED)),
+    ("stuck", "heads", lambda t: held(t["heads"]["test_accuracy"] < success.STUCK)),
+    ("accuracy_mean", "heads", lambda t: stats.bounded_mean(t["heads"]["test_accuracy"], 0, 1)),
     ("accuracy_deviation", "heads", lambda t: stats.deviation(t["heads"]["test_accuracy"])),
-    *((f"fits_{e}", "heads", lambda t, e=e: per(100, epochs(t["heads"], "fit_step") <= e))
+    *((f"fits_{e}", "heads", lambda t, e=e: held(epochs(t["heads"], "fit_step") <= e))
       for e in (100, 200, 300, 500, 700)),
     ("fit_epoch", "heads", lambda t: stats.median(epochs(t["heads"], "fit_step"))),
     ("heads_of_successes", "heads",
-     lambda t: per(100, successes(t["heads"])["head_present"].dropna())),
-    *((f"kind_{k}", "heads", lambda t, k=k: per(40, successes(t["heads"])["kind"].dropna() == k))
+     lambda t: held(successes(t["heads"])["head_present"].dropna())),
+    *((f"kind_{k}", "heads", lambda t, k=k: held(successes(t["heads"])["kind"].dropna() == k))
       for k in ("uniform", "signed", "distractor")),
     ("heads_of_failures", "heads",
-     lambda t: per(60, failures(t["heads"])["head_present"].dropna())),
+     lambda t: held(failures(t["heads"])["head_present"].dropna())),
     ("suffix_successes", "heads", lambda t: stats.median(successes(t["heads"])["rho_suffix"])),
     ("suffix_failures", "heads", lambda t: stats.median(failures(t["heads"])["rho_suffix"])),
     ("suffix_initial", "heads", lambda t: stats.median(t["heads"]["rho_suffix_initial"])),
     ("histogram_successes", "heads",
-     lambda t: per(40, successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
+     lambda t: held(successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
     ("attention_successes", "heads",
      lambda t: stats.median(successes(t["heads"])["distractor_attention"])),
     ("attention_failures", "heads",
      lambda t: stats.median(failures(t["heads"])["distractor_attention"])),
     ("attention_initial", "heads",
      lambda t: stats.median(t["heads"]["distractor_attention_initial"])),
-    ("phase_order", "heads", lambda t: per(100, gap(t["heads"]) >= 0)),
+    ("phase_order", "heads", lambda t: held(gap(t["heads"]) >= 0)),
     ("phase_gap", "heads", lambda t: stats.median(gap(t["heads"]))),
-    ("two_phases", "heads", lambda t: stats.mean(gap(t["heads"]))),
+    ("two_phases", "heads", fit_by_head),
     ("gradients_at_drops", "heads", gradients_at_drops),
     ("spikes_per_run", "heads", spikes_per_run),
     ("spikes_by_representation", "heads", by_representation),
     ("spikes_of_feed_forward", "heads", lambda t: gain(t, "mlp_gain")),
     ("spikes_of_normalisation", "heads", lambda t: gain(t, "norm_gain")),
     ("sharpness_before_spikes", "heads", sharpening),
-    ("two_tokens_successes", "two_tokens", lambda t: per(50, t["heads"]["success"])),
+    ("two_tokens_successes", "two_tokens", lambda t: held(t["heads"]["success"])),
     *((f"learning_rate_{rate}", "learning_rates",
-       lambda t, rate=rate: per(25, at(t["heads"], "learning_rate", rate)["success"]))
+       lambda t, rate=rate: held(at(t["heads"], "learning_rate", rate)["success"]))
       for rate in (0.0003, 0.001, 0.01, 0.03)),
-    ("batch_256", "batch_sizes", lambda t: per(40, at(t["heads"], "batch_size", 256)["success"])),
-    ("width_128", "widths", lambda t: per(40, at(t["heads"], "hidden", 128)["success"])),
+    ("batch_256", "batch_sizes", lambda t: held(at(t["heads"], "batch_size", 256)["success"])),
+    ("width_128", "widths", lambda t: held(at(t["heads"], "hidden", 128)["success"])),
     ("initialisation_matters", "seed_effects", lambda t: explained(t, "initialisation")),
-    ("scratch_successes", "scratch", lambda t: per(100, t["heads"]["success"])),
-    ("transfer_of_solved", "transfer", lambda t: per(40, transferred(t, True) > success.SOLVED)),
-    ("transfer_of_unsolved", "transfer", lambda t: per(60, transferred(t, False) > success.STUCK)),
+    ("scratch_successes", "scratch", lambda t: held(t["heads"]["success"])),
+    ("transfer_of_solved", "transfer", lambda t: held(transferred(t, True) > success.SOLVED)),
+    ("transfer_of_unsolved", "transfer", lambda t: held(transferred(t, False) > success.STUCK)),
     ("transfer_helps", "transfer",
      lambda t: advantage(transferred(t, True), t["scratch"]["test_accuracy"])),
-    ("curriculum_successes", "curriculum", lambda t: per(8, t["heads"]["success"])),
-    ("curriculum_accuracy", "curriculum", lambda t: stats.median(t["heads"]["test_accuracy"])),
+    ("curriculum_successes", "curriculum", lambda t: held(t["heads"]["success"])),
+    ("curriculum_accuracy", "curriculum",
+     lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
     ("curriculum_helps", "curriculum",
      lambda t: advantage(t["heads"]["test_accuracy"], t["curriculum_scratch"]["test_accuracy"])),
     # Largest train loss on the straight line from scratch to curriculum; at its ends it is 0.
     ("curriculum_barrier", "curriculum",
-     lambda t: stats.mean(t["interpolations"].groupby("run_id")["train_loss"].max())),
-    ("wide_scratch_successes", "curriculum_scratch", lambda t: per(8, t["heads"]["success"])),
+     lambda t: stats.geometric_mean(t["interpolations"].groupby("run_id")["train_loss"].max())),
+    ("wide_scratch_successes", "curriculum_scratch", lambda t: held(t["heads"]["success"])),
     ("wide_scratch_accuracy", "curriculum_scratch",
-     lambda t: stats.median(t["heads"]["test_accuracy"])),
+     lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
 ]  # fmt: skip
 
 # What a claim needs beside `heads` and `spikes` of its own role: rows of another role, or a table;

@@ -1,0 +1,179 @@
+"""Write the pages of docs/ that have numbers, from templates and the frozen studies.
+
+    python docs/render.py           # write them
+    python docs/render.py --check   # exit status 1 if one is not what it would be
+
+A template in docs/templates/ is Markdown with Jinja2; README.md is one of them. No number that a
+study gives is typed: `value("full_length", "ding_circle_number")` is 4.7 [4.3, 5.1].
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+from scipy.stats import fisher_exact
+
+from circlet import terminal
+from circlet.analysis import claims
+from circlet.storage import parquet
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+NOTE = "<!-- Written by docs/render.py from docs/templates/{}: edit that, then `make docs`. -->\n"
+
+
+@cache
+def table(study: str, name: str) -> pd.DataFrame:
+    """A table of a frozen study."""
+    return parquet.read(DOCS / f"studies/{study}/tables/{name}.parquet").to_pandas()
+
+
+def claim(study: str, name: str) -> Any:
+    """The row of a claim in the scorecard of a study."""
+    rows = table(study, "scorecard").set_index("claim")
+    return rows.loc[name]
+
+
+def number(x: float) -> str:
+    """A number for a reader."""
+    return terminal.number(x).replace("-", "−")
+
+
+def interval(low: float, high: float) -> str:
+    """A 95 % interval."""
+    return f"[{number(low)}, {number(high)}]"
+
+
+def value(study: str, name: str) -> str:
+    """Our value of a claim, with its interval."""
+    row = claim(study, name)
+    ends = interval(row["measured_low"], row["measured_high"])
+    return f"{number(row['measured'])} {ends}"
+
+
+def tally(study: str, collection: str) -> str:
+    """How often each verdict occurs among the tests of a collection, as a Markdown table."""
+    card = table(study, "scorecard")
+    found = claims.tallies(card[card["paper"] == collection])
+    head = " | ".join(name.replace("_", " ") for name in found.columns)
+    lines = [f"| claims | {head} |", "|---" * (1 + len(found.columns)) + "|"]
+    names = {
+        "test": "tests",
+        "repeat": "repeat or complement a test",
+        "arithmetic": "arithmetic of the code",
+        "fitted": "constants were fitted to the table",
+    }
+    for kind, row in found.iterrows():
+        lines.append(f"| {names[str(kind)]} | {' | '.join(str(n) for n in row)} |")
+    return "\n".join(lines)
+
+
+def by_chance(study: str, collection: str) -> str:
+    """How many tests would deviate by chance at most, were all true."""
+    card = table(study, "scorecard")
+    own = card[(card["paper"] == collection) & (card["tally"] == "test")]
+    return f"{claims.by_chance(own):.1f}"
+
+
+def answer(study: str, collection: str) -> str:
+    """How many tests of a collection have each verdict, in a sentence."""
+    card = table(study, "scorecard")
+    own = card[(card["paper"] == collection) & (card["tally"] == "test")]
+    counts = own["verdict"].value_counts()
+    words = {"deviates": "deviate{}", "not_run": "{} not run"}
+    said = []
+    for name in (name for name in claims.VERDICTS if name in counts):
+        one, be = ("s", "is") if counts[name] == 1 else ("", "are")
+        verb = words.get(name, f"{{}} {name}")
+        said.append(f"{counts[name]} {verb.format(one if name == 'deviates' else be)}")
+    return (
+        f"Of {len(own)} tests, {' and '.join([', '.join(said[:-1]), said[-1]][len(said) == 1 :])}."
+    )
+
+
+def tail(study: str, name: str) -> float:
+    """Fisher's exact test of a published share of runs against ours; its p."""
+    row = claim(study, name)
+    runs = int(row["unit"].removeprefix("of "))
+    theirs = (round(row["published"]), runs)
+    ours = (round(row["measured"] / runs * row["measured_n"]), int(row["measured_n"]))
+    counts = [[k, n - k] for k, n in (theirs, ours)]
+    return float(fisher_exact(counts).pvalue)
+
+
+def strangest(study: str, name: str, collection: str) -> float:
+    """The same p, of the smallest of as many as the collection has tests."""
+    card = table(study, "scorecard")
+    n = int(((card["paper"] == collection) & (card["tally"] == "test")).sum())
+    return float(1 - (1 - tail(study, name)) ** n)
+
+
+def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> str:
+    """The claims of a collection with some verdicts, as a Markdown table."""
+    card = table(study, "scorecard")
+    own = card[(card["paper"] == collection) & card["verdict"].isin(chosen)]
+    if tests:
+        own = own[own["tally"] == "test"]
+    lines = ["| verdict | where | claim | here | means the same | n |", "|---" * 6 + "|"]
+    for row in own.itertuples():
+        here = f"{number(row.measured)} {interval(row.measured_low, row.measured_high)}"
+        same = terminal.span(row.same_low, row.same_high).replace("-", "−")
+        where = row.source if row.reference == "paper" else f"{row.source} ({row.reference})"
+        statement = row.statement.replace("|", "\\|")
+        unit = f" {row.unit}" if row.unit else ""
+        lines.append(
+            f"| {row.verdict.replace('_', ' ')} | {where} | {statement} | {here}{unit} | {same} "
+            f"| {row.measured_n} |"
+        )
+    return "\n".join(lines)
+
+
+def made(study: str) -> str:
+    """What made a study, in a sentence."""
+    rows = table(study, "provenance")
+    hours = rows["hours"].sum()
+    commits = ", ".join(sorted({str(c)[:7] for c in rows["commit"]}))
+    machines = "; ".join(sorted(set(rows["machine"])))
+    return (
+        f"{rows['runs'].sum()} runs, {hours:.1f} hours on one core ({machines}), commit {commits}"
+    )
+
+
+def pages() -> dict[Path, str]:
+    """Content of every page that has a template."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(DOCS / "templates"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.globals.update(
+        table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
+        by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
+        strangest=strangest,
+    )  # fmt: skip
+    found = {}
+    for path in sorted((DOCS / "templates").glob("*.md")):
+        target = ROOT / path.name if path.name == "README.md" else DOCS / path.name
+        text = environment.get_template(path.name).render()
+        found[target] = NOTE.format(path.name) + text
+    return found
+
+
+def main() -> None:
+    """Write the pages, or check them."""
+    check = "--check" in sys.argv
+    for path, text in pages().items():
+        if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
+            sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

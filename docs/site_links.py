@@ -1,0 +1,33 @@
+"""Links of the pages that lead out of docs/, for the site: to the API, or else to plain text."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+_OUT = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#]+)(#[^)]*)?\)")
+
+
+def _modules() -> dict[str, str]:
+    """Page of the API of each module that has one."""
+    return {
+        module: f"api/{page.name}"
+        for page in sorted((DOCS / "api").glob("*.md"))
+        for module in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Called by mkdocs for each page."""
+    if page.file.src_uri.startswith("api/"):
+        return markdown
+    modules = _modules()
+
+    def replaced(found: re.Match[str]) -> str:
+        text, target, _ = found.groups()
+        module = target.removeprefix("../src/").removesuffix(".py").replace("/", ".")
+        if module in modules:
+            return f"[{text}]({modules[module]}#{module})"
+        return text if "`" in text else f"`{text}`" if "." in text else text
+
+    return _OUT.sub(replaced, markdown)

@@ -1,0 +1,150 @@
+"""Differences and ratios of two kinds of runs, with their 95 % intervals; see `stats`."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from circlet.analysis.stats import Estimate, Z, bounded_mean, known, mean, share
+
+
+def difference(a: Estimate, b: Estimate) -> Estimate:
+    """A - b of two independent estimates from their intervals (MOVER: Zou and Donner, 2008).
+
+    Of two shares with Wilson's intervals it is Newcombe's; n is that of the first.
+    """
+    low = math.hypot(a.value - a.low, b.high - b.value)
+    high = math.hypot(a.high - a.value, b.value - b.low)
+    value = a.value - b.value
+    return Estimate(value, value - low, value + high, a.n)
+
+
+def ratio_of_means(a: ArrayLike, b: ArrayLike) -> Estimate:
+    """Mean of a divided by the mean of b, both positive, with the interval of MOVER of the logs."""
+    parts = [mean(values) for values in (a, b)]
+    n = min(part.n for part in parts)
+    if not all(part.low > 0 for part in parts):
+        if any(math.isnan(part.low) for part in parts) or not all(part.value > 0 for part in parts):
+            return Estimate(n=n)
+        return Estimate(parts[0].value / parts[1].value, n=n)
+    return difference(*(part.mapped(math.log) for part in parts))._replace(n=n).mapped(math.exp)
+
+
+def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """Difference of two means, with Welch's t interval."""
+    x, y = known(x), known(y)
+    n = len(x) + len(y)
+    if min(len(x), len(y)) < 2:
+        return Estimate(n=n)
+    center = float(np.mean(x) - np.mean(y))
+    if np.ptp(x) == np.ptp(y) == 0:
+        return Estimate(center, n=n)
+    from scipy.stats import ttest_ind
+
+    with warnings.catch_warnings():  # values of one kind may be all the same: a variance of 0
+        warnings.filterwarnings("ignore", "Precision loss occurred", RuntimeWarning)
+        low, high = ttest_ind(x, y, equal_var=False).confidence_interval()
+    return Estimate(center, float(low), float(high), n)
+
+
+def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
+    """Difference of two shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
+    if n1 == 0 or n2 == 0:
+        return Estimate(n=n1 + n2)
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    low, high = confint_proportions_2indep(k1, n1, k2, n2, method="newcomb", compare="diff")
+    # Of none against all, statsmodels' rounding may go beyond the ends, to -1.0000000000000002.
+    low, high = max(float(low), -1.0), min(float(high), 1.0)
+    return Estimate(k1 / n1 - k2 / n2, low, high, n1 + n2)
+
+
+def apart(a: Estimate, b: Estimate) -> Estimate:
+    """The difference b - a of two estimates of which their intervals are all that is known."""
+    return Estimate(b.value - a.value, b.low - a.high, b.high - a.low, a.n + b.n)
+
+
+def paired_difference(
+    x: "pd.Series", y: "pd.Series", reach: float = math.inf, is_share: bool = False
+) -> tuple[Estimate, int]:
+    """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
+
+    If at least three are, and half of the fewer values, the interval is over pairs: what runs share
+    by their seed drops out. It is Student's, or for shares that of Bonett and Price (2012), with
+    one more pair that goes up and one that goes down; differences that are all the same are taken
+    as in `bounded_mean`, with infinite ends if no ``reach`` bounds them. Otherwise Welch's for
+    means and Newcombe's for shares, which two values of a kind would not bear; NaN where no value
+    differs.
+    """
+    both = pd.concat({"x": x, "y": y}, axis=1).dropna()
+    difference, n = both["y"] - both["x"], len(both)
+    a, b = x.dropna(), y.dropna()
+    is_paired = n > 2 and 2 * n >= min(len(a), len(b))
+    if is_paired and is_share:
+        up, down = float((difference > 0).sum()), float((difference < 0).sum())
+        center = (up - down) / (n + 2)
+        half = Z * math.sqrt(((up + down + 2) / (n + 2) - center**2) / (n + 2))
+        return Estimate((up - down) / n, center - half, center + half, n).within(-1, 1), n
+    if is_paired:
+        return bounded_mean(difference, -reach, reach), n
+    if is_share and min(len(a), len(b)) < 3:
+        return apart(*(share(int(v.sum()), len(v)) for v in (a, b))).within(-1, 1), 0
+    if is_share:
+        return share_difference(int(b.sum()), len(b), int(a.sum()), len(a)), 0
+    return mean_difference(b, a).within(-reach, reach), 0
+
+
+def paired_delay(
+    first: tuple["pd.Series", "pd.Series"], second: tuple["pd.Series", "pd.Series"]
+) -> tuple[Estimate, int]:
+    """Median of how much later something happens in the second of a pair, and how many pairs.
+
+    Both are the ends (after, by] of the times, by a common index, a seed; ``by`` is NaN if it has
+    not happened by the last time it was looked for. The interval is that of order statistics, of
+    the earliest and of the latest that each difference may be; fewer than six pairs have none. If
+    less than half of the fewer runs are in pairs, there are none.
+    """
+    names = ("after", "by", "after_2", "by_2")
+    both = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
+    n = len(both)
+    if n < 3 or 2 * n < min(len(first[0]), len(second[0])):
+        return Estimate(), 0
+    after, by, after_2, by_2 = both.fillna(math.inf).to_numpy(float).T
+    with np.errstate(invalid="ignore"):
+        between = by_2 - by  # NaN if it happened in neither
+        center = float(np.median(known(between))) if len(known(between)) else math.nan
+    from scipy.stats import binom
+
+    beyond = int(binom.ppf(0.025, n, 0.5))
+    if beyond == 0:
+        return Estimate(center, -math.inf, math.inf, n), n
+    low, high = np.sort(after_2 - by)[beyond - 1], np.sort(by_2 - after)[-beyond]
+    return Estimate(center, float(low), float(high), n), n
+
+
+def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:
+    """Difference of two kinds of runs at equal conditions, averaged over the conditions.
+
+    Strata weigh n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata, as a
+    stratum may have too few runs for its own; the interval is Student's, with the degrees of
+    freedom of the rarer kind. ``strata`` are, for each condition, the values of the first and of
+    the second kind, 1-D arrays.
+    """
+    strata = [(x, y) for x, y in strata if len(x) and len(y)]
+    sizes = np.array([[len(x), len(y)] for x, y in strata]).reshape(-1, 2)
+    n, freedom = int(sizes.sum()), (sizes - 1).sum(0)
+    if min(freedom) < 1:
+        return Estimate(n=n)
+    gaps = np.array([x.mean() - y.mean() for x, y in strata])
+    squares = np.array([[len(v) * np.var(v) for v in pair] for pair in strata])
+    weights = sizes.prod(1) / sizes.sum(1)
+    weights = weights / weights.sum()
+    center = float(weights @ gaps)
+    error = math.sqrt(weights**2 @ (squares.sum(0) / freedom / sizes).sum(1))
+    if error == 0:
+        return Estimate(center, n=n)
+    half = float(stdtrit(min(freedom), 0.975)) * error
+    return Estimate(center, center - half, center + half, n)

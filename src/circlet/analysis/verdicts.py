@@ -1,0 +1,262 @@
+"""Whether a measured value means the same as a published one: verdicts by equivalence.
+
+A claim says how far off a value may be and still mean the same, its **margin**. The 95 % interval
+of the difference, measured - published, counts the noise of both samples (MOVER: Zou and Donner,
+*Statistics in Medicine* 27, 2008; of two shares it is Newcombe's) and decides:
+
+reproduced
+    the whole interval lies within the margin;
+deviates
+    it excludes zero, and is not within the margin;
+compatible
+    it contains zero, but is not within the margin: as far as one can tell, the same;
+undecided
+    there is no interval, or fewer than five independent units are behind it; or it contains zero,
+    and would with a chance of more than one in five if the value were off by twice the margin.
+
+That is two one-sided tests, each at 2.5 %. The usual 5 % would be an interval of 90 %; here all
+intervals are at 95 %, so that the one that is shown is the one that decides.
+
+Margins are by kind, and were fixed before the studies that are judged by them were made. A kind has
+a scale, on which a single run has a standard deviation of one:
+
+``share``
+    of runs: 2 asin(sqrt(share)), Cohen's h, with Anscombe's correction for counts near none and
+    all, whose interval is +- 1.96 / sqrt(n + 1/2). The margin is 0.3. Cohen calls 0.2 a small
+    difference; as much is the half-width of a published share of 100 runs, too blurred to be
+    tested so closely. He calls 0.5 one that is visible to the naked eye; as much is the smallest
+    difference between rows that the papers interpret (1 and 12 circles of 100). 0.3 is less than
+    what they interpret, and more than what their samples blur; of 42 published runs and fewer it is
+    not, so that these can be compatible at best.
+``correlation``
+    Fisher's z, Cohen's q. The margin is 0.3, likewise.
+``mean``
+    of runs. The margin is 0.3 standard deviations between runs (Cohen's d), if the published
+    interval tells how large that is. If not, the claim gives it in its unit: of accuracies and
+    other fractions 0.05, of counts of circles 0.5.
+``ratio``
+    amounts that are told apart by factors, on a logarithmic scale; the claim gives the margin as a
+    factor: 1.25 of a spread, 1.5 of a number of steps, 2 if the paper says "around", and 3 of
+    losses and variances that span decades.
+``exact``
+    arithmetic without chance; the margin is what rounding may do.
+``words``
+    a sentence without a number. It says between which bars, ``least`` and ``most``, a value lies.
+    Where the words leave the bar open, it is the smallest effect that they can mean: of a
+    correlation 0.1 (Cohen's small one); of fractions 0.05; of amounts a factor of 1.25, or 2 if the
+    words are strong ("sharply", "considerable"); "most" is more than half, "all" 0.95, "negligible"
+    or "near zero" a tenth. The claim is reproduced if the whole interval lies between the bars,
+    deviates if it lies outside, and is undecided else. The margin is how far from the bar the claim
+    is plainly false, as where there is no effect at all.
+``words_ratio``
+    the same on a logarithmic scale; the margin is a factor.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from scipy.special import ndtr, stdtrit
+
+from circlet.analysis import contrasts, stats
+from circlet.analysis.stats import Estimate
+
+MOST_UNNOTICED = 0.2  # of a compatible value: a false one is noticed four times in five
+FEWEST = 5  # independent units behind a value that is judged
+MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a run
+
+REPRODUCED, COMPATIBLE, DEVIATES = "reproduced", "compatible", "deviates"
+UNDECIDED, NOT_RUN = "undecided", "not_run"
+DECIDED = (REPRODUCED, COMPATIBLE, DEVIATES)
+VERDICTS = (*DECIDED, UNDECIDED, NOT_RUN)
+
+
+class Scale(NamedTuple):
+    """A monotone function of a value and its inverse."""
+
+    to: Callable[[float], float]
+    back: Callable[[float], float]
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _z(r: float) -> float:
+    return math.atanh(r) if abs(r) < 1 else math.copysign(math.inf, r)
+
+
+_LINEAR = Scale(lambda x: x, lambda x: x)
+_LOGARITHMIC = Scale(_log, math.exp)
+SCALES = {  # but of shares, see `on_scale`
+    "correlation": Scale(_z, math.tanh),
+    "mean": _LINEAR,
+    "ratio": _LOGARITHMIC,
+    "exact": _LINEAR,
+    "words": _LINEAR,
+    "words_ratio": _LOGARITHMIC,
+}
+
+
+class Verdict(NamedTuple):
+    """What is judged of a claim; NaN where it cannot be told, ends in the unit of the claim."""
+
+    verdict: str
+    difference: Estimate = Estimate()  # measured - published
+    same: tuple[float, float] = (math.nan, math.nan)  # values that mean the same
+    mistaken: float = math.nan  # chance to be called reproduced if false, see `chances`
+    unnoticed: float = math.nan  # chance not to be called deviating if false
+    why: str = ""  # of what is undecided
+
+
+def judge(claim: Any, measured: Estimate) -> Verdict:
+    """The verdict on a claim, a row of `circlet.analysis.claims.read`, from our estimate.
+
+    Of a ``share`` the estimate is a count among its ``n`` runs, the published one among as many as
+    it has.
+    """
+    kind = claim["kind"]
+    if measured.n == 0:
+        return Verdict(NOT_RUN, same=accepted(claim), why="no run")
+    if kind == "exact":
+        off = measured.value - claim["published"]
+        if math.isnan(off):
+            return Verdict(UNDECIDED, same=accepted(claim), why="no value")
+        verdict = REPRODUCED if abs(off) <= claim["margin"] else DEVIATES
+        return Verdict(verdict, Estimate(off, off, off, 1), accepted(claim), 0.0, 0.0)
+    if measured.n < FEWEST:
+        few = f"only {measured.n} independent run{'s'[: measured.n > 1]}: too few to tell"
+        return Verdict(UNDECIDED, same=accepted(claim), why=few)
+    ours = on_scale(claim, measured)
+    if not all(math.isfinite(x) for x in ours[:3]) or ours.high <= ours.low:
+        why = "no interval: too few runs, or all alike"
+        return Verdict(UNDECIDED, same=accepted(claim), why=why)
+    if kind.startswith("words"):
+        return _in_words(claim, ours)
+    theirs = published(claim, ours)
+    gap = contrasts.difference(ours, theirs)
+    most = margin(claim)
+    mistaken, unnoticed = chances(most, (gap.high - gap.low) / 2)
+    why = ""
+    if -most <= gap.low and gap.high <= most:
+        verdict = REPRODUCED
+    elif not gap.low <= 0 <= gap.high:
+        verdict = DEVIATES
+    elif unnoticed <= MOST_UNNOTICED:
+        verdict = COMPATIBLE
+    else:
+        verdict, why = (
+            UNDECIDED,
+            f"a false value would pass, too, {100 * unnoticed:.0f} % of the time",
+        )
+    shown = _in_unit(claim, theirs.value, gap)
+    return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
+
+
+def on_scale(claim: Any, measured: Estimate) -> Estimate:
+    """Our estimate on the scale of its kind; of a share from the count of its n runs alone.
+
+    Anscombe's correction is that of the published number of runs, so that equal shares are equal.
+    """
+    if claim["kind"] == "share":
+        return _angle(claim, measured.value / measured.n * float(claim["published_n"]), measured.n)
+    return measured.mapped(SCALES[claim["kind"]].to)
+
+
+def _angle(claim: Any, count: float, n: int) -> Estimate:
+    """A share of n runs on its scale, given as a count of as many runs as the paper has."""
+    center, half = _to(claim, count), stats.Z / math.sqrt(n + 0.5)
+    return Estimate(center, center - half, center + half, n)
+
+
+def published(claim: Any, ours: Estimate) -> Estimate:
+    """The published value with its interval, on the scale of its kind.
+
+    If the paper prints none, it is Anscombe's of a share and Fisher's of a correlation; otherwise
+    our standard deviation, on the scale, stands for theirs.
+    """
+    kind, value, n = claim["kind"], float(claim["published"]), float(claim["published_n"])
+    if kind == "share":
+        return _angle(claim, value, int(n))
+    to = SCALES[kind].to
+    if not math.isnan(claim["published_low"]):
+        ends = (float(claim["published_low"]), float(claim["published_high"]))
+        return Estimate(value, *ends, int(n)).mapped(to)
+    if kind == "correlation":
+        half = stats.Z / math.sqrt(n - 3)
+    else:
+        freedom = ours.n - 1
+        deviation = (ours.high - ours.low) / 2 * math.sqrt(ours.n) / float(stdtrit(freedom, 0.975))
+        half = stats.Z * deviation / math.sqrt(n)
+    return Estimate(to(value), to(value) - half, to(value) + half, int(n))
+
+
+def margin(claim: Any) -> float:
+    """The margin on the scale of the kind."""
+    kind, given = claim["kind"], float(claim["margin"])
+    if kind in ("ratio", "words_ratio"):
+        return math.log(given)
+    if not math.isnan(given):
+        return given
+    if kind == "mean":
+        half = (float(claim["published_high"]) - float(claim["published_low"])) / 2
+        return MARGIN * half / stats.Z * math.sqrt(float(claim["published_n"]))
+    return MARGIN
+
+
+def accepted(claim: Any) -> tuple[float, float]:
+    """The values that mean the same as the published one, in its unit; NaN where open."""
+    kind = claim["kind"]
+    if kind.startswith("words"):
+        return float(claim["least"]), float(claim["most"])
+    center = _to(claim, float(claim["published"]))
+    return _back(claim, center - margin(claim)), _back(claim, center + margin(claim))
+
+
+def _to(claim: Any, value: float) -> float:
+    """A value in the unit of the claim on the scale: of a share, a count of the paper's runs."""
+    if claim["kind"] == "share":
+        return float(stats.angle(value, float(claim["published_n"])))
+    return SCALES[claim["kind"]].to(value)
+
+
+def _back(claim: Any, x: float) -> float:
+    """The inverse of `_to`."""
+    if claim["kind"] == "share":
+        return stats.angle_count(x, float(claim["published_n"]))
+    return SCALES[claim["kind"]].back(x)
+
+
+def _in_unit(claim: Any, center: float, gap: Estimate) -> Estimate:
+    """A difference on the scale as one in the unit of the claim."""
+    return gap.mapped(lambda off: _back(claim, center + off) - _back(claim, center))
+
+
+def chances(margin: float, half: float) -> tuple[float, float]:
+    """The chances to call a value reproduced, and not to call it deviating, if it is false.
+
+    False: the true values are apart by twice the margin, and both samples are drawn anew. ``half``
+    is the half-width of the difference. Normal on the scale.
+    """
+    error = half / stats.Z
+    most = margin - half  # a difference that is still reproduced
+    mistaken = ndtr((most - 2 * margin) / error) - ndtr((-most - 2 * margin) / error)
+    unnoticed = ndtr((max(half, most) - 2 * margin) / error)
+    return float(mistaken) if most > 0 else 0.0, float(unnoticed)
+
+
+def _in_words(claim: Any, ours: Estimate) -> Verdict:
+    """A claim that a value lies between bars; a false one is a margin beyond a bar."""
+    to = SCALES[claim["kind"]].to
+    least, most = accepted(claim)
+    low = -math.inf if math.isnan(least) else to(least)
+    high = math.inf if math.isnan(most) else to(most)
+    verdict, why = UNDECIDED, "the interval is partly beyond the bar"
+    if low <= ours.low and ours.high <= high:
+        verdict, why = REPRODUCED, ""
+    elif ours.high < low or ours.low > high:
+        verdict, why = DEVIATES, ""
+    half, off = (ours.high - ours.low) / 2, margin(claim)
+    error = half / stats.Z
+    mistaken, unnoticed = ndtr(-(half + off) / error), ndtr((half - off) / error)
+    return Verdict(verdict, Estimate(), (least, most), float(mistaken), float(unnoticed), why)

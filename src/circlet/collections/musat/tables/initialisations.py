@@ -1,0 +1,174 @@
+"""Table ``initialisations``: whether table 1 as a whole can be of networks initialised so.
+
+The paper does not say how it initialises. Its table 1 has 18 cells that say something about it (the
+accuracy of a single circle does not), and cells of one weight decay are of the same runs; so they
+are judged together. From our runs of an initialisation many tables are drawn, each of as many runs
+as the paper has. Counts are compared on Anscombe's scale of angles, correlations on Fisher's. The
+distance of a table from the mean of the drawn ones is Mahalanobis'; p is the share of drawn tables
+that are as far away as the paper's. The drawn tables know our runs only: that these are a sample,
+too, is in the covariance by drawing from a redrawn sample. Holm's correction is for the number of
+initialisations; one is excluded if its p is below 0.05 after it.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import claims, stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column
+from circlet.study.plan import Study
+
+ROLES = ("initialisations",)
+TABLES = ("structures",)
+FROM_COLLECTIONS = ("claims.csv",)
+COLUMNS = [
+    column("initialisation", pa.string(), "of the linear layers"),
+    column("embedding_std", pa.float64(), "standard deviation of the initial embedding"),
+    column("weight_decay", pa.float64(), "row of table 1; null: the whole table"),
+    column("cell", pa.string(), "column of table 1; `all`: the whole table"),
+    column("published", pa.float64(), "value in the paper"),
+    column("measured", pa.float64(), "mean of the drawn tables, as many runs as the paper has"),
+    column("z", pa.float64(), "published - measured in standard deviations of a drawn table"),
+    column("distance", pa.float64(), "of the whole table: Mahalanobis, squared"),
+    column("n_cells", pa.int32(), "cells that it is over"),
+    column("p", pa.float64(), "share of drawn tables that are as far away"),
+    column("p_holm", pa.float64(), "the same, corrected for the number of initialisations"),
+    *COUNTS,
+]
+
+_CELLS = ("circles", "circle_accuracy", "non_circle_accuracy", "imperfections", "correlation")
+_RUNS = 100  # of the paper, at each weight decay
+_DRAWS = 4000
+_FEWEST = 2  # circles whose mean accuracy is compared
+
+
+def cells(circle: np.ndarray, accuracy: np.ndarray, imperfections: np.ndarray) -> np.ndarray:
+    """The cells on their scales, (..., 5), of samples (..., runs); NaN where there is none."""
+    n = circle.shape[-1]
+    k = circle.sum(-1)
+    rest = ~circle
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = np.where(k >= _FEWEST, (accuracy * circle).sum(-1) / k, np.nan)
+        others = (accuracy * rest).sum(-1) / (n - k)
+        mean = (imperfections * rest).sum(-1) / (n - k)
+        x = np.where(rest, imperfections - mean[..., None], 0)
+        y = np.where(rest, accuracy - others[..., None], 0)
+        r = (x * y).sum(-1) / np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
+        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    return np.stack([stats.angle(k, n), own, others, mean, z], -1)
+
+
+def drawn(structures: pd.DataFrame, stream: np.random.Generator, draws: int) -> np.ndarray:
+    """Tables of the paper's size, (draws, cells), from a redrawn sample of the runs of a decay."""
+    circle = structures["is_circle"].to_numpy(bool)
+    accuracy = 100 * structures["test_accuracy"].to_numpy(float)
+    imperfections = structures["imperfections"].to_numpy(float)
+    n = len(circle)
+    sample = stream.integers(n, size=(draws, n))
+    chosen = np.take_along_axis(sample, stream.integers(n, size=(draws, _RUNS)), 1)
+    return cells(circle[chosen], accuracy[chosen], imperfections[chosen])
+
+
+def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float, int, float]:
+    """Deviation z of each cell, distance of the published table, its cells, and p.
+
+    ``tables`` are the drawn ones, (draws, cells), ``published`` the paper's, (cells,). Cells that
+    the paper has not are left out; ones that a drawn table has not are taken to be the mean.
+    """
+    known = ~np.isnan(published) & (np.isfinite(tables).mean(0) > 0.1)
+    mean = np.array(
+        [np.nanmean(t) if k else math.nan for t, k in zip(tables.T, known, strict=True)]
+    )
+    own = np.where(np.isfinite(tables), tables, mean)[:, known]
+    spread = np.full(len(mean), math.nan)
+    spread[known] = own.std(0, ddof=1)
+    # Where none of our runs is a circle, counts of none have no spread: that of one sample stands.
+    counts = np.arange(len(mean)) % len(_CELLS) == 0
+    floor = np.where(counts, 1 / math.sqrt(_RUNS + 0.5), 0.0)
+    scale = np.maximum(spread, np.where(spread < 1e-9, floor, 0.0))
+    covariance = np.cov(own, rowvar=False)
+    np.fill_diagonal(covariance, scale[known] ** 2)
+    inverse = np.linalg.pinv(covariance, hermitian=True)
+
+    def distance(x: np.ndarray) -> np.ndarray:
+        off = x - mean[known]
+        return np.einsum("...i,ij,...j->...", off, inverse, off)
+
+    far = float(distance(published[known]))
+    p = (1 + int((distance(own) >= far).sum())) / (1 + len(own))
+    return (published - mean) / scale, far, int(known.sum()), p
+
+
+def holm(p: list[float]) -> list[float]:
+    """p-values, corrected for how many they are (Holm's step-down)."""
+    from statsmodels.stats.multitest import multipletests
+
+    return multipletests(p, method="holm")[1].tolist() if p else []
+
+
+def published_cells(study: Study) -> dict[tuple[float, str], float]:
+    """Table 1 of the paper by weight decay and cell, without the accuracy of a single circle."""
+    known = claims.read(study)
+    found = {}
+    for row in known[(known["source"] == "Table 1") & known["column"].isin(_CELLS)].itertuples():
+        if row.published_n >= _FEWEST and not row.claim.endswith("wd0_circle_accuracy"):
+            found[row.keys["weight_decay"], row.column] = float(row.published)
+    return found
+
+
+def _on_scale(cell: str, value: float) -> float:
+    if cell == "circles":
+        return float(stats.angle(value, _RUNS))
+    return math.atanh(value) if cell == "correlation" else value
+
+
+def _back(cell: str, value: float) -> float:
+    if cell == "circles":
+        return stats.angle_count(value, _RUNS)
+    return math.tanh(value) if cell == "correlation" else value
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per initialisation and cell, and one for the whole table."""
+    structures = parquet.read_table(study, "structures", "initialisations")
+    paper = published_cells(study)
+    decays = sorted({decay for decay, _ in paper})
+    names = [(decay, cell) for decay in decays for cell in _CELLS]
+    expected = np.array(
+        [_on_scale(cell, paper.get((decay, cell), math.nan)) for decay, cell in names]
+    )
+    points = study.experiment(study.reproduce["initialisations"])
+    found = []
+    for (kind, std), runs in structures.groupby(["initialisation", "embedding_std"], sort=False):
+        by_decay = [runs[runs["weight_decay"] == decay] for decay in decays]
+        if min(map(len, by_decay)) < _RUNS:
+            continue
+        stream = np.random.default_rng(0)
+        tables = np.concatenate([drawn(own, stream, _DRAWS) for own in by_decay], 1)
+        planned = sum(
+            p.count
+            for p in points
+            if (p.parameters["initialisation"], p.parameters["embedding_std"]) == (kind, std)
+        )
+        counts = {"n_runs": len(runs), "n_planned": planned}
+        keys = {"initialisation": kind, "embedding_std": std, **counts}
+        found.append((keys, tables, *judged(tables, expected)))
+    corrected = holm([p for *_, p in found])
+    for (keys, tables, z, distance, n_cells, p), p_holm in zip(found, corrected, strict=True):
+        yield keys | {
+            "cell": "all", "distance": distance, "n_cells": n_cells, "p": p, "p_holm": p_holm,
+        }  # fmt: skip
+        for i, (decay, cell) in enumerate(names):
+            if (decay, cell) in paper:
+                mean = float(np.nanmean(tables[:, i])) if np.isfinite(tables[:, i]).any() else None
+                yield keys | {
+                    "weight_decay": decay,
+                    "cell": cell,
+                    "published": paper[decay, cell],
+                    "measured": None if mean is None else _back(cell, mean),
+                    "z": z[i],
+                }

@@ -1,0 +1,26 @@
+"""``circlet freeze``: the small tables of a study, for a repository; see `circlet.frozen`."""
+
+import argparse
+from pathlib import Path
+
+from circlet.lazy_import import load
+from circlet.study.plan import Study
+
+HELP = "copy the small tables of a finished study into a folder, without its logs; see audit"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Its own arguments, beside those of every command."""
+    text = "where to; a frozen study that is there is replaced"
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help=text)
+    text = "further tables; default: the scorecard, all that it is made from, and summaries"
+    parser.add_argument("--tables", nargs="+", default=[], metavar="NAME", help=text)
+
+
+def run(study: Study, arguments: argparse.Namespace) -> None:
+    """Freeze the study and say what it holds."""
+    folder = arguments.folder
+    for line in load("circlet.frozen").freeze(study, folder, arguments.tables):
+        print(line)
+    sizes = [path.stat().st_size for path in folder.rglob("*.parquet")]
+    print(f"{folder}: {len(sizes)} tables, {sum(sizes) / 1e3:.0f} kB")

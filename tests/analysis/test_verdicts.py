@@ -1,0 +1,188 @@
+"""Verdicts by equivalence: what is reproduced, and how often what is false would be."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+
+from circlet.analysis import contrasts, stats, verdicts
+from circlet.analysis.stats import Estimate
+from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
+
+NAN = math.nan
+
+
+def claim(kind, published=NAN, n=NAN, low=NAN, high=NAN, margin=NAN, least=NAN, most=NAN):
+    return pd.Series(
+        {"kind": kind, "published": published, "published_low": low, "published_high": high,
+         "published_n": n, "margin": margin, "least": least, "most": most}
+    )  # fmt: skip
+
+
+def ours(value, half, n=300):
+    return Estimate(value, value - half, value + half, n)
+
+
+def counted(k, n):
+    return stats.count(k, n)
+
+
+RUNS = claim("share", 12, 100)
+MEAN = claim("mean", 40, 88, low=36, high=44)  # sd 19.1: the margin is 5.74
+BARE = claim("mean", 60, 25, margin=5)
+R = claim("correlation", -0.64, 82)
+TIME = claim("ratio", 285, 41, low=220, high=350, margin=1.5)
+EXACT = claim("exact", 198, margin=0.5)
+RISES = claim("words", margin=0.1, least=0.1)
+BETWEEN = claim("words", margin=0.5, least=2.5, most=5.5)
+TIMES = claim("words_ratio", margin=2, least=2)
+
+
+@pytest.mark.parametrize(
+    ("judged", "measured", "verdict"),
+    [
+        # 12 of 100 runs: within 4.1 and 23.3 it means the same. The published sample is noisy, too.
+        (RUNS, counted(360, 3000), REPRODUCED),
+        (RUNS, counted(36, 300), REPRODUCED),
+        (RUNS, counted(20, 300), COMPATIBLE),
+        (RUNS, counted(12, 100), REPRODUCED),
+        (RUNS, counted(9, 100), COMPATIBLE),
+        (RUNS, counted(15, 300), DEVIATES),
+        (RUNS, counted(90, 300), DEVIATES),
+        (RUNS, counted(1, 4), UNDECIDED),
+        (RUNS, Estimate(), NOT_RUN),
+        (claim("share", 0, 100), counted(0, 300), REPRODUCED),
+        (claim("share", 0, 100), counted(0, 3000), REPRODUCED),
+        (claim("share", 0, 100), counted(4, 1000), REPRODUCED),
+        (claim("share", 0, 100), counted(20, 1000), COMPATIBLE),
+        (claim("share", 0, 100), counted(40, 300), DEVIATES),
+        # A false value would pass, too: six runs, or eight published ones, are too few.
+        (claim("share", 100, 100), counted(6, 6), UNDECIDED),
+        (claim("share", 8, 8), counted(5, 8), UNDECIDED),
+        (claim("mean", 77.4, 1, margin=5), ours(63, 8, 14), UNDECIDED),
+        (claim("share", 40, 40), counted(98, 100), COMPATIBLE),
+        # The half-widths of a mean add in squares, 5 from 3 and 4.
+        (MEAN, ours(40, 3), REPRODUCED),
+        (MEAN, ours(40.7, 3), REPRODUCED),
+        (MEAN, ours(40.8, 3), COMPATIBLE),
+        (MEAN, ours(44.9, 3), COMPATIBLE),
+        (MEAN, ours(45.1, 3), DEVIATES),
+        (MEAN, ours(45.1, 0.01), DEVIATES),
+        (MEAN, ours(40, 30, 4), UNDECIDED),
+        (MEAN, Estimate(40, n=20), UNDECIDED),  # all runs alike
+        # Without one our spread stands for theirs: 2 of 100 runs is 3.95 of their 25.
+        (BARE, ours(60, 2, 100), REPRODUCED),
+        (BARE, ours(64.3, 2, 100), COMPATIBLE),
+        (BARE, ours(64.6, 2, 100), DEVIATES),
+        (R, Estimate(-0.65, -0.67, -0.63, 900), REPRODUCED),
+        (R, Estimate(-0.65, -0.78, -0.47, 60), COMPATIBLE),
+        (R, Estimate(-0.85, -0.88, -0.81, 300), DEVIATES),
+        (R, Estimate(-1.0, n=300), UNDECIDED),
+        (TIME, Estimate(300, 280, 320, 200), REPRODUCED),
+        (TIME, Estimate(400, 300, 500, 40), COMPATIBLE),
+        (TIME, Estimate(600, 500, 700, 200), DEVIATES),
+        (EXACT, Estimate(198, 198, 198, 1), REPRODUCED),
+        (EXACT, Estimate(199, 199, 199, 1), DEVIATES),
+        (RISES, Estimate(0.5, 0.2, 0.8, 20), REPRODUCED),
+        (RISES, Estimate(0.5, 0.05, 0.8, 20), UNDECIDED),
+        (RISES, Estimate(0.0, -0.05, 0.05, 900), DEVIATES),  # no effect at all
+        (RISES, Estimate(0.9, 0.8, 1, 4), UNDECIDED),
+        (BETWEEN, Estimate(4, 3.5, 4.5, 9), REPRODUCED),
+        (BETWEEN, Estimate(5.4, 5.0, 5.8, 9), UNDECIDED),
+        (BETWEEN, Estimate(6.2, 5.8, 6.6, 9), DEVIATES),
+        (BETWEEN, Estimate(1.2, 0.8, 1.6, 9), DEVIATES),
+        (TIMES, Estimate(5, 3, 8, 9), REPRODUCED),
+        (TIMES, Estimate(1, 0.8, 1.2, 9), DEVIATES),
+    ],
+)
+def test_verdicts(judged, measured, verdict):
+    found = verdicts.judge(judged, measured)
+    assert found.verdict == verdict
+    assert bool(found.why) == (verdict in (UNDECIDED, NOT_RUN))
+
+
+@pytest.mark.parametrize(
+    ("judged", "least", "most"),
+    [
+        (claim("share", 0, 100), 0, 4.05),
+        (RUNS, 3.92, 23.5),
+        (claim("share", 20, 40), 14, 26),
+        (R, -0.785, -0.429),
+        (MEAN, 34.3, 45.7),
+        (BARE, 55, 65),
+        (TIME, 190, 427.5),
+        (BETWEEN, 2.5, 5.5),
+    ],
+)
+def test_values_that_mean_the_same(judged, least, most):
+    assert verdicts.accepted(judged) == pytest.approx((least, most), rel=0.005)
+
+
+def test_differences_of_shares():
+    """MOVER of two Wilson intervals is Newcombe's; what is judged, on angles, is near it."""
+    gap = contrasts.difference(stats.share(15, 300), stats.share(12, 100))
+    known = contrasts.share_difference(15, 300, 12, 100)
+    assert gap[:3] == pytest.approx(known[:3], abs=1e-9)
+    shown = verdicts.judge(RUNS, counted(15, 300)).difference
+    assert shown[:3] == pytest.approx((-7, -11, -1), abs=0.6)
+
+
+@pytest.mark.parametrize("n", [300, 1000, 5000])
+def test_a_nearer_count_never_has_a_worse_verdict(n):
+    """None of ours is at least as near to none of theirs as any other count."""
+    order = [REPRODUCED, COMPATIBLE, UNDECIDED, DEVIATES]
+    for published, counts in ((0, range(0, n, n // 100)), (100, range(n, 0, -(n // 100)))):
+        found = [
+            order.index(verdicts.judge(claim("share", published, 100), counted(k, n)).verdict)
+            for k in counts
+        ]
+        assert found == sorted(found)
+
+
+def test_our_own_interval_is_the_one_that_counts():
+    """A correlation whose units are few is not judged as if its pairs were independent."""
+    wide = verdicts.judge(claim("correlation", 0.85, 290), Estimate(0.785, 0.5, 0.92, 8))
+    assert wide.verdict == UNDECIDED
+    assert verdicts.judge(
+        claim("correlation", 0.85, 290), Estimate(0.6, 0.55, 0.65, 8)
+    ).verdict == (DEVIATES)
+
+
+@pytest.mark.parametrize("n", [50, 100, 1000])
+@pytest.mark.parametrize("n_theirs", [20, 40, 100, 400])
+def test_chances_are_those_of_repeated_studies(n, n_theirs):
+    """Both samples are drawn anew, of values that are apart by twice the margin."""
+    stream = np.random.default_rng(0)
+    sizes = (stats.Z / math.sqrt(n_theirs), stats.Z / math.sqrt(n))
+    found = []
+    for _ in range(2000):
+        theirs, mine = stream.normal(size=2) / np.sqrt((n_theirs, n)) + (0, 0.6)
+        judged = claim("mean", theirs, n_theirs, low=theirs - sizes[0], high=theirs + sizes[0])
+        found.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
+    names = [one.verdict for one in found]
+    assert found[0].mistaken == pytest.approx(names.count(REPRODUCED) / 2000, abs=0.01)
+    assert found[0].unnoticed == pytest.approx(1 - names.count(DEVIATES) / 2000, abs=0.03)
+    assert found[0].mistaken < 0.025
+    assert (COMPATIBLE in names) == (0 < found[0].unnoticed <= 0.2 and found[0].unnoticed > 1e-4)
+
+
+def test_what_is_false_in_words_is_noticed_as_often_as_stated():
+    found = verdicts.judge(RISES, Estimate(0.5, 0.4, 0.6, 50))
+    error = 0.1 / stats.Z
+    assert found.unnoticed == pytest.approx(ndtr((0.1 - 0.1) / error))
+    assert found.mistaken == pytest.approx(ndtr(-0.2 / error))
+
+
+def test_true_values_deviate_one_time_in_twenty_at_most():
+    """Two samples of one distribution, as of a paper's 100 runs and ours."""
+    stream = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(1500):
+        k, n = stream.binomial(100, 0.3), 300
+        judged = claim("share", k, 100)
+        wrong += (
+            verdicts.judge(judged, counted(int(stream.binomial(n, 0.3)), n)).verdict == DEVIATES
+        )
+    assert 0.02 < wrong / 1500 < 0.065

@@ -1,0 +1,65 @@
+"""The whole of table 1 against an initialisation: planted runs, judged as the paper's are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from circlet.analysis import stats
+from circlet.collections.musat.tables import initialisations
+
+
+def runs(stream, n, share, level=50.0):
+    """Runs whose accuracy falls with their imperfections; a share of them circles."""
+    imperfections = stream.gamma(4, level / 4, n)
+    circle = stream.random(n) < share
+    accuracy = np.clip(0.8 - imperfections / 200 + 0.05 * stream.normal(size=n), 0, 1)
+    return pd.DataFrame(
+        {"is_circle": circle, "imperfections": imperfections, "test_accuracy": accuracy}
+    )
+
+
+def row(frame):
+    """A row of the table, as a paper would print it, on the scales of the cells."""
+    columns = (frame["is_circle"], 100 * frame["test_accuracy"], frame["imperfections"])
+    return initialisations.cells(*(c.to_numpy()[None] for c in columns))[0]
+
+
+def p_of(seed, shares=(0.0, 0.15), paper=(0.0, 0.15), level=50.0):
+    """p of a paper of 100 runs at each of two settings, against 500 of ours."""
+    stream = np.random.default_rng(seed)
+    tables = np.concatenate(
+        [initialisations.drawn(runs(stream, 500, s), stream, 500) for s in shares], 1
+    )
+    published = np.concatenate([row(runs(stream, 100, s, level)) for s in paper])
+    return initialisations.judged(tables, published)
+
+
+def test_the_same_networks_are_seldom_excluded_and_others_nearly_always():
+    same = [p_of(seed)[3] for seed in range(60)]
+    assert np.mean(np.array(same) < 0.05) < 0.15
+    assert np.mean(np.array(same) < 0.5) > 0.25
+    more_circles = [p_of(seed, paper=(0.0, 0.4))[3] for seed in range(20)]
+    assert np.mean(np.array(more_circles) < 0.05) > 0.9
+    smoother = [p_of(seed, level=35.0)[3] for seed in range(20)]
+    assert np.mean(np.array(smoother) < 0.05) > 0.9
+
+
+def test_a_cell_that_ours_never_have_is_told_by_its_own_spread():
+    """None of 500 is a circle: one of 100 is no surprise, ten are."""
+    z, _, n_cells, p = p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.01))
+    assert n_cells == 8  # without the accuracy of circles that are not there
+    assert np.isfinite(z[[0, 5]]).all()
+    assert p > 0.05
+    assert p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.2))[3] < 0.01
+
+
+def test_angles_of_counts_have_one_variance():
+    stream = np.random.default_rng(0)
+    for share in (0.05, 0.2, 0.5):
+        found = stats.angle(stream.binomial(100, share, 4000), 100)
+        assert found.var() == pytest.approx(1 / 100.5, rel=0.15)
+
+
+def test_holm_by_hand():
+    assert initialisations.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert initialisations.holm([0.5, 0.6]) == pytest.approx([1.0, 1.0])

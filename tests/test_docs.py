@@ -1,0 +1,52 @@
+"""Pages with numbers are what their templates give, and frozen studies follow from themselves."""
+
+import importlib.util
+import re
+
+import pytest
+from conftest import ROOT
+
+from circlet import frozen
+from circlet.study.plan import Study
+
+STUDIES = sorted(path.parent.name for path in ROOT.glob("docs/studies/*/config.yaml"))
+
+_spec = importlib.util.spec_from_file_location("render", ROOT / "docs/render.py")
+render = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(render)
+
+
+def test_pages_are_what_their_templates_give():
+    pages = render.pages()
+    assert pages
+    for path, text in pages.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run `make docs`"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_frozen_study_follows_from_itself(study, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done, differing = frozen.audit(Study.read(f"docs/studies/{study}/config.yaml"))
+    assert "scorecard" in done
+    assert not differing
+
+
+def test_frozen_studies_are_small():
+    sizes = [path.stat().st_size for path in (ROOT / "docs/studies").rglob("*") if path.is_file()]
+    assert sum(sizes) < 3_000_000
+    assert max(sizes) <= frozen.MOST_BYTES
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
+    ours, shipped = (
+        Study.read(ROOT / path)
+        for path in (f"docs/studies/{study}/config.yaml", f"config/{study}.yaml")
+    )
+    assert ours.config | {"results": ""} == shipped.config | {"results": ""}
+
+
+def test_numbers_of_studies_are_not_typed():
+    """A page of a paper has no number with an interval that its template has, too."""
+    for path in (ROOT / "docs/templates").glob("*.md"):
+        assert not re.findall(r"\d \[[−\d.]+, ?[−\d.]+\]", path.read_text()), path
