@@ -19,6 +19,7 @@ from scipy.stats import fisher_exact
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.storage import parquet
+from circlet.study import claims_file
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -60,28 +61,22 @@ def tally(study: str, collection: str) -> str:
     found = claims.tallies(card[card["paper"] == collection])
     head = " | ".join(name.replace("_", " ") for name in found.columns)
     lines = [f"| claims | {head} |", "|---" * (1 + len(found.columns)) + "|"]
-    names = {
-        "test": "tests",
-        "repeat": "repeat or complement a test",
-        "arithmetic": "arithmetic of the code",
-        "fitted": "constants were fitted to the table",
-    }
     for kind, row in found.iterrows():
-        lines.append(f"| {names[str(kind)]} | {' | '.join(str(n) for n in row)} |")
+        lines.append(f"| {claims_file.TALLIES[str(kind)]} | {' | '.join(str(n) for n in row)} |")
     return "\n".join(lines)
 
 
 def by_chance(study: str, collection: str) -> str:
     """How many tests would deviate by chance at most, were all true."""
     card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & (card["tally"] == "test")]
+    own = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     return f"{claims.by_chance(own):.1f}"
 
 
 def answer(study: str, collection: str) -> str:
     """How many tests of a collection have each verdict, in a sentence."""
     card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & (card["tally"] == "test")]
+    own = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     counts = own["verdict"].value_counts()
     words = {"deviates": "deviate{}", "not_run": "{} not run"}
     said = []
@@ -107,7 +102,7 @@ def tail(study: str, name: str) -> float:
 def strangest(study: str, name: str, collection: str) -> float:
     """The same p, of the smallest of as many as the collection has tests."""
     card = table(study, "scorecard")
-    n = int(((card["paper"] == collection) & (card["tally"] == "test")).sum())
+    n = int(((card["paper"] == collection) & (card["tally"] == claims_file.TEST)).sum())
     return float(1 - (1 - tail(study, name)) ** n)
 
 
@@ -116,7 +111,7 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> 
     card = table(study, "scorecard")
     own = card[(card["paper"] == collection) & card["verdict"].isin(chosen)]
     if tests:
-        own = own[own["tally"] == "test"]
+        own = own[own["tally"] == claims_file.TEST]
     lines = ["| verdict | where | claim | here | means the same | n |", "|---" * 6 + "|"]
     for row in own.itertuples():
         here = f"{number(row.measured)} {interval(row.measured_low, row.measured_high)}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import config_file, cost, limits, targets
+from circlet.study import claims_file, config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -410,15 +410,9 @@ def _tallies(card: Any) -> Iterator[str]:
     """How often each verdict occurs: of tests, and of claims that are none of their own."""
     from circlet.analysis import claims
 
-    names = {
-        "test": "tests",
-        "repeat": "repeat or complement one of them",
-        "arithmetic": "arithmetic of the code",
-        "fitted": "of tables to which constants were fitted",
-    }
     yield f"scorecard: {len(card)} claims"
     for tally, row in claims.tallies(card).iterrows():
         counts = ", ".join(f"{n} {v.replace('_', ' ')}" for v, n in row.items() if n)
-        yield f"  {row.sum():3} {names[tally]}: {counts}"
-    if chance := claims.by_chance(card[card["tally"] == "test"]):
+        yield f"  {row.sum():3} {claims_file.TALLIES[tally]}: {counts}"
+    if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
         yield f"  Were all tests true, at most about {chance:.1f} would deviate by chance."

@@ -17,7 +17,7 @@ from test_workflow import STUDY, TIMES
 
 from circlet.study import targets
 
-KILLS, ENOUGH = 55, 50
+KILLS, ENOUGH = 30, 25
 
 
 def processes(token):
@@ -28,6 +28,20 @@ def processes(token):
             if token in (folder / "environ").read_bytes():
                 found.append(int(folder.name))
     return sorted(found)
+
+
+def with_checkpoint(token, folder, snakemake):
+    """A job that trains and has saved a checkpoint; None if Snakemake ends before there is one."""
+    while snakemake.poll() is None:
+        for process in processes(token):
+            with contextlib.suppress(OSError, ValueError):
+                said = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+                logs = said[said.index("--log") + 1].replace("job_logs/", "logs/")
+                saved = folder / logs.removesuffix(".log") / "checkpoint.pt"
+                if said[3] == "run" and saved.exists():
+                    return process
+        time.sleep(0.01)
+    return None
 
 
 @pytest.mark.slow
@@ -68,10 +82,16 @@ def test_killed_again_and_again(finished, empty_project):
                     break
                 snakemake = start()
                 starts += 1
-            # One in five is Snakemake, which needs a second to begin; the others are its jobs.
+            # One in four is Snakemake, which needs a second to begin; the others are its jobs.
+            # Where starting takes long, chance may hit none beyond its start: some are waited for.
             alive = processes(token.encode())
             jobs = [process for process in alive if process != snakemake.pid]
-            victim = snakemake.pid if chance.random() < 0.2 else jobs and chance.choice(jobs)
+            if kills % 4 == 3:
+                victim = snakemake.pid
+            elif kills % 10 == 5:
+                victim = with_checkpoint(token.encode(), empty_project.folder, snakemake)
+            else:
+                victim = jobs and chance.choice(jobs)
             if victim:
                 with contextlib.suppress(OSError):
                     victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1

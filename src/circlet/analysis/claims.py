@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from circlet.analysis.verdicts import DECIDED, VERDICTS
+from circlet.analysis.verdicts import NOT_RUN, VERDICTS
 from circlet.study.claims_file import COLUMNS, NUMBERS, TALLIES, WHERE, claims
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def text_of(keys: dict) -> str:
 
 
 def by_chance(card: pd.DataFrame) -> float:
-    """How many of the decided claims of a scorecard would deviate, were all of them true.
+    """How many of the claims of a scorecard that have a value would deviate, were all of them true.
 
     Intervals of 95 % leave a true value out once in twenty times; of a sentence with one bar, once
     in forty on the wrong side, if the value lies at the bar. It is an upper bound: a difference
     within the margin does not deviate, and sentences are seldom true by so little.
     """
-    decided = card[card["verdict"].isin(DECIDED) & (card["kind"] != "exact")]
-    return float(np.where(decided["kind"].str.startswith("words"), 0.025, 0.05).sum())
+    run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
+    return float(np.where(run["kind"].str.startswith("words"), 0.025, 0.05).sum())
 
 
 def tallies(card: pd.DataFrame) -> pd.DataFrame:

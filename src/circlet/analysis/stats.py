@@ -229,29 +229,33 @@ def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -
 
 
 def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:
-    """Mean of values of which those of a row, or of a column, share something; n counts rows.
+    """Mean of values of which those of a row, or of a column, share something.
 
-    The interval is that of the pigeonhole bootstrap (Owen, 2007): rows and columns are drawn
-    anew, each with replacement. If every row has a column of its own, rows alone are drawn.
+    n counts the rarer of the two, or rows if every row has a column of its own. The interval is
+    Student's for so many, with the spread of the pigeonhole bootstrap (Owen, 2007): rows and
+    columns are drawn anew, each with replacement. Values that are all the same have none.
     """
     frame = pd.DataFrame({"value": np.asarray(values, float), "row": rows, "column": columns})
     wide = frame.dropna().pivot_table(index="row", columns="column", values="value")
-    n, m = wide.shape
     table = wide.to_numpy()
     known = ~np.isnan(table)
-    if n < 3:
-        return Estimate(n=n)
+    if known.sum(1).max(initial=0) <= 1:  # each of a column of its own, or all of the same
+        table = np.where(known, table, 0).sum(1, keepdims=True)
+        known = np.ones_like(table, bool)
+    n, m = table.shape
+    fewest = n if m == 1 else min(n, m)
+    if fewest < 3 or np.ptp(table[known]) == 0:
+        return Estimate(n=fewest)
     value = float(table[known].mean())
     stream = np.random.default_rng(0)
     weights = stream.multinomial(n, np.full(n, 1 / n), size=4000)
     others = stream.multinomial(m, np.full(m, 1 / m), size=4000)
-    if known.sum(1).max() == 1:
-        others = np.ones_like(others)
     total = np.einsum("di,ij,dj->d", weights, np.where(known, table, 0), others)
     size = np.einsum("di,ij,dj->d", weights, known.astype(float), others)
     drawn = total[size > 0] / size[size > 0]
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Estimate(value, float(low), float(high), n)
+    error = float(drawn.std(ddof=1)) * math.sqrt(fewest / (fewest - 1))
+    half = float(stdtrit(fewest - 1, 0.975)) * error
+    return Estimate(value, value - half, value + half, fewest)
 
 
 def count(k: int, n: int) -> Estimate:

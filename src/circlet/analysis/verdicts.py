@@ -33,7 +33,7 @@ a scale, on which a single run has a standard deviation of one:
 ``mean``
     of runs. The margin is 0.3 standard deviations between runs (Cohen's d), if the published
     interval tells how large that is. If not, the claim gives it in its unit: of accuracies and
-    other fractions 0.05, of counts of circles 0.5.
+    other fractions 0.05, of counts of circles or spikes 0.5.
 ``ratio``
     amounts that are told apart by factors, on a logarithmic scale; the claim gives the margin as a
     factor: 1.25 of a spread, 1.5 of a number of steps, 2 if the paper says "around", and 3 of
@@ -67,8 +67,7 @@ MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a r
 
 REPRODUCED, COMPATIBLE, DEVIATES = "reproduced", "compatible", "deviates"
 UNDECIDED, NOT_RUN = "undecided", "not_run"
-DECIDED = (REPRODUCED, COMPATIBLE, DEVIATES)
-VERDICTS = (*DECIDED, UNDECIDED, NOT_RUN)
+VERDICTS = (REPRODUCED, COMPATIBLE, DEVIATES, UNDECIDED, NOT_RUN)
 
 
 class Scale(NamedTuple):
@@ -109,14 +108,17 @@ class Verdict(NamedTuple):
     why: str = ""  # of what is undecided
 
 
-def judge(claim: Any, measured: Estimate) -> Verdict:
+def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
     """The verdict on a claim, a row of `circlet.analysis.claims.read`, from our estimate.
 
     Of a ``share`` the estimate is a count among its ``n`` runs, the published one among as many as
-    it has.
+    it has. ``n_runs`` are the runs behind the estimate, of which none may have what is judged.
     """
     kind = claim["kind"]
     if measured.n == 0:
+        if n_runs:
+            why = f"nothing to judge in {n_runs} runs"
+            return Verdict(UNDECIDED, same=accepted(claim), why=why)
         return Verdict(NOT_RUN, same=accepted(claim), why="no run")
     if kind == "exact":
         off = measured.value - claim["published"]
@@ -172,8 +174,8 @@ def _angle(claim: Any, count: float, n: int) -> Estimate:
 def published(claim: Any, ours: Estimate) -> Estimate:
     """The published value with its interval, on the scale of its kind.
 
-    If the paper prints none, it is Anscombe's of a share and Fisher's of a correlation; otherwise
-    our standard deviation, on the scale, stands for theirs.
+    If the paper prints none, it is Anscombe's of a share; otherwise our standard deviation, of one
+    independent unit on the scale, stands for theirs.
     """
     kind, value, n = claim["kind"], float(claim["published"]), float(claim["published_n"])
     if kind == "share":
@@ -182,12 +184,9 @@ def published(claim: Any, ours: Estimate) -> Estimate:
     if not math.isnan(claim["published_low"]):
         ends = (float(claim["published_low"]), float(claim["published_high"]))
         return Estimate(value, *ends, int(n)).mapped(to)
-    if kind == "correlation":
-        half = stats.Z / math.sqrt(n - 3)
-    else:
-        freedom = ours.n - 1
-        deviation = (ours.high - ours.low) / 2 * math.sqrt(ours.n) / float(stdtrit(freedom, 0.975))
-        half = stats.Z * deviation / math.sqrt(n)
+    freedom = ours.n - 1
+    deviation = (ours.high - ours.low) / 2 * math.sqrt(ours.n) / float(stdtrit(freedom, 0.975))
+    half = stats.Z * deviation / math.sqrt(n)
     return Estimate(to(value), to(value) - half, to(value) + half, int(n))
 
 

@@ -10,7 +10,7 @@ import yaml
 from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.storage import files, parquet
-from circlet.study import cost, measured, pictures, targets
+from circlet.study import claims_file, cost, measured, pictures, targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
@@ -142,7 +142,7 @@ def _section(
         "outcomes": about.get("outcomes"),
         "references": about.get("references"),
         "counts": _counts(own),
-        "tests": _counts(own[own["tally"] == "test"]),
+        "tests": _counts(own[own["tally"] == claims_file.TEST]),
         "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
         "figures": [_figure(figure, own) for figure in shown],
         "others": own[~beside].to_dict("records"),
@@ -174,7 +174,7 @@ def make(target: Target) -> None:
 
     card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "n_runs"])
     card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
-    tests = card[card["tally"] == "test"]
+    tests = card[card["tally"] == claims_file.TEST]
     summaries = _points(table("outcome_summary", ["experiment"]))
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [_section(c, runs, figures, card) for c in study.collections]
@@ -187,7 +187,11 @@ def make(target: Target) -> None:
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
         verdicts=_counts(tests),
         n_claims=len(card),
-        tallies=claims.tallies(card).drop(index="test", errors="ignore").sum(axis=1).to_dict(),
+        tallies={
+            claims_file.TALLIES[tally]: n
+            for tally, n in claims.tallies(card).sum(axis=1).items()
+            if tally != claims_file.TEST
+        },
         by_chance=claims.by_chance(tests),
         systems=[_system(study.known[name]) for name in study.systems],
         experiments=_experiments(study, runs, summaries),

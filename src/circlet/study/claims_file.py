@@ -50,7 +50,14 @@ NEEDS = {
     "words": ("least most", "margin"),
     "words_ratio": ("least most", "margin"),
 }
-TALLIES = ("test", "repeat", "arithmetic", "fitted")
+TEST, OTHER = "test", "other"
+TALLIES = {  # what a claim is counted as, in words for readers
+    TEST: "tests",
+    OTHER: "told from other runs than the published ones",
+    "repeat": "repeat or complement a test",
+    "arithmetic": "arithmetic of the code",
+    "fitted": "of tables to which constants were fitted",
+}
 PAPER = "paper"
 WHERE = "where."
 
@@ -75,8 +82,9 @@ def claims(collection: Collection) -> list[Claim]:
     if unknown := [n for n in has if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
     names: set[str] = set()
+    tallies = [name for name in TALLIES if name != OTHER]  # that depends on the study
     references = (PAPER, *collection.about.get("references", {}))
-    usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TALLIES[0]}
+    usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TEST}
     for row in rows:
         row.update(usual | {name: value for name, value in row.items() if value})
         where = f"{path}: {row['claim']}"
@@ -85,7 +93,7 @@ def claims(collection: Collection) -> list[Claim]:
         names.add(row["claim"])
         if None in row:
             raise ConfigError(f"{where}: has more values than there are columns")
-        for name, known in (("kind", NEEDS), ("tally", TALLIES), ("reference", references)):
+        for name, known in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
             if row[name] not in known:
                 among = ", ".join(known)
                 raise ConfigError(f"{where}: no {name} {row[name]!r} (there are: {among})")

@@ -6,8 +6,8 @@ Published values are in the ``claims.csv`` of each collection, a row per claim, 
 no such run, or not under the paper's conditions.
 
 Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
-them, is judged, and its note says in what it differs. Where a trivial answer would pass as well,
-the claim is undecided.
+them, is judged, and its note says in what it differs; it is not counted as a test. Where a trivial
+answer would pass as well, the claim is undecided.
 """
 
 from typing import Any
@@ -20,6 +20,7 @@ from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.storage.schema import column, estimate
+from circlet.study import claims_file
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
@@ -35,7 +36,12 @@ COLUMNS = [
     column("statement", pa.string(), "what is claimed, a sentence"),
     column("unit", pa.string(), "unit of the values"),
     column("kind", pa.string(), "how it is judged, see circlet.analysis.verdicts"),
-    column("tally", pa.string(), "test, or why it is none of its own: repeat, arithmetic, fitted"),
+    column(
+        "tally",
+        pa.string(),
+        "test, or why it is none of its own: other (runs as the claim accepts them), repeat, "
+        "arithmetic, fitted",
+    ),
     column("published", pa.float64(), "published value; null if the claim is in words"),
     *estimate("measured", "our value; a share per as many runs as the paper has"),
     column("n_runs", pa.int32(), "runs behind it, of which some may share what is judged"),
@@ -104,9 +110,11 @@ def _has(study: Study, point: Point | None, name: str) -> object:
     return (point.parameters | {"steps": point.steps, "epochs": epochs, "shared": shared}).get(key)
 
 
-def judged(claim: pd.Series, measured: Estimate, rival: Estimate | None = None) -> dict:
+def judged(
+    claim: pd.Series, measured: Estimate, rival: Estimate | None = None, n_runs: int = 0
+) -> dict:
     """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
-    found = verdicts.judge(claim, measured)
+    found = verdicts.judge(claim, measured, n_runs)
     verdict, note = found.verdict, found.why
     passes = (verdicts.REPRODUCED, verdicts.COMPATIBLE)
     if rival and verdict in passes and verdicts.judge(claim, rival).verdict in passes:
@@ -123,7 +131,6 @@ def judged(claim: pd.Series, measured: Estimate, rival: Estimate | None = None) 
         "same_high": found.same[1],
         "mistaken": found.mistaken,
         "unnoticed": found.unnoticed,
-        "n_runs": measured.n,
         "verdict": verdict,
         "note": note,
     }
@@ -156,12 +163,15 @@ def _answer(study: Study, claim: pd.Series) -> dict:
                 raise ConfigError(_wrong(claim, "has no column 'n_planned'"))
             measured = _estimate(claim, row, claim["column"])
             rival = _estimate(claim, row, claim["rival"]) if claim["rival"] else None
-            found = judged(claim, measured, rival)
-            note = "; ".join(filter(None, [found["note"], differs]))
             n_runs = int(row.get("n_runs", measured.n))
-            return found | {"n_runs": n_runs, "n_planned": row["n_planned"], "note": note}
+            found = judged(claim, measured, rival, n_runs)
+            note = "; ".join(filter(None, [found["note"], differs]))
+            counts = {"n_runs": n_runs, "n_planned": row["n_planned"]}
+            is_other = differs and claim["tally"] == claims_file.TEST
+            tally = {"tally": claims_file.OTHER} if is_other else {}
+            return found | counts | tally | {"note": note}
         reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"
-    return judged(claim, Estimate()) | {"n_planned": 0, "note": reason}
+    return judged(claim, Estimate()) | {"n_runs": 0, "n_planned": 0, "note": reason}
 
 
 def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:

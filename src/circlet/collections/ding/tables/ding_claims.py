@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from scipy.special import stdtrit
 from sklearn.metrics import roc_auc_score
 
 from circlet.analysis import association, contrasts, stats
@@ -228,20 +229,36 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
 def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     """Scatter of mean circle counts about a line in p: composites divided by primes.
 
-    Both have the same number of runs per modulus, so what is noise of the means is equal. n counts
-    the moduli of the rarer kind.
+    What is noise of the means, of few runs each, is taken out. The interval is that of the
+    jackknife over moduli of a kind, of the logarithm; n counts the moduli of the rarer kind.
     """
-    means = moduli.groupby("p")["n_circles"].mean()
+    of = moduli.groupby("p")["n_circles"]
+    means, noise = of.mean(), of.var() / of.size()
     prime = np.array([all(p % n for n in range(2, p)) for p in means.index])
-    n1, n2 = int((~prime).sum()), int(prime.sum())
-    if min(n1, n2) < 5:  # too few to compare their scatter
-        return Estimate(n=min(n1, n2))
+    fewest = min(int(prime.sum()), int((~prime).sum()))
+    if fewest < 5 or noise.isna().any():  # too few to compare their scatter
+        return Estimate(n=fewest)
     left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
-    one, other = float((left[~prime] ** 2).mean()), float((left[prime] ** 2).mean())
-    if one == 0 or other == 0:
-        return Estimate(n=min(n1, n2))
-    center, half = 0.5 * math.log(one / other), stats.Z * math.sqrt(1 / (2 * n1) + 1 / (2 * n2))
-    return Estimate(center, center - half, center + half, min(n1, n2)).mapped(math.exp)
+    squares = (left**2 - noise).to_numpy()
+    parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
+    if not all(math.isfinite(end) for part in parts for end in part):
+        return Estimate(n=fewest)
+    return contrasts.difference(*parts)._replace(n=fewest).mapped(math.exp)
+
+
+def _log_scatter(squares: np.ndarray) -> Estimate:
+    """Logarithm of the root of a mean of squares, without noise, by the jackknife.
+
+    No interval if without some modulus there is less scatter than noise.
+    """
+    n = len(squares)
+    without = (squares.sum() - squares) / (n - 1)
+    if min(without.min(), squares.mean()) <= 0:
+        return Estimate(n=n)
+    center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
+    error = math.sqrt((n - 1) / n * float(((parts - parts.mean()) ** 2).sum()))
+    half = float(stdtrit(n - 1, 0.975)) * error
+    return Estimate(center, center - half, center + half, n)
 
 
 def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
