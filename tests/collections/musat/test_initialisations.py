@@ -19,19 +19,22 @@ def runs(stream, n, share, level=50.0):
 
 
 def row(frame):
-    """A row of the table, as a paper would print it, on the scales of the cells."""
-    columns = (frame["is_circle"], 100 * frame["test_accuracy"], frame["imperfections"])
-    return initialisations.cells(*(c.to_numpy()[None] for c in columns))[0]
+    """A row of the table, as a paper would print it, on the scales of the cells; its circles."""
+    circle = frame["is_circle"].to_numpy()
+    accuracy, imperfections = 100 * frame["test_accuracy"].to_numpy(), frame["imperfections"]
+    parts = (accuracy[circle], accuracy[~circle], imperfections.to_numpy()[~circle])
+    return initialisations.cells(circle.sum(), *parts), int(circle.sum())
 
 
 def p_of(seed, shares=(0.0, 0.15), paper=(0.0, 0.15), level=50.0):
     """p of a paper of 100 runs at each of two settings, against 500 of ours."""
     stream = np.random.default_rng(seed)
-    tables = np.concatenate(
-        [initialisations.drawn(runs(stream, 500, s), stream, 500) for s in shares], 1
-    )
-    published = np.concatenate([row(runs(stream, 100, s, level)) for s in paper])
-    return initialisations.judged(tables, published)
+    rows = [row(runs(stream, 100, s, level)) for s in paper]
+    tables = [
+        initialisations.drawn(runs(stream, 500, s), k, stream, 500)
+        for s, (_, k) in zip(shares, rows, strict=True)
+    ]
+    return initialisations.judged(np.concatenate(tables, 1), np.concatenate([r for r, _ in rows]))
 
 
 def test_the_same_networks_are_seldom_excluded_and_others_nearly_always():
