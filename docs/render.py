@@ -137,6 +137,20 @@ def made(study: str) -> str:
     )
 
 
+def arithmetic(study: str, name: str) -> dict[str, Any]:
+    """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
+    rows = table(study, "precision")
+    own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
+    return {
+        "n": len(own),
+        "spiked": int((own["late_spike"] > 0.01).sum()),
+        "losing": int((own["lost"] > 0).sum()),
+        "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),
+        "kept": int((own["n_circles"] - own["gained"]).sum()),
+        "seconds": own["seconds"].median(),
+    }
+
+
 def pages() -> dict[Path, str]:
     """Content of every page that has a template."""
     environment = jinja2.Environment(
@@ -150,7 +164,7 @@ def pages() -> dict[Path, str]:
     environment.globals.update(
         table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
-        strangest=strangest,
+        strangest=strangest, arithmetic=arithmetic, summary=summary,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):

@@ -39,11 +39,13 @@ def test_frozen_studies_are_small():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
+    """What is not frozen yet of a study that is made in parts is told on its page."""
     ours, shipped = (
-        Study.read(ROOT / path)
+        Study.read(ROOT / path).config
         for path in (f"docs/studies/{study}/config.yaml", f"config/{study}.yaml")
     )
-    assert ours.config | {"results": ""} == shipped.config | {"results": ""}
+    for part in ("experiments", "reproduce"):
+        assert ours[part].items() <= shipped[part].items()
 
 
 def test_numbers_of_studies_are_not_typed():

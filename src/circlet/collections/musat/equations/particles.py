@@ -11,7 +11,7 @@ where the class is (i + j) mod p; i = j gets it twice. Couples of different clas
 down so that both kinds weigh the same in total (1/18 at p = 17). A step moves the particles along
 the total force and restores zero mean and constant standard deviation. The paper leaves the step
 size, the standard deviation and the meaning of "constant variance" open; the defaults are the
-ones that reproduce its table 2 (README, "What the papers leave open").
+ones that reproduce its table 2 (docs/re_musat.md, "What the paper leaves open").
 """
 
 import itertools

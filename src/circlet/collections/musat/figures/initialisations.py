@@ -56,5 +56,5 @@ def draw(study: Study) -> Figure:
     right.set_yticks(range(len(rows)), words)
     right.tick_params(length=0)
     right.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, label="published − here (sd)", pad=0.09, shrink=0.9)
+    figure.colorbar(image, ax=axes, label="published − here (sd)", pad=0.12, shrink=0.9)
     return figure
