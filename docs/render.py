@@ -116,7 +116,8 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> 
     for row in own.itertuples():
         here = f"{number(row.measured)} {interval(row.measured_low, row.measured_high)}"
         same = terminal.span(row.same_low, row.same_high).replace("-", "−")
-        where = row.source if row.reference == "paper" else f"{row.source} ({row.reference})"
+        further = row.reference not in ("paper", row.source.lower())
+        where = f"{row.source} ({row.reference})" if further else row.source
         statement = row.statement.replace("|", "\\|")
         unit = f" {row.unit}" if row.unit else ""
         lines.append(
@@ -135,6 +136,14 @@ def made(study: str) -> str:
     return (
         f"{rows['runs'].sum()} runs, {hours:.1f} hours on one core ({machines}), commit {commits}"
     )
+
+
+def summary(study: str, experiment: str, outcome: str, scale: float = 1) -> str:
+    """Estimate of an outcome over an experiment of one point, with its interval."""
+    rows = table(study, "outcome_summary")
+    row = rows[(rows["experiment"] == experiment) & (rows["outcome"] == outcome)].iloc[0]
+    center, low, high = (scale * row[name] for name in ("estimate", "low", "high"))
+    return f"{number(center)} {interval(low, high)}"
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:

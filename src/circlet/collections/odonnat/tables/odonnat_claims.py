@@ -26,6 +26,7 @@ from circlet.study.seeds import Seeds
 
 OPTIONAL_ROLES = (
     "heads",
+    "fresh_heads",
     "two_tokens",
     "batch_sizes",
     "learning_rates",
@@ -266,10 +267,28 @@ _NEEDS = {
     "curriculum_barrier": ("curriculum_scratch", "interpolations"),
 }
 
+# Of `heads`, what needs the logs of every epoch; all else is of the ends of runs, and counts those
+# of `fresh_heads`, too.
+_WHOLE_RUNS = (
+    "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
+    "phase_order", "phase_gap", "two_phases", "gradients_at_drops", "spikes_per_run",
+    "spikes_by_representation", "spikes_of_feed_forward", "spikes_of_normalisation",
+    "sharpness_before_spikes",
+)  # fmt: skip
+
+
+def _roles(study: Study, claim: str, role: str) -> list[str]:
+    """The roles whose runs tell a claim."""
+    more = role == "heads" and claim not in _WHOLE_RUNS and "fresh_heads" in study.reproduce
+    return [role, "fresh_heads"] if more else [role]
+
 
 def _tables(study: Study, claim: str, role: str) -> Tables | None:
     """What a claim is made of; none if the study lacks some of it."""
-    found = {name: parquet.read_table(study, name, role) for name in ("heads", "spikes")}
+    found = {
+        name: pd.concat([parquet.read_table(study, name, r) for r in _roles(study, claim, role)])
+        for name in ("heads", "spikes")
+    }
     for need in _NEEDS.get(claim, ()):
         if need in OPTIONAL_TABLES:
             found[need] = parquet.read_table(study, need, role)
@@ -288,6 +307,10 @@ def table(study: Study) -> Iterator[dict]:
         tables = _tables(study, claim, role)
         n_runs = len(tables["heads"]) if tables else 0
         found = effect(tables) if tables and n_runs else Estimate()
-        n_planned = sum(point.count for point in study.experiment(study.reproduce[role]))
+        n_planned = sum(
+            point.count
+            for own in _roles(study, claim, role)
+            for point in study.experiment(study.reproduce[own])
+        )
         counts = {"n_runs": n_runs, "n_planned": n_planned}
         yield {"claim": claim, **found.columns("effect"), **counts}
