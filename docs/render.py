@@ -160,6 +160,12 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
     }
 
 
+@cache
+def planted() -> pd.DataFrame:
+    """Wrong results that were planted in frozen studies, and what became of them."""
+    return pd.read_csv(DOCS / "studies/planted_errors.csv")
+
+
 def pages() -> dict[Path, str]:
     """Content of every page that has a template."""
     environment = jinja2.Environment(
@@ -174,6 +180,7 @@ def pages() -> dict[Path, str]:
         table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
+        planted=planted,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):

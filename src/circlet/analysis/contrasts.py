@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from circlet.analysis.stats import Estimate, Z, bounded_mean, known, mean, share
+from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, mean, share
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
@@ -144,7 +144,7 @@ def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estima
     weights = weights / weights.sum()
     center = float(weights @ gaps)
     error = math.sqrt(weights**2 @ (squares.sum(0) / freedom / sizes).sum(1))
-    if error == 0:
+    if error <= ROUNDING * max((np.abs(v).max() for pair in strata for v in pair), default=0):
         return Estimate(center, n=n)
     half = float(stdtrit(min(freedom), 0.975)) * error
     return Estimate(center, center - half, center + half, n)

@@ -50,9 +50,9 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
     rest = ~circle
     estimates = {
         "circles": stats.count(*stats.counted(circle)),
-        "circle_accuracy": stats.mean(accuracy[circle]).within(0, 100),
+        "circle_accuracy": stats.bounded_mean(accuracy[circle], 0, 100),
         "non_circles": stats.count(*stats.counted(rest)),
-        "non_circle_accuracy": stats.mean(accuracy[rest]).within(0, 100),
+        "non_circle_accuracy": stats.bounded_mean(accuracy[rest], 0, 100),
         "imperfections": stats.mean(imperfections[rest], normal=True),
         "correlation": association.correlation(imperfections[rest], accuracy[rest]),
     }

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from circlet.analysis import claims, verdicts
 from circlet.analysis.stats import Estimate
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
 from circlet.storage.schema import column, estimate
 from circlet.study import claims_file
@@ -167,6 +167,8 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             found = judged(claim, measured, rival, n_runs)
             note = "; ".join(filter(None, [found["note"], differs]))
             counts = {"n_runs": n_runs, "n_planned": row["n_planned"]}
+            if counts["n_runs"] > counts["n_planned"]:
+                raise LogError(f"{claim['table']}: {n_runs} runs, of {row['n_planned']} planned")
             is_other = differs and claim["tally"] == claims_file.TEST
             tally = {"tally": claims_file.OTHER} if is_other else {}
             return found | counts | tally | {"note": note}

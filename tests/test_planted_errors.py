@@ -1,0 +1,42 @@
+"""Gross errors change a verdict, but for those that are known not to."""
+
+import pandas as pd
+import planted_errors as planting
+import pytest
+
+pytestmark = pytest.mark.slow
+
+# Gross errors that are not noticed, and why.
+KNOWN = {
+    "initialisations: accuracies divided by 100": "no claim is about other initialisations: their "
+    "p-values are in a table that the scorecard does not read",
+    "higher dimensions: all are circles": "no claim is about more than two dimensions",
+    "weights: decay without effect": "blurred: the ratio is 1 for all seeds, and what is the same "
+    "for all has no interval, so that it decides nothing",
+    "weights: sums in the place of means": "claims about weights are ratios: a factor drops out",
+    "seed effects: accuracies shuffled": "the claim is undecided with true accuracies, too",
+    "every spike counted twice": "claims about numbers of spikes are undecided, too wide; what is "
+    "the mean over the spikes of a run stays the same",
+    "causes confused": "the claim is undecided with the true ones, too",
+    "gains of spikes and of quiet steps swapped": "they do not differ, so that the claims deviate "
+    "before and after",
+    "the same gradient at all steps": "blurred: the ratio is 1 for all runs, which has no interval",
+}
+
+
+@pytest.mark.parametrize("study", sorted({error.study for error in planting.ERRORS}))
+def test_a_copy_without_an_error_has_the_same_verdicts(study):
+    frozen = pd.read_parquet(planting.STUDIES / study / "tables/scorecard.parquet")
+    assert planting.untouched(study)["verdict"].equals(frozen["verdict"])
+    assert planting.verdict(frozen, planting.untouched(study)) == (planting.MISSED, [])
+
+
+@pytest.mark.parametrize("error", planting.ERRORS, ids=lambda error: f"{error.study}: {error.name}")
+@pytest.mark.filterwarnings("ignore")  # nonsense may divide by zero
+def test_a_gross_error_is_noticed(error):
+    outcome, claims = planting.verdict(*planting.planted(error))
+    print(error.size, outcome, *claims)
+    if error.name in KNOWN:
+        assert outcome != planting.NOTICED, "it is noticed now: take it off the list"
+    elif error.size == planting.G:
+        assert outcome == planting.NOTICED
