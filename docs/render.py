@@ -152,11 +152,10 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
     own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
     return {
         "n": len(own),
-        "spiked": int((own["late_spike"] > 0.01).sum()),
+        "spikes": f"{own['late_spike'].min():.1g} to {own['late_spike'].max():.1g}",
         "losing": int((own["lost"] > 0).sum()),
         "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),
         "kept": int((own["n_circles"] - own["gained"]).sum()),
-        "seconds": own["seconds"].median(),
     }
 
 
