@@ -45,8 +45,9 @@ def freeze(study: Study, folder: Path, further: Iterable[str] = ()) -> list[str]
     behind = targets.behind(every["scorecard"]) if "scorecard" in every else []
     names = {*(target.name for target in behind), *_SUMMARIES, *further}
     chosen = [target for name, target in every.items() if name in names]
+    footers = {target.name: parquet.footer(target.outputs[0]) for target in chosen}
     for target in chosen:
-        if parquet.footer(target.outputs[0]).get("key") != target.key:
+        if footers[target.name].get("key") != target.key:
             raise LogError(f"{target.outputs[0]}: is not as planned; run snakemake")
     said = []
     paths = {target.name: folder / f"tables/{target.name}.parquet" for target in chosen}
@@ -57,9 +58,8 @@ def freeze(study: Study, folder: Path, further: Iterable[str] = ()) -> list[str]
             temporary.write_text(text, encoding="utf-8")
         made.append(folder / CONFIG)
         for target in chosen:
-            footer = parquet.footer(target.outputs[0])
+            footer, path = footers[target.name], paths[target.name]
             del footer["study"]  # it is in the config
-            path = paths[target.name]
             _write(_rounded(parquet.read(target.outputs[0]), study), path, footer)
             if (size := path.stat().st_size) > MOST_BYTES:
                 path.unlink()
@@ -92,7 +92,7 @@ def _rounded(table: pa.Table, study: Study) -> pa.Table:
 
 def made_again(study: Study) -> Iterator[Target]:
     """Tables of a frozen study that follow from others of it, each after those it is made from."""
-    has = {path.stem for path in study.table("x").parent.glob("*.parquet")}
+    has = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
     for target in targets.ordered(study):
         is_derived = target.kind == "tables" and not literals(target.module).get("LOGS", ())
         if is_derived and target.name in has and all(t.name in has for t in target.tables):

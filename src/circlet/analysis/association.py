@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from circlet.analysis.stats import Estimate, Z, ratio
+from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, ratio
 
 
 def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Estimate:
@@ -31,9 +31,7 @@ def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Esti
     parts = np.array([z(frame[frame["unit"] != name]) for name in names])
     if not (math.isfinite(whole) and np.isfinite(parts).all()):
         return Estimate(math.tanh(whole), n=n)
-    error = math.sqrt((n - 1) / n * ((parts - parts.mean()) ** 2).sum())
-    half = float(stdtrit(n - 1, 0.975)) * error
-    return Estimate(whole, whole - half, whole + half, n).mapped(math.tanh)
+    return jackknife(whole, parts).mapped(math.tanh)
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
@@ -75,7 +73,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
     parts = np.array([_fisher(frame[group != g])[0] for g in np.unique(group)])
     if len(parts := parts[~np.isnan(parts)]) > 2:
-        spread = math.sqrt((len(parts) - 1) / len(parts) * ((parts - parts.mean()) ** 2).sum())
+        spread = jackknife_error(parts)
         if spread > 1e-9:
             half = float(stdtrit(len(parts) - 1, 0.975)) * spread
     return Estimate(math.tanh(whole), math.tanh(whole - half), math.tanh(whole + half), n)

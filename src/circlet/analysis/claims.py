@@ -24,9 +24,9 @@ def read(study: "Study") -> pd.DataFrame:
         if found := claims(collection):
             frame = pd.DataFrame(found)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
+            frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
             # As pandas reads a file: keys are numbers where all values of a column are.
-            typed = pd.read_csv(io.StringIO(frame[[*NUMBERS, *keys]].to_csv(index=False)))
-            frame[list(NUMBERS)] = typed[list(NUMBERS)].astype(float)
+            typed = pd.read_csv(io.StringIO(frame[["claim", *keys]].to_csv(index=False)))
             frame["keys"] = [
                 {name.removeprefix(WHERE): value for name, value in row.items() if pd.notna(value)}
                 for row in typed[keys].to_dict("records")

@@ -211,6 +211,19 @@ def deviation(values: ArrayLike) -> Estimate:
     return Estimate(center, middle * math.exp(-half), middle * math.exp(half), n)
 
 
+def jackknife_error(parts: np.ndarray) -> float:
+    """Standard error of a value, from the values without each of n units, a 1-D array."""
+    n = len(parts)
+    return math.sqrt((n - 1) / n * float(((parts - parts.mean()) ** 2).sum()))
+
+
+def jackknife(whole: float, parts: np.ndarray) -> Estimate:
+    """A value with Student's interval, from the values without each of n units."""
+    n = len(parts)
+    half = float(stdtrit(n - 1, 0.975)) * jackknife_error(parts)
+    return Estimate(whole, whole - half, whole + half, n)
+
+
 def geometric_mean(values: ArrayLike) -> Estimate:
     """Geometric mean of positive values, with Student's interval of the mean logarithm."""
     values = known(values)

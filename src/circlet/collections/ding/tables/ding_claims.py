@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from scipy.special import stdtrit
 from sklearn.metrics import roc_auc_score
 
 from circlet.analysis import association, contrasts, stats
@@ -256,9 +255,7 @@ def _log_scatter(squares: np.ndarray) -> Estimate:
     if min(without.min(), squares.mean()) <= 0:
         return Estimate(n=n)
     center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
-    error = math.sqrt((n - 1) / n * float(((parts - parts.mean()) ** 2).sum()))
-    half = float(stdtrit(n - 1, 0.975)) * error
-    return Estimate(center, center - half, center + half, n)
+    return stats.jackknife(center, parts)
 
 
 def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:

@@ -283,15 +283,17 @@ def _roles(study: Study, claim: str, role: str) -> list[str]:
     return [role, "fresh_heads"] if more else [role]
 
 
-def _tables(study: Study, claim: str, role: str) -> Tables | None:
+def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
+    """Rows of a table about some roles."""
+    return pd.concat([parquet.read_table(study, name, role) for role in roles])
+
+
+def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     """What a claim is made of; none if the study lacks some of it."""
-    found = {
-        name: pd.concat([parquet.read_table(study, name, r) for r in _roles(study, claim, role)])
-        for name in ("heads", "spikes")
-    }
+    found = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
     for need in _NEEDS.get(claim, ()):
         if need in OPTIONAL_TABLES:
-            found[need] = parquet.read_table(study, need, role)
+            found[need] = _rows(study, need, roles)
         elif need in study.reproduce:
             found[need] = parquet.read_table(study, "heads", need)
         else:  # and without this role the tables that need it are not made, either
@@ -304,13 +306,12 @@ def table(study: Study) -> Iterator[dict]:
     for claim, role, effect in _CLAIMS:
         if role not in study.reproduce:
             continue
-        tables = _tables(study, claim, role)
+        roles = _roles(study, claim, role)
+        tables = _tables(study, claim, roles)
         n_runs = len(tables["heads"]) if tables else 0
         found = effect(tables) if tables and n_runs else Estimate()
         n_planned = sum(
-            point.count
-            for own in _roles(study, claim, role)
-            for point in study.experiment(study.reproduce[own])
+            point.count for own in roles for point in study.experiment(study.reproduce[own])
         )
         counts = {"n_runs": n_runs, "n_planned": n_planned}
         yield {"claim": claim, **found.columns("effect"), **counts}
