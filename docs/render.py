@@ -146,6 +146,22 @@ def summary(study: str, experiment: str, outcome: str, scale: float = 1) -> str:
     return f"{number(center)} {interval(low, high)}"
 
 
+def row(study: str, name: str, **where: Any) -> Any:
+    """The only row of a table with these values."""
+    rows = table(study, name)
+    for column, wanted in where.items():
+        rows = rows[rows[column] == wanted]
+    if len(rows) != 1:
+        raise SystemExit(f"docs/render.py: {len(rows)} rows of {name} of {study} have {where}")
+    return rows.iloc[0]
+
+
+def cell(study: str, name: str, column: str, **where: Any) -> str:
+    """An estimate in the only row of a table with these values, with its interval."""
+    found = row(study, name, **where)
+    return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
+
+
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -179,7 +195,7 @@ def pages() -> dict[Path, str]:
         table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
-        planted=planted,
+        planted=planted, row=row, cell=cell,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):

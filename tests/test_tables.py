@@ -103,7 +103,7 @@ def test_two_systems_share_a_table(tmp_path):
 def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp_path, system):
     """Diverged runs are rows, and what needs finished ones says that there are none."""
     if system == "constant_attention":
-        roles = ("table1", "weight_magnitudes", "projection_gallery")
+        roles = ("table1", "weight_magnitudes", "projection_gallery", "network_forces")
         change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
     else:
         roles, change = ("table2",), {"parameters": {"step_size": 1e300}, "steps": 20}

@@ -85,6 +85,9 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument(
         "--verify", action="store_true", help="read every byte of every log and table, too"
     )
+    sub.add_argument(
+        "--watch", action="store_true", help="display progress until the study is done"
+    )
     text = "print the scorecard against the published claims"
     command("scorecard", text, lambda arguments: print(terminal.scorecard(_study(arguments))))
     command("partial", "make tables, figures and report of what is done so far", make_partial)
@@ -254,6 +257,9 @@ def _study(arguments: argparse.Namespace) -> Study:
 
 def show_status(arguments: argparse.Namespace) -> None:
     """Print how far the study is; exit status 1 if verifying it finds damage."""
+    if arguments.watch:
+        load("circlet.watch").show(_study(arguments))
+        return
     said = terminal.status(_study(arguments), arguments.verify)
     print(said)
     if arguments.verify and "\ndamaged: " in said:

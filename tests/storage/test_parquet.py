@@ -232,7 +232,7 @@ def test_no_log_is_taken_for_another(tmp_path):
 
 
 def test_an_early_log_is_known_by_its_columns(block):
-    """Such logs do not say of which kind they are, and lack the seed of the order of batches."""
+    """Such logs do not say of which kind they are, and lack what was added later."""
 
     def as_early(origin, target, lacking=()):
         made = parquet.footer(block.log(origin))
@@ -240,8 +240,9 @@ def test_an_early_log_is_known_by_its_columns(block):
         table = pa.parquet.read_table(block.log(origin)).drop_columns(list(lacking))
         parquet.write(table, block.log(target), made)
 
-    as_early("runs", "runs", ["order_seed"])
+    as_early("runs", "runs", ["order_seed", "products"])
     assert parquet.read_log(block, "runs")["order_seed"].isna().all()
+    assert set(parquet.read_log(block, "runs")["products"]) == {"float32"}
     assert progress.state(block) == "done"
     as_early("signals", "signals")
     as_early("signals", "curves")

@@ -68,6 +68,11 @@ BAD = {
     "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
     "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
     "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
+    "products": (config(products="float16"), "e.products: 'float16' is not one of"),
+    "products of float64": (
+        config(products="tf32", sweep={"dtype": ["float32", "float64"]}),
+        "e: p17_d2_wd0_dtype-float64_products-tf32 has products = tf32, which rounds what is",
+    ),
 }  # fmt: skip
 
 

@@ -28,6 +28,8 @@ WRONG = {
     "a list as a key": (TABLE, "TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
     "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of texts"),
     "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of texts"),
+    "measures without units": (TABLE, "TABLES = ()", 'TABLES = ()\nMEASURES = {"reach": "far"}',
+                               "MEASURES must give the meaning and the unit of each column"),
     "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
     "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:15: expected ':'"),
     "a null byte": (TABLE, "TABLES", "TABLES\0", "null bytes"),

@@ -193,13 +193,27 @@ def test_cost_grows_with_the_study():
 @pytest.mark.parametrize(
     "change",
     [
-        {"dtype": "float64"}, {"steps": 6}, {"system": "particles"}, {"parameters": {"hidden": 8}},
-        {"log": {"curves": {"every": 7}}}, {"log": {"embeddings": {"at": [2]}}},
+        {"dtype": "float64"}, {"products": "tf32"}, {"steps": 6}, {"system": "particles"},
+        {"parameters": {"hidden": 8}}, {"log": {"curves": {"every": 7}}},
+        {"log": {"embeddings": {"at": [2]}}},
         *({"seeds": {"count": 2, kind: 3}} for kind in ("embedding", "network", "data")),
     ],
 )  # fmt: skip
 def test_what_determines_the_numbers_is_in_the_identity(change):
     assert Study.of(config(**change)).points[0].spec != Study.of(config()).points[0].spec
+
+
+def test_products_stand_in_names_and_identities_where_they_are_rounded():
+    """So that runs of earlier versions are those that are planned."""
+    swept = Study.of(config(sweep={"products": ["float32", "bfloat16"], "d": [2, 3]})).points
+    names = [f"p17_d{d}_wd0{more}" for more in ("", "_products-bfloat16") for d in (2, 3)]
+    assert [point.name for point in swept] == names
+    assert swept[0].spec == Study.of(config()).points[0].spec
+    assert "products" not in swept[0].identity
+    cases = Study.of(config(cases=[{"dtype": "float64"}, {"products": "tf32"}])).points
+    assert [point.arithmetic for point in cases] == [
+        {"dtype": "float64", "products": "float32"}, {"dtype": "float32", "products": "tf32"},
+    ]  # fmt: skip
 
 
 def test_a_raised_version_is_another_spec(monkeypatch):

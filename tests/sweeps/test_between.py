@@ -164,6 +164,7 @@ def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
     studies = {
         "dtypes": {"sweep": {"dtype": ["float32", "float64"]}},
         "one": {"dtype": "float64"},
+        "rounded": {"sweep": {"products": ["float32", "tf32"]}},
         "scaled": {"interventions": [{"scale": {"frequency": [1, 2], "factor": 2}}]},
         "kept": {"interventions": keep},
         "kept_again": {"interventions": keep, "parameters": {"d": 6, "p": 7, "hidden": 8}},
@@ -174,6 +175,7 @@ def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
     lines = {}
     for a, b in (
         ("dtypes", "dtypes"), ("dtypes", "one"), ("one", "dtypes"), ("scaled", "one"),
+        ("rounded", "rounded"), ("rounded", "dtypes"),
         ("kept", "kept_again"), ("one", "kept"),
     ):  # fmt: skip
         found = between.studies(tmp_path / a, tmp_path / b)
@@ -182,7 +184,8 @@ def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
         lines[a, b] = len(own), len(found.only)
     assert lines == {
         ("dtypes", "dtypes"): (2, 0), ("dtypes", "one"): (1, 1), ("one", "dtypes"): (1, 1),
-        ("scaled", "one"): (0, 1), ("kept", "kept_again"): (2, 0), ("one", "kept"): (0, 1),
+        ("rounded", "rounded"): (2, 0), ("rounded", "dtypes"): (1, 1), ("scaled", "one"): (0, 1),
+        ("kept", "kept_again"): (2, 0), ("one", "kept"): (0, 1),
     }  # fmt: skip
 
 

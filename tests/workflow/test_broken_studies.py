@@ -52,7 +52,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
     pictures = {picture.name for picture in study.pictures}
-    assert pictures <= set(drawn) and len(set(drawn) - pictures) == 18
+    assert pictures <= set(drawn) and len(set(drawn) - pictures) == 22
 
 
 def test_claims_about_runs_that_diverged_are_not_run(diverged):

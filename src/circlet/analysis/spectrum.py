@@ -13,6 +13,11 @@ def frequencies(p: int) -> np.ndarray:
     return np.arange(1, (p - 1) // 2 + 1)
 
 
+def is_prime(p: int) -> bool:
+    """Whether relabelling the numbers, a -> u a mod p, takes every frequency to every other."""
+    return p > 1 and all(p % n for n in range(2, int(p**0.5) + 1))
+
+
 def plane(embedding: np.ndarray, k: int) -> np.ndarray:
     """Projection of an embedding (p, d) on the directions Re F_k and Im F_k, shape (p, 2)."""
     direction = coefficients(embedding)[k]

@@ -246,7 +246,7 @@ def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Esti
 
     n counts the rarer of the two, or rows if every row has a column of its own. The interval is
     Student's for so many, with the spread of the pigeonhole bootstrap (Owen, 2007): rows and
-    columns are drawn anew, each with replacement. Values that are all the same have none.
+    columns are drawn anew, each with replacement. Values that are all the same have no interval.
     """
     frame = pd.DataFrame({"value": np.asarray(values, float), "row": rows, "column": columns})
     wide = frame.dropna().pivot_table(index="row", columns="column", values="value")
@@ -257,9 +257,11 @@ def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Esti
         known = np.ones_like(table, bool)
     n, m = table.shape
     fewest = n if m == 1 else min(n, m)
-    if fewest < 3 or np.ptp(table[known]) == 0:
+    if fewest < 3:
         return Estimate(n=fewest)
     value = float(table[known].mean())
+    if np.ptp(table[known]) == 0:
+        return Estimate(value, n=fewest)
     stream = np.random.default_rng(0)
     weights = stream.multinomial(n, np.full(n, 1 / n), size=4000)
     others = stream.multinomial(m, np.full(m, 1 / m), size=4000)

@@ -19,9 +19,9 @@ RC = {
 
 # Okabe and Ito's palette, told apart by colour-blind readers.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
-LIGHT_BLUE = "#56b4e9"
+LIGHT_BLUE, PINK, YELLOW = "#56b4e9", "#cc79a7", "#e69f00"
 
-_LABELS = [BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", LIGHT_BLUE]
+_LABELS = [BLUE, ORANGE, GREEN, PINK, YELLOW, LIGHT_BLUE]
 
 
 def labels(n: int) -> list[tuple]:

@@ -226,6 +226,6 @@ def _check_log(block: Block, kind: str, made: dict[str, Any], columns: list[str]
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
     if made.get("kind", kind) != kind:  # logs of an early version do not say
         raise LogError(f"{path}: holds the log {made['kind']!r}; delete it and run again")
-    lacking = set(declared) - set(columns) - schema.ADDED_LATER
+    lacking = set(declared) - set(columns) - schema.ADDED_LATER.keys()
     if lacking or set(columns) - set(declared) - schema.LEFT_OUT_LATER:
         raise LogError(f"{path}: has other columns than the log {kind!r}; delete it and run again")

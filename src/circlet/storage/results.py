@@ -29,7 +29,7 @@ class _File(NamedTuple):
     """A log of a block, and what its runs are."""
 
     path: Path
-    keys: dict[str, Any]  # experiment, system, point, dtype, and parameters
+    keys: dict[str, Any]  # experiment, system, point, dtype, products, and parameters
 
 
 class Results:

@@ -91,6 +91,7 @@ _AFTER = [
     column("seconds", pa.float32(), "share of its block's computing time", "s"),
     column("device", pa.string(), "cpu, or the name of the GPU"),
     column("dtype", pa.string(), "float32 or float64"),
+    column("products", pa.string(), "type that factors of products are rounded to; float32: none"),
 ]
 
 
@@ -115,8 +116,8 @@ def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     return [*_BEFORE, *metrics(systems), *_AFTER]
 
 
-# Columns that logs of an early version lack; there they are null.
-ADDED_LATER = {"order_seed"}
+# Columns that logs of an early version lack, and what they have there.
+ADDED_LATER = {"order_seed": None, "products": "float32"}
 # Columns that logs of an early version have, of systems without a loss, too.
 LEFT_OUT_LATER = {"train_loss", "test_loss", "train_accuracy", "test_accuracy"}
 
@@ -206,9 +207,13 @@ def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
 
 
 def completed(log: pa.Table, declared: pa.Schema) -> pa.Table:
-    """A log as it was read, with exactly the declared columns; those that it lacks are null."""
-    nulls = {field.name: pa.nulls(len(log), field.type) for field in declared}
-    columns = {name: log[name] if name in log.column_names else nulls[name] for name in nulls}
+    """A log as it was read, with exactly the declared columns; those that it lacks filled in."""
+    lacking = {
+        field.name: pa.repeat(pa.scalar(ADDED_LATER[field.name], field.type), len(log))
+        for field in declared
+        if field.name not in log.column_names
+    }
+    columns = {name: lacking[name] if name in lacking else log[name] for name in declared.names}
     return pa.table(columns).cast(declared)
 
 

@@ -192,6 +192,12 @@ def logs() -> dict[str, Any]:
     return dict.fromkeys(known["experiment"]["properties"]["log"]["properties"], known["schedule"])
 
 
+def arithmetic() -> dict[str, Any]:
+    """JSON schemas of the settings of an experiment that may be swept as parameters are."""
+    known = schema()["$defs"]["experiment"]["properties"]
+    return {name: known[name] for name in ("dtype", "products")}
+
+
 def limit(name: str) -> int:
     """One of the limits of a study as a whole, ``x-limits`` of the schema."""
     return schema()["x-limits"][name]["maximum"]

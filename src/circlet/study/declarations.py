@@ -9,6 +9,7 @@ import ast
 import functools
 import graphlib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
@@ -25,7 +26,11 @@ INPUTS = (
     "CONFIG",
 )
 KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
-    "tables": ((*INPUTS, "FROM_COLLECTIONS", "COLUMNS"), ("TABLES", "COLUMNS"), "table"),
+    "tables": (
+        (*INPUTS, "FROM_COLLECTIONS", "MEASURES", "COLUMNS"),
+        ("TABLES", "COLUMNS"),
+        "table",
+    ),
     "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
     "pictures": (
         ("TABLES", "CONFIG", "DATA", "PLACES", "LEAST", "SHOWS", "POOLS", "MOST_PANELS"),
@@ -130,6 +135,16 @@ def literals(module: str) -> dict[str, Any]:
     return found
 
 
+def _check_measures(path: Path, value: Any) -> None:
+    pairs = value.values() if isinstance(value, dict) else [None]
+    texts = [isinstance(pair, tuple) and list(map(type, pair)) == [str, str] for pair in pairs]
+    if not all(texts):
+        raise ConfigError(
+            f"{path}: MEASURES must give the meaning and the unit of each column, as in "
+            "{'norm': ('norm of the weights', '')}"
+        )
+
+
 @functools.cache
 def declared(kind: str, module: str) -> dict[str, Any]:
     """What a module of some kind declares; raises ConfigError if it is misspelt."""
@@ -157,6 +172,9 @@ def declared(kind: str, module: str) -> dict[str, Any]:
             raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
         value = found[name]
         if name in ("LEAST", "POOLS", "MOST_PANELS"):
+            continue
+        if name == "MEASURES":
+            _check_measures(path, value)
             continue
         single = name in ("OPTIONAL_ROLES", "SHOWS") and isinstance(value, str)
         texts = (value,) if single else value

@@ -34,8 +34,8 @@ KINDS = (
     "gradients, metrics; simulated: initial, data, step"
 )
 RESERVED = {  # columns of logs and tables of runs
-    "seed", "step", "steps", "status", "seconds", "device", "dtype", "commit", "outcome", "shown",
-    "system", "run_id", "point", "experiment",
+    "seed", "step", "steps", "status", "seconds", "device", "dtype", "products", "commit",
+    "outcome", "shown", "system", "run_id", "point", "experiment",
 }  # fmt: skip
 OPTIMIZERS = ("adamw", "adam", "sgd")
 

@@ -135,7 +135,7 @@ def _picture(
         )
     system = points[0].system
     if says.get("SHOWS") == "metrics":
-        shown = choices = list(system.metrics)
+        shown, choices = list(system.metrics), list(study.metrics(system.name))
     else:
         choices = [one.name for one in study.outcomes(system.name)]
         own = [one.name for one in system.outcomes]

@@ -15,6 +15,7 @@ from circlet.errors import ConfigError
 from circlet.study import (
     config_file,
     limits,
+    measures,
     milestones,
     own_collections,
     pictures,
@@ -29,10 +30,10 @@ from circlet.study.registry import Collection
 from circlet.study.schedules import Schedules
 from circlet.study.seeds import PURPOSES
 from circlet.study.starts import Parents
-from circlet.systems.spec import Outcome, SystemSpec
+from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 # Keys of the config that tables and figures read if they say so (`CONFIG`), and without them.
-KEYS: dict[str, Any] = {"milestones": {}, "figures": None}
+KEYS: dict[str, Any] = {"milestones": {}, "measures": [], "figures": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ class Study:
             raise ConfigError(f"parents.{min(both)}: is also an experiment")
         study = cls(config, collections, Path(config["results"]))
         milestones.check(config, study.systems, study.known)
+        measures.check(study)
         _ = study.points  # no two are the same
         limits.check_blocks(study)
         if config["figures"]:  # the usual ones need no check, and jobs none of them
@@ -77,7 +79,9 @@ class Study:
     def read(cls, path: str | Path) -> "Study":
         """The study of one config file; errors name the file."""
         try:
-            return cls.of(config_file.read(path))
+            study = cls.of(config_file.read(path))
+            measures.check_logs(study)  # a part of a study may lack them
+            return study
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
 
@@ -196,9 +200,15 @@ class Study:
         )
 
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
-        """The outcomes of the runs of a system: its own, and its milestones."""
+        """The outcomes of the runs of a system: its own, its milestones and measures."""
         known = self.known[system]
-        return (*known.outcomes, *milestones.outcomes(self.config, known))
+        own = (*known.outcomes, *milestones.outcomes(self.config, known))
+        return (*own, *measures.outcomes(self, system))
+
+    def metrics(self, system: str) -> dict[str, Metric]:
+        """What curves of a system can show: its own metrics, and measures."""
+        more = {name: metric for name, (metric, _) in measures.of(self, system).items()}
+        return {**self.known[system].metrics, **more}
 
     @cached_property
     def pictures(self) -> list[Picture]:
@@ -278,22 +288,21 @@ def _combinations(
     """Every combination of what an experiment varies, as a point."""
     seeds, schemas = settings["seeds"], system.schemas
     defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
+    arithmetic = config_file.arithmetic()
     # In this order a job has them, too, whose config is sorted.
-    sweep = {k: settings["sweep"][k] for k in ("dtype", *defaults) if k in settings["sweep"]}
+    sweep = {k: settings["sweep"][k] for k in (*arithmetic, *defaults) if k in settings["sweep"]}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     choices = [_alternatives(intervention) for intervention in settings["interventions"]]
     schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
             varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
-            dtype = varied.pop("dtype", settings["dtype"])
+            computing = {k: varied.pop(k, settings[k]) for k in arithmetic}
             for chosen in itertools.product(*fixed):
                 parameters = defaults | varied
-                own = settings | {
-                    "dtype": dtype,
-                    "seeds": seeds | dict(zip(PURPOSES, chosen, strict=True)),
-                }
-                own["seeds"]["count"] = _seeds(seeds, parameters | {"dtype": dtype})
+                own_seeds = seeds | dict(zip(PURPOSES, chosen, strict=True))
+                own_seeds["count"] = _seeds(seeds, parameters | computing)
+                own = settings | computing | {"seeds": own_seeds}
                 per_epoch = system.steps_per_epoch
                 if (epochs := own.pop("epochs", None)) and per_epoch:
                     own["steps"] = epochs * int(per_epoch(**parameters))

@@ -155,7 +155,9 @@ class Point:
     system: SystemSpec
     parameters: dict[str, Any]
     interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
-    settings: dict[str, Any]  # the rest of the experiment: steps, dtype, block, seeds, log
+    settings: dict[
+        str, Any
+    ]  # the rest of the experiment: steps, dtype, products, block, seeds, log
     results: Path
     schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
     parent: "Point | None" = None  # whose outcome an intervention looks at
@@ -175,8 +177,7 @@ class Point:
             for key, value in self.parameters.items()
             if known[key].label or value != known[key].default
         ]
-        if self.settings["dtype"] != "float32":
-            parts.append(f"dtype-{self.settings['dtype']}")
+        parts += [f"{k}-{value}" for k, value in self.arithmetic.items() if value != "float32"]
         parts += [f"{purpose}-{seed}" for purpose, seed in self.fixed_seeds.items()]
         for name, arguments in acts(self.interventions):
             schemas = INTERVENTIONS[name]
@@ -188,8 +189,13 @@ class Point:
     def labels(self) -> dict[str, Any]:
         """What a log says of its runs, for who reads it without the config; lists as texts."""
         named = {"experiment": self.experiment, "system": self.system.name, "point": self.name}
-        values = {"dtype": self.settings["dtype"], **self.keys}
+        values = self.arithmetic | self.keys
         return named | {k: canonical(v) if isinstance(v, list) else v for k, v in values.items()}
+
+    @property
+    def arithmetic(self) -> dict[str, str]:
+        """Type of its numbers, and what the factors of products are rounded to."""
+        return {name: self.settings[name] for name in ("dtype", "products")}
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -346,6 +352,8 @@ class Point:
             "seeds": self.fixed_seeds,
             "log": {k: v for k, v in schedules.items() if v != system.logs[k].schedule},
         }
+        if self.settings["products"] != "float32":
+            identity["products"] = self.settings["products"]
         return identity | ({"interventions": self.interventions} if self.interventions else {})
 
     @property

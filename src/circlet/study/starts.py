@@ -43,8 +43,7 @@ class Parents:
             found = [
                 parent
                 for parent in found
-                if parent.fixed_seeds == point.fixed_seeds
-                and parent.settings["dtype"] == point.settings["dtype"]
+                if parent.fixed_seeds == point.fixed_seeds and parent.arithmetic == point.arithmetic
             ]
         if len(found) != 1:
             how_many = "more than one point" if found else "no point"

@@ -13,7 +13,7 @@ from circlet.study.seeds import PURPOSES
 
 @dataclass(frozen=True)
 class Swept:
-    """A parameter, argument of an intervention, or dtype that differs between points."""
+    """A parameter, argument of an intervention, dtype or products that differs between points."""
 
     name: str  # its column in tables
     values: tuple[Any, ...]  # numbers sorted, words as in the config; None: a point has none
@@ -62,14 +62,14 @@ def words(name: str) -> str:
 
 def value(point: Point, name: str) -> Any:
     """What a point has of a swept parameter; lists as tuples."""
-    found = {"dtype": point.settings["dtype"], **point.keys}.get(name)
+    found = (point.arithmetic | point.keys).get(name)
     return tuple(found) if isinstance(found, list) else found
 
 
 def swept(points: Iterable[Point]) -> list[Swept]:
     """What differs between the points of an experiment, without seeds that they fix."""
     points = list(points)
-    names = dict.fromkeys(name for point in points for name in ("dtype", *point.keys))
+    names = dict.fromkeys(name for point in points for name in (*point.arithmetic, *point.keys))
     found = []
     for name in names:
         values = list(dict.fromkeys(value(point, name) for point in points))

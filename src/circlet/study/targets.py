@@ -15,11 +15,16 @@ inputs that it declares in literals:
     logs that it reads, of the experiments with these roles or systems;
 ``CONFIG``
     other keys of the config that it reads, such as ``milestones``;
+``MEASURES``
+    of a table whose rows are a run and a step: columns that are outcomes, with meaning and unit; it
+    is made only if the config asks for it (`circlet.study.measures`), so a figure that reads it
+    declares ``CONFIG = ("measures",)``;
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
     what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures and descriptions of systems, or the tables that have ``outcomes``; files with a ``*``,
+    figures and descriptions of systems, ``equations`` of systems, the tables that have
+    ``outcomes``, or the ``measures`` that the config asks for; files with a ``*``,
     ``explorer/*.js``, of those of other systems, too.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
@@ -147,6 +152,8 @@ def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
 def _made(study: Study) -> set[str]:
     """Names of the tables that the study yields."""
     every, made = modules(study, "tables"), set[str]()
+    asked = study.config["measures"]
+    every = {n: m for n, m in every.items() if n in asked or "MEASURES" not in literals(m)}
     while new := {n for n, m in every.items() if _possible("tables", m, study, made)} - made:
         made |= new
     return made
@@ -160,7 +167,7 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     files = [
         path
         for name in names
-        if not name.endswith(".py")
+        if "." in name and not name.endswith(".py")
         for c in (study.collections if "*" in name else study.used_collections)
         for path in sorted(c.folder.glob(name))
     ]
@@ -168,6 +175,8 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
         tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
     if "outcomes" in names:
         tables += [one.table for name in study.systems for one in study.outcomes(name)]
+    if "measures" in names:
+        tables += study.config["measures"]
     return own, files, list(dict.fromkeys(tables))
 
 
@@ -193,7 +202,10 @@ def code_of(kind: str, module: str, study: Study) -> str:
     # Its system's declaration, as it is in the names of runs and in the columns of tables.
     systems = modules(study, "systems")
     own += [systems[name] for name in study.systems]
-    has_captions = "captions" in literals(module).get("FROM_COLLECTIONS", ())
+    uses = literals(module).get("FROM_COLLECTIONS", ())
+    if "equations" in uses:
+        own += [study.known[name].equations for name in study.systems]
+    has_captions = "captions" in uses
     captions = [caption(name, study) for name in sorted(names(study)[1])] if has_captions else []
     if has_captions:
         captions += [description(study.known[name]) for name in sorted(study.systems)]
@@ -202,7 +214,8 @@ def code_of(kind: str, module: str, study: Study) -> str:
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
     says = declared(kind, module)
-    part = study.part(_experiments(says, study), _roles(says, study), says.get("CONFIG", ()))
+    keys = (*says.get("CONFIG", ()), *(["measures"] if "MEASURES" in says else []))
+    part = study.part(_experiments(says, study), _roles(says, study), keys)
     in_part = _made(part)  # what its job knows of
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
     contributed = _contributions(module, part)[0]

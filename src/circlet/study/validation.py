@@ -22,8 +22,6 @@ from circlet.systems.spec import SystemSpec
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
-_DTYPE = {"dtype": {"enum": ["float32", "float64"]}}  # of the experiment, but may be swept
-
 
 def typed(value: Any, schema: dict[str, Any]) -> Any:
     """A parameter value in its declared type: 1 and 1.0 are the same number."""
@@ -64,7 +62,7 @@ def parents(settings: dict[str, Any]) -> list[str]:
 
 
 def varied(settings: dict[str, Any]) -> set[str]:
-    """What an experiment varies: parameters, dtype, arguments of interventions, seeds."""
+    """What an experiment varies: parameters, dtype, products, arguments of interventions, seeds."""
     found = set(settings["sweep"]).union(*settings.get("cases", []))
     for name, arguments in acts(settings["interventions"]):
         found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
@@ -79,13 +77,14 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}.system: no system {name!r} (there are: {known})")
     system = systems[name]
     schemas = system.schemas
+    swept_schemas = schemas | config_file.arithmetic()
     _check_values(f"{where}.parameters", schemas, settings["parameters"])
     for name, values in settings["sweep"].items():
-        _check_list(f"{where}.sweep", schemas | _DTYPE, name, values)
+        _check_list(f"{where}.sweep", swept_schemas, name, values)
     listed = "sweep" if "sample" in settings else "cases"  # where their values are from
     for case in settings.get("cases", []):
         for name, value in case.items():
-            _check_list(f"{where}.{listed}", schemas | _DTYPE, name, [value])
+            _check_list(f"{where}.{listed}", swept_schemas, name, [value])
     swept = set(settings["sweep"]).union(*settings.get("cases", []))
     if both := swept & set(settings["parameters"]):
         raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
@@ -99,7 +98,7 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
     if "epochs" in settings and not system.steps_per_epoch:
         raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
     for name, pair in settings["compare"].items():
-        _check_list(f"{where}.compare", system.schemas | _DTYPE, name, pair)
+        _check_list(f"{where}.compare", swept_schemas, name, pair)
         for one in pair:
             if one not in _values_of(settings, system, name):
                 raise ConfigError(f"{where}.compare.{name}: no point has {one!r}")
@@ -147,7 +146,7 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
         if more["count"] < seeds["count"]:
             raise ConfigError(f"{here}.count: must be at least the count of all, {seeds['count']}")
         for name, value in more["where"].items():
-            _check_list(f"{here}.where", system.schemas | _DTYPE, name, [value])
+            _check_list(f"{here}.where", system.schemas | config_file.arithmetic(), name, [value])
             if value not in _values_of(settings, system, name):
                 raise ConfigError(f"{here}.where.{name}: no point has {value!r}")
     last = seeds["first"] + max([seeds["count"], *counts.values()]) - 1
@@ -159,8 +158,8 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
 
 def _values_of(settings: dict[str, Any], system: SystemSpec, name: str) -> list[Any]:
     """All values that the points of an experiment have of a parameter."""
-    usual = settings["dtype"] if name == "dtype" else system.defaults[name]
-    usual = settings["parameters"].get(name, usual)
+    arithmetic = {k: settings[k] for k in config_file.arithmetic()}
+    usual = (system.defaults | arithmetic | settings["parameters"])[name]
     cases = [case.get(name, usual) for case in settings.get("cases", [{}])]
     return settings["sweep"].get(name, cases)
 
@@ -237,6 +236,11 @@ def check_point(where: str, point: "Point") -> None:
         if not rule.holds(**point.parameters):
             has = ", ".join(f"{name} = {point.parameters[name]}" for name in rule.names)
             raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
+    if point.settings["products"] != "float32" and point.settings["dtype"] != "float32":
+        raise ConfigError(
+            f"{where}: {point.name} has products = {point.settings['products']}, which rounds what "
+            "is float32; its dtype is float64"
+        )
     own = point.parameters
     if own.get("momentum") and own.get("optimizer", "adamw") != "sgd" and point.system.is_trained:
         raise ConfigError(

@@ -131,12 +131,14 @@ def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Rows of ``outcomes`` with all that tells points apart, the lists among it as tuples."""
     point = outcomes["run_id"].str.split("/").str[1]
     seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
-    dtypes = outcomes["run_id"].map(runs.set_index("run_id")["dtype"])
+    # Tables of an early version have no products.
+    arithmetic = runs.set_index("run_id").reindex(columns=["dtype", "products"]).fillna("float32")
+    own = {name: outcomes["run_id"].map(values) for name, values in arithmetic.items()}
     table = outcomes.copy()
     for name in _parameters(table):
         if table[name].map(type).eq(np.ndarray).any():
             table[name] = table[name].map(tuple, na_action="ignore")
-    for name, values in (("fixed seeds", seeds), ("dtype", dtypes)):
+    for name, values in ({"fixed seeds": seeds} | own).items():
         table.insert(list(table).index("run_id") + 1, name, values)
     return table
 

@@ -283,7 +283,7 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
     """What `where` has to say of a point to mean it."""
-    known = {"dtype", *point.system.schemas}
+    known = {*point.arithmetic, *point.system.schemas}
     return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in known}
 
 

@@ -20,7 +20,7 @@ from circlet.study import interventions
 from circlet.study.points import Point, even
 from circlet.study.seeds import PURPOSES
 from circlet.systems import trees
-from circlet.training import autograd, cuda_graphs, shapes
+from circlet.training import autograd, cuda_graphs, products, shapes
 from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.recorder import Recorder
 from circlet.training.shapes import Arrays
@@ -190,6 +190,7 @@ def run_group(
         gradients = shapes.checked(point.system.name, equations.gradients)
         optimiser = optimizer(parameters, stack.tensors)
 
+    @products.rounded(point.settings["products"])
     def step(batch: Any) -> None:
         if optimiser is None:
             equations.step(weights, batch)
@@ -313,5 +314,6 @@ class RunGroup:
                 "seconds": [self.seconds / n] * n,
                 "device": [name] * n,
                 "dtype": [self.point.settings["dtype"]] * n,
+                "products": [self.point.settings["products"]] * n,
             }
         )

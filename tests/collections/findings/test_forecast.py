@@ -61,6 +61,18 @@ def test_a_milestone_is_passed_for_good(auc, expected):
     assert found == expected or (np.isnan(found) and np.isnan(expected))
 
 
+def test_a_perfect_auc_has_no_interval_and_passes(monkeypatch):
+    curve = pd.DataFrame(
+        {"experiment": "e", "weight_decay": 0.5, "step": [0, 1, 10], "auc": [0.8, 0.96, 1.0],
+         "auc_low": [0.7, 0.9, np.nan], "auc_high": [0.9, 0.99, np.nan], "auc_n": 5, "n_runs": 40,
+         "n_planned": 40}
+    )  # fmt: skip
+    monkeypatch.setattr(forecast_milestones.parquet, "read_table", lambda *_: curve)
+    found = {row["threshold"]: row for row in forecast_milestones.table(None)}
+    assert [found[0.95][name] for name in ("step", "step_low", "step_high")] == [1, 1, 10]
+    assert found[0.99]["step"] == 10
+
+
 def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0.0):
     """Rows of frequencies whose survival follows from x, and from what runs share."""
     stream = np.random.default_rng(seed)
@@ -113,5 +125,7 @@ def test_means_over_crossed_runs_cover_what_they_say():
         naive += alone.low <= 0 <= alone.high
     assert hits / 300 > 0.95
     assert naive / 300 < 0.65
+    alike = stats.crossed_mean(np.ones(40), rows, columns)
+    assert alike.value == 1 and np.isnan(alike.low)
     own = stats.crossed_mean(stream.normal(size=30), np.arange(30), np.arange(30))
     assert own.n == 30 and own.high - own.low == pytest.approx(2 * 1.96 / np.sqrt(30), rel=0.4)

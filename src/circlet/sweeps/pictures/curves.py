@@ -16,7 +16,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes", "outcome_summary")
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ("x", "by", "facet")
 LEAST = 1
 

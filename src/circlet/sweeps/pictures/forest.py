@@ -11,7 +11,7 @@ from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("comparisons",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ()
 POOLS = True
 

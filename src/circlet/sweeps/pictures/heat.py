@@ -21,7 +21,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ("x", "y", "facet")
 LEAST = 1
 

@@ -19,7 +19,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes", "effects", "marginals")
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ()
 LEAST = 1
 POOLS = True

@@ -12,7 +12,7 @@ from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ()
 LEAST = 2
 POOLS = True

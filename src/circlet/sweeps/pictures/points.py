@@ -14,7 +14,7 @@ from circlet.study.swept import text, value, words
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 PLACES = ()
 POOLS = True
 

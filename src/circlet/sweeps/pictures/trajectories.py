@@ -17,6 +17,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import SHARE
 
 TABLES = ("curve_summary",)
+CONFIG = ("measures",)
 PLACES = ("by", "facet")
 SHOWS = "metrics"
 POOLS = True

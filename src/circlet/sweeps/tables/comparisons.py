@@ -24,7 +24,7 @@ from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 COLUMNS = [
     EXPERIMENT,
     column("parameter", pa.string(), "what is compared"),

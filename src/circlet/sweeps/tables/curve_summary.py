@@ -1,4 +1,7 @@
-"""Table ``curve_summary``: the metrics of every point at every logged step, averaged over runs."""
+"""Table ``curve_summary``: the metrics of every point at every logged step, averaged over runs.
+
+With the ``measures`` of the config, at the steps that these are of.
+"""
 
 from collections.abc import Iterator
 
@@ -6,11 +9,15 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
+from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, POINT, STEP, column, interval
+from circlet.study import measures
 from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
 TABLES = ()
+CONFIG = ("measures",)
+FROM_COLLECTIONS = ("measures",)
 COLUMNS = [
     POINT,
     STEP,
@@ -21,16 +28,30 @@ COLUMNS = [
 ]
 
 
+def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
+    """Rows of a table of measures, by point."""
+    rows = parquet.read_table(study, table)
+    return {point.key: own for point, _, own in log_frames.by_point(rows, study)}
+
+
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per point, logged step and metric."""
+    needed = {of for name in study.systems for _, of in measures.of(study, name).values()}
+    measured = {name: _measured(study, name) for name in sorted(needed)}
     for point in study.points:
-        if "curves" not in point.logs:
-            continue
-        logs = [log_frames.finished(block, "curves") for block in point.blocks]
+        metrics = point.system.metrics if "curves" in point.logs else {}
+        logs = [log_frames.finished(block, "curves") for block in point.blocks if metrics]
         curves = log_frames.concatenate(logs)
+        shown = [(name, metric, curves) for name, metric in metrics.items()]
+        shown += [
+            (name, metric, measured[of][point.key])
+            for name, (metric, of) in measures.of(study, point.system.name).items()
+        ]
         keys = log_frames.keys(point, study) | {"point": point.name, "n_planned": point.count}
-        for name, metric in point.system.metrics.items() if len(curves) else ():
-            wide = curves.pivot(index="step", columns="run_id", values=name)
+        for name, metric, values in shown:
+            if values.empty:
+                continue
+            wide = values.pivot(index="step", columns="run_id", values=name)
             found = stats.means(wide.to_numpy(float), *metric.bounds)
-            of = {key: [value] * len(found) for key, value in keys.items()}  # some are lists
-            yield found.assign(step=wide.index, metric=name, unit=metric.unit, **of)
+            row = {key: [value] * len(found) for key, value in keys.items()}  # some are lists
+            yield found.assign(step=wide.index, metric=name, unit=metric.unit, **row)

@@ -1,6 +1,7 @@
 """Table ``outcomes``: what every finished run ends with, and when it got there.
 
-Outcomes are what its system declares, else all its metrics, and the ``milestones`` of the config.
+Outcomes are what its system declares, else all its metrics, and the ``milestones`` and ``measures``
+of the config; of measures, the value at the last logged step.
 A run has no row for what it cannot have, such as the head of a success that it is not.
 """
 
@@ -17,7 +18,7 @@ from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
 
 TABLES = ("runs",)
-CONFIG = ("milestones",)
+CONFIG = ("milestones", "measures")
 FROM_COLLECTIONS = ("outcomes",)
 COLUMNS = [
     RUN,
@@ -26,6 +27,13 @@ COLUMNS = [
     column("value", pa.float64(), "0 or 1 of a share; null of a time: not reached by the end"),
     column("after", pa.float64(), "of a time: the last step at which it was not reached", "steps"),
 ]
+
+
+def _ends(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of runs; of a table that has several steps of a run, the last."""
+    if "step" not in table:
+        return table
+    return table.sort_values("step", kind="stable").drop_duplicates("run_id", keep="last")
 
 
 def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
@@ -54,7 +62,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     finished = dict(list(runs[runs["status"] == "finished"].groupby("system")["run_id"]))
     every = {name: study.outcomes(name) for name in study.systems}
     needed = {outcome.table for outcomes in every.values() for outcome in outcomes}
-    tables = {name: parquet.read_table(study, name) for name in sorted(needed)}
+    tables = {name: _ends(parquet.read_table(study, name)) for name in sorted(needed)}
     for system, outcomes in every.items():
         for outcome in outcomes:
             rows = _rows(outcome, tables[outcome.table])

@@ -146,6 +146,24 @@ def logits(
     return _linear(weights, "output", h)
 
 
+def forward(
+    weights: dict[str, Tensor],
+    parameters: dict[str, Any],
+    left: Float[Tensor, "*pairs d"],
+    right: Float[Tensor, "*pairs d"],
+) -> tuple[Float[Tensor, "*pairs hidden"], Float[Tensor, "*pairs p"]]:
+    """The second hidden layer before its activation, and the logits, of E_a and E_b."""
+
+    def layer(name: str, x: Tensor) -> Tensor:
+        weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"][:, 0]
+        return torch.nn.functional.linear(x, weight, bias)
+
+    activation = parameters["activation"]
+    h = _activate(layer("hidden1", torch.cat([left, right], -1)), activation)
+    z = layer("hidden2", h)
+    return z, layer("output", _activate(z, activation))
+
+
 def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) -> None:
     """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
     chosen, act = data.train, data.activation

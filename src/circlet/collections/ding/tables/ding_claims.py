@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from circlet.analysis import association, contrasts, stats
+from circlet.analysis import association, contrasts, spectrum, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import ode, survivors
 from circlet.collections.ding.tables.constructed_rates import outcomes
@@ -233,7 +233,7 @@ def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     """
     of = moduli.groupby("p")["n_circles"]
     means, noise = of.mean(), of.var() / of.size()
-    prime = np.array([all(p % n for n in range(2, p)) for p in means.index])
+    prime = np.array([spectrum.is_prime(p) for p in means.index])
     fewest = min(int(prime.sum()), int((~prime).sum()))
     if fewest < 5 or noise.isna().any():  # too few to compare their scatter
         return Estimate(n=fewest)

@@ -44,7 +44,6 @@ def draw(study: Study) -> Figure:
                  ylabel="AUC, embedding and network held out")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        n_embeddings, n_runs = here["auc_n"].min(), here["n_runs"].min()
-        axes.set_title(f"{_TITLES[role]}: {n_embeddings} embeddings, {n_runs} runs", fontsize=8)
+        axes.set_title(f"{_TITLES[role]}: {here['n_runs'].min()} runs", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure

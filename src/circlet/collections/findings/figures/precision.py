@@ -1,9 +1,12 @@
 """Beyond the paper: the same runs in several arithmetics. Left: train loss. Right: circles at the
 end by seed, with the number of those that the float64 run of the seed has and this one lost.
 "Cancelling" is the usual gradient of the cross-entropy, softmax - 1, for the right class; "exact"
-is minus the sum of the other probabilities.
+is minus the sum of the other probabilities. "tf32 products" or "bfloat16 products": the factors of
+products of matrices are rounded, all else is float32.
 """
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet.plotting import panels, style
@@ -13,45 +16,70 @@ from circlet.study.plan import Study
 ROLES = ("precision",)
 TABLES = ("precision", "losses")
 
-# The exact ones coincide: a broad line below, a dashed one above.
+_MOST = 4  # arithmetics in a panel
+
+# The exact ones may coincide: a broad line below, dashed ones above.
 _STYLES = {
     "float64 exact": {"color": style.BLUE, "lw": 2.0},
     "float32 exact": {"color": style.GREEN, "lw": 0.8, "ls": "--"},
+    "float32 exact, tf32 products": {"color": style.PINK, "lw": 0.8, "ls": ":"},
+    "float32 exact, bfloat16 products": {"color": style.YELLOW, "lw": 0.6},
     "float32 cancelling": {"color": style.ORANGE, "lw": 0.6},
     "float64 cancelling": {"color": style.GREY, "lw": 0.6},
+    "float32 cancelling, tf32 products": {"color": style.PINK, "lw": 0.6, "ls": ":"},
+    "float32 cancelling, bfloat16 products": {"color": style.YELLOW, "lw": 0.6},
 }
 
 
 def draw(study: Study) -> Figure:
-    """Left: train loss of every run; right: circles of every seed in each arithmetic."""
+    """Left: train loss of every run; right: circles of every seed in each arithmetic.
+
+    Where there are many, a row for the exact ones and one for the cancelling ones.
+    """
     runs = parquet.read_table(study, "precision")
     losses = parquet.read_table(study, "losses", "precision")
     if runs.empty:
         return panels.nothing("no finished run to draw")
-    figure, (left, right) = panels.row(2, 9, 3.5, width_ratios=[1.25, 1])
-    named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
     shown = [name for name in _STYLES if (runs["arithmetic"] == name).any()]
-    for name in shown:
-        for i, (_, line) in enumerate(named[named["arithmetic"] == name].groupby("run_id")):
-            line = line[line["step"] > 0].sort_values("step")
-            left.plot(line["step"], line["train_loss"].clip(lower=1e-9), **_STYLES[name], alpha=0.6,
-                      label=name if i == 0 else None)  # fmt: skip
-    left.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
-    left.legend(fontsize=7, loc="lower left")
-    left.set_title(
+    split = len(shown) > _MOST
+    rows = (
+        [[n for n in shown if word in n] for word in ("exact", "cancelling")] if split else [shown]
+    )
+    figure = Figure(figsize=(9, 3.5 * len(rows)))
+    axes = figure.subplots(len(rows), 2, squeeze=False, width_ratios=[1.25, 1])
+    named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
+    for (left, right), names in zip(axes, rows, strict=True):
+        _draw_losses(left, named, names)
+        _draw_circles(right, runs, names)
+    axes[0, 0].set_title(
         f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic", fontsize=8
     )
-    seeds, width = sorted(runs["seed"].unique()), 0.8 / len(shown)
-    for i, name in enumerate(shown):
+    axes[0, 1].set_title("-n: circles of the float64 run that died", fontsize=8)
+    return figure
+
+
+def _draw_losses(axes: Axes, losses: pd.DataFrame, names: list[str]) -> None:
+    """Train loss of every run in some arithmetics."""
+    for name in names:
+        for i, (_, line) in enumerate(losses[losses["arithmetic"] == name].groupby("run_id")):
+            line = line[line["step"] > 0].sort_values("step")
+            axes.plot(line["step"], line["train_loss"].clip(lower=1e-9), **_STYLES[name], alpha=0.6,
+                      label=name if i == 0 else None)  # fmt: skip
+    axes.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
+    axes.legend(fontsize=7, loc="lower left")
+
+
+def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
+    """Circles of every seed in some arithmetics."""
+    seeds, width = sorted(runs["seed"].unique()), 0.8 / len(names)
+    for i, name in enumerate(names):
         here, colour = runs[runs["arithmetic"] == name], _STYLES[name]["color"]
         place = here["seed"].map({seed: at for at, seed in enumerate(seeds)})
-        x = place + (i - (len(shown) - 1) / 2) * width
-        right.bar(x, here["n_circles"], width, color=colour, label=name)
+        x = place + (i - (len(names) - 1) / 2) * width
+        axes.bar(x, here["n_circles"], width, color=colour, label=name)
         for at, (_, run) in zip(x, here.iterrows(), strict=True):
             if run["lost"] == run["lost"] and run["lost"] > 0:
-                right.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
-                           fontsize=7, color=colour)  # fmt: skip
-    right.set_xticks(range(len(seeds)), seeds)
-    right.set(xlabel="seed", ylabel="circles at the end")
-    right.set_title("-n: circles of the float64 run that died", fontsize=8)
-    return figure
+                axes.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
+                          fontsize=7, color=colour)  # fmt: skip
+    axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 8 else 0)
+    axes.set(xlabel="seed", ylabel="circles at the end")

@@ -1,7 +1,8 @@
 """Table ``forecast_milestones``: the step from which on a forecast of survival is so good.
 
 The step is where the mean AUC passes the threshold and stays above it; the ends of the interval are
-those steps for the upper and the lower end of the AUC's interval. Null is never.
+those steps for the upper and the lower end of the AUC's interval. An AUC that all runs share, as 1,
+has no interval: then it decides itself. Null is never.
 """
 
 import math
@@ -37,11 +38,9 @@ def table(study: Study) -> Iterator[dict]:
     forecast = parquet.read_table(study, "forecast")
     for (name, decay), curve in forecast.groupby(["experiment", "weight_decay"], sort=False):
         curve = curve.sort_values("step")
+        ends = [curve[end].fillna(curve["auc"]) for end in ("auc", "auc_high", "auc_low")]
         for threshold in (0.9, 0.95, 0.99):
-            step, low, high = (
-                passes(curve["step"], curve[name], threshold)
-                for name in ("auc", "auc_high", "auc_low")
-            )
+            step, low, high = (passes(curve["step"], end, threshold) for end in ends)
             yield {
                 "experiment": name,
                 "weight_decay": decay,

@@ -13,7 +13,9 @@ TABLES = ("survival", "losses", "runs")
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("arithmetic", pa.string(), "dtype and residual, as float32 exact"),
+    column(
+        "arithmetic", pa.string(), "dtype, residual and products, as float32 exact, tf32 products"
+    ),
     column("n_circles", pa.int32(), "rule A"),
     column("lost", pa.int32(), "circles of the float64 run of the same seed that died"),
     column("gained", pa.int32(), "circles that the float64 run has not"),
@@ -32,6 +34,9 @@ def table(study: Study) -> Iterator[dict]:
     runs = parquet.read_table(study, "runs", "precision").set_index("run_id")
     runs = runs.join(by_run["seed"].first(), how="inner")
     runs["arithmetic"] = runs["dtype"] + " " + runs["residual"]
+    if "products" in runs:  # tables of an early version have none
+        rounded = runs["products"] != "float32"
+        runs.loc[rounded, "arithmetic"] += ", " + runs["products"] + " products"
     exact = runs.loc[runs["arithmetic"] == "float64 exact", "seed"]
     reference = {seed: alive[run_id] for run_id, seed in exact.items()}
     losses = parquet.read_table(study, "losses", "precision")

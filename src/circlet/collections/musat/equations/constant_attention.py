@@ -108,6 +108,18 @@ def logits(
     return torch.baddbmm(weights["output.bias"], weights["output.weight"], h)
 
 
+def forward(
+    weights: dict[str, Tensor],
+    parameters: dict[str, Any],
+    left: Float[Tensor, "*pairs d"],
+    right: Float[Tensor, "*pairs d"],
+) -> tuple[Float[Tensor, "*pairs hidden"], Float[Tensor, "*pairs p"]]:
+    """The hidden layer before its activation, and the logits, of E_a and E_b."""
+    linear = torch.nn.functional.linear
+    z = linear(left + right, weights["hidden.weight"], weights["hidden.bias"][:, 0])
+    return z, linear(z.relu(), weights["output.weight"], weights["output.bias"][:, 0])
+
+
 def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) -> None:
     """Write the gradient of every run's mean cross-entropy over its train pairs into ``out``."""
     incidence, target = data.train.incidence, data.train.target

@@ -1,0 +1,44 @@
+"""Beyond the papers: how the number of circles grows with the modulus. Means of runs with their
+95 % intervals; lines in p and in ln p by least squares. The legend has the root mean square error
+of a modulus that is left out of the fit.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from circlet.analysis import stats
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("circle_growth",)
+TABLES = ("circle_counts", "circle_growth")
+
+_LINES = {
+    "constant": ("no growth", style.GREEN),
+    "linear": ("line in p", style.GREY),
+    "logarithmic": ("line in ln p", style.ORANGE),
+}
+
+
+def draw(study: Study) -> Figure:
+    """One panel."""
+    counts = parquet.read_table(study, "circle_counts", "circle_growth")
+    models = parquet.read_table(study, "circle_growth", "circle_growth")
+    if models.empty:
+        return panels.nothing("fewer than four moduli")
+    figure, (axes,) = panels.row(1, 4.6, 3.4)
+    for p, rows in counts.groupby("p"):
+        found = stats.mean_count(rows["n_circles"])
+        axes.plot([p, p], [found.low, found.high], color=style.BLUE, lw=1)
+        axes.plot(p, found.value, "o", color=style.BLUE, ms=4)
+    x = np.linspace(counts["p"].min(), counts["p"].max(), 200)
+    for row in models.itertuples():
+        text, colour = _LINES[row.model]
+        slope = 0.0 if row.model == "constant" else row.slope
+        y = row.intercept + slope * (np.log(x) if row.model == "logarithmic" else x)
+        axes.plot(x, y, color=colour, lw=1, label=f"{text}: {row.error_left_out:.2g}")
+    axes.set(xlabel="modulus p", ylabel="circles", ylim=(0, None))
+    axes.legend(fontsize=7, title="model: error", title_fontsize=7)
+    axes.set_title(f"{len(counts)} runs", fontsize=8)
+    return figure

@@ -1,0 +1,53 @@
+"""Beyond the paper: do networks feel the particles' forces? Cosine of minus the loss gradient on
+the embedding (train pairs) with attraction, repulsion and alignment of Mușat's particle model, by
+step, when shift and scale of every coordinate are removed from both. Colours: what runs end as; of
+those that are no circle, the half with fewer imperfections are called grids. Dashed and grey: the
+same with relabelled numbers, which is what the geometry gives without the classes. Bands are 95 %
+intervals of means over runs, of structures with at least five.
+"""
+
+from matplotlib.figure import Figure
+
+from circlet.collections.findings import forces
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+from circlet.study.schedules import evenly
+
+ROLES = ("network_forces",)
+TABLES = ("force_summary",)
+
+_FEWEST = 5  # runs: the interval of fewer fills the panel
+_COLOURS = {"circle": style.ORANGE, "grid": style.BLUE, "imperfect": style.GREEN}
+
+
+def draw(study: Study) -> Figure:
+    """A row per point (twelve at most), a column per force; step 0 stands at 0.5."""
+    summary = parquet.read_table(study, "force_summary")
+    shown = summary[summary["pairs"] == "train"].assign(step=summary["step"].clip(lower=0.5))
+    points = evenly([rows for _, rows in shown.groupby(["d", "weight_decay"])], panels.MOST_VALUES)
+    if not points:
+        return panels.nothing("no finished run to draw")
+    figure = Figure(figsize=(9, 0.6 + 1.5 * len(points)))
+    grid = figure.subplots(len(points), 3, squeeze=False, sharex=True, sharey=True)
+    for line, rows in zip(grid, points, strict=True):
+        for axes, force in zip(line, forces.FORCES, strict=True):
+            own = rows[rows["measure"] == f"cosine_{force}"]
+            axes.axhline(0, color="0.85", lw=0.6)
+            for name, colour in _COLOURS.items():
+                runs = own[own["structure"] == name].sort_values("step")
+                if not (runs["n_runs"] >= _FEWEST).any():
+                    continue
+                axes.plot(runs["step"], runs["null"], color=colour, lw=0.8, ls="--")
+                axes.fill_between(runs["step"], runs["null_low"], runs["null_high"],
+                                  color=style.GREY, alpha=0.25, linewidth=0)  # fmt: skip
+                panels.band(axes, runs, "step", "value", colour, f"{name}: {runs['n_runs'].max()}")
+        d, weight_decay = rows["d"].iloc[0], rows["weight_decay"].iloc[0]
+        line[0].set_ylabel(f"d = {d}, weight decay {weight_decay:g}\ncosine", fontsize=8)
+        if line[0].get_legend_handles_labels()[0]:
+            line[0].legend(fontsize=6, loc="upper left", title="runs", title_fontsize=6)
+    for axes, force in zip(grid[0], forces.FORCES, strict=True):
+        axes.set_title(force)
+    for axes in grid[-1]:
+        axes.set(xscale="log", xlabel="step", ylim=(-0.6, 0.9))
+    return figure

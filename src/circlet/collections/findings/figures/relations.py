@@ -1,0 +1,37 @@
+"""Beyond the papers: are the survivors of a run a random set of frequencies? How often sums
+(a + b = c), doubles and further ratios occur among survivors, relative to random sets of the same
+sizes, with 95 % intervals over runs. Filled: different from random sets after Holm's correction.
+"""
+
+from matplotlib.figure import Figure
+
+from circlet.plotting import panels, style
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+ROLES = ("survey",)
+TABLES = ("relations",)
+
+_MOST_POINTS = 4
+
+
+def draw(study: Study) -> Figure:
+    """A panel for each of the points with most runs, a row per relation."""
+    relations = parquet.read_table(study, "relations", "survey")
+    relations = relations[relations["size"].isna()]
+    if relations.empty:
+        return panels.nothing("no finished run")
+    sizes = relations.groupby("point", sort=False)["n_runs"].first()
+    points = sizes.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
+    figure, grid = panels.row(len(points), 3.2 * len(points), 3.8)
+    for axes, point in zip(grid, points, strict=True):
+        own = relations[relations["point"] == point]
+        for y, row in enumerate(own.iloc[::-1].itertuples()):
+            face = style.BLUE if row.p_adjusted < 0.05 else "white"
+            axes.plot([row.excess_low, row.excess_high], [y, y], color=style.BLUE, lw=1)
+            axes.plot(row.excess, y, "o", color=style.BLUE, markerfacecolor=face, ms=4)
+        axes.axvline(1, color=style.GREY, lw=0.8, ls=":")
+        axes.set_yticks(range(len(own)), own["relation"].iloc[::-1], fontsize=7)
+        axes.set(xlabel="observed / expected in random sets")
+        axes.set_title(f"{point}, {sizes[point]} runs", fontsize=8)
+    return figure

@@ -1,0 +1,331 @@
+"""Laws of the signals that all runs share, fitted to many runs and scored on others.
+
+Relabelling the numbers, a -> u a mod p, changes neither the task nor the distribution of embeddings
+and splits, and permutes the frequencies. So a law of all runs cannot know a frequency by its name:
+what l does to k depends on k / l mod p alone, up to sign (equivariance). With x the signals, s that
+of a frequency, m their mean, q the mean of their squares and v the change in the last step, the
+change in a step is modelled as a sum of terms:
+
+    unconstrained   sum_l A_kl x_l + b_k              as Ding et al.'s equation 3, of all runs
+    equivariant     sum_l a_(k/l) x_l + b
+    per capita      s (sum_l a_(k/l) x_l + b)         Lotka and Volterra
+    mean field      some of TERMS, which are functions of s and of moments of all signals
+    ... + memory    the same and v, the memory of Adam's moments
+
+Each law is fitted by least squares, for which sums of products of the terms over a run are enough:
+fits, selection, folds and the jackknife add them up.
+
+A mean-field law without memory keeps the order of the signals: all feel the same function of their
+own signal. So the frequencies that end strongest are those that were strongest at the start.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from circlet.analysis import log_frames, spectrum
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+Array = np.ndarray
+Design = Callable[[Array, Array], Array]
+
+FOLDS = 5
+MOST_TERMS = 8  # that a selection tries
+LEAST = 6  # runs of a point
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Signals (steps, frequencies) at some steps, their moments (steps, 1), and the last change."""
+
+    s: Array
+    v: Array
+
+    @property
+    def m(self) -> Array:
+        """Mean signal."""
+        return self.s.mean(-1, keepdims=True)
+
+    @property
+    def q(self) -> Array:
+        """Mean square."""
+        return (self.s**2).mean(-1, keepdims=True)
+
+
+# What a frequency may feel in a mean-field law. The first five are proportional to the signals, so
+# that the law is the same at any scale of them.
+TERMS: dict[str, Callable[[Moments], Array]] = {
+    "s": lambda x: x.s,
+    "m": lambda x: x.m + 0 * x.s,
+    "q/m": lambda x: x.q / x.m + 0 * x.s,
+    "s^2/m": lambda x: x.s**2 / x.m,
+    "s q/m^2": lambda x: x.s * x.q / x.m**2,
+    "s^3/m^2": lambda x: x.s**3 / x.m**2,
+    "1": lambda x: np.ones_like(x.s),
+    "s/m": lambda x: x.s / x.m,
+    "q/m^2": lambda x: x.q / x.m**2 + 0 * x.s,
+    "s^2": lambda x: x.s**2,
+    "s m": lambda x: x.s * x.m,
+    "m^2": lambda x: x.m**2 + 0 * x.s,
+    "q": lambda x: x.q + 0 * x.s,
+}
+MEMORY: dict[str, Callable[[Moments], Array]] = {
+    "v": lambda x: x.v,
+    "mean v": lambda x: x.v.mean(-1, keepdims=True) + 0 * x.s,
+    "v s/m": lambda x: x.v * x.s / x.m,
+}
+
+
+@cache
+def ratios(p: int) -> Array:
+    """Index of the frequency k / r mod p, up to sign, at [k - 1, r - 1]; p is prime."""
+    half = (p - 1) // 2
+    k = np.arange(1, half + 1)
+    inverse = np.array([pow(int(r), -1, p) for r in k])
+    found = k[:, None] * inverse % p
+    return np.minimum(found, p - found) - 1
+
+
+def ratio_terms(x: Array) -> Array:
+    """Signals (steps, n) as seen from each frequency: x_(k / r), (steps, n, n ratios r = 1..n)."""
+    return x[:, ratios(2 * x.shape[1] + 1)]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a law is linear in: a function of signals and last changes (steps, n)."""
+
+    design: Design  # (steps, n, terms); (steps, terms) if `each`
+    terms: tuple[str, ...]
+    each: bool = False  # whether every frequency has coefficients of its own
+
+
+def mean_field(names: Sequence[str]) -> Form:
+    """A law of some of TERMS and MEMORY."""
+    every = TERMS | MEMORY
+    functions = [every[name] for name in names]
+
+    def design(s: Array, v: Array) -> Array:
+        moments = Moments(s, v)
+        return np.stack([term(moments) for term in functions], axis=-1)
+
+    return Form(design, tuple(names))
+
+
+def _one(s: Array) -> Array:
+    return np.ones((*s.shape, 1))
+
+
+def form(name: str, n: int) -> Form:
+    """The law ``unconstrained``, ``equivariant`` or ``per_capita`` of n frequencies."""
+    ratio = tuple(f"r={r}" for r in range(1, n + 1))
+    match name:
+        case "unconstrained":
+            return Form(
+                lambda s, v: np.concatenate([s, np.ones((len(s), 1))], -1),
+                (*(f"x_{k}" for k in range(1, n + 1)), "1"),
+                each=True,
+            )
+        case "equivariant":
+            return Form(lambda s, v: np.concatenate([ratio_terms(s), _one(s)], -1), (*ratio, "1"))
+        case "per_capita":
+            return Form(
+                lambda s, v: s[..., None] * np.concatenate([ratio_terms(s), _one(s)], -1),
+                (*(f"s {r}" for r in ratio), "s"),
+            )
+    raise KeyError(name)
+
+
+def changes(x: Array) -> tuple[Array, Array, Array]:
+    """Signals, last changes and next changes (steps, n) of a run with signals (steps + 1, n).
+
+    Before the first step nothing has changed: its last change is 0.
+    """
+    y = np.diff(x, axis=0)
+    return x[:-1], np.concatenate([np.zeros_like(y[:1]), y[:-1]]), y
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of products over steps, all that least squares need: they add up over runs."""
+
+    terms: Array  # (terms, terms)
+    target: Array  # (terms, outputs): one output, or one for each frequency
+    square: float  # of the changes
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.terms + other.terms, self.target + other.target, self.square + other.square
+        )
+
+    def __sub__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.terms - other.terms, self.target - other.target, self.square - other.square
+        )
+
+    def chosen(self, columns: Sequence[int]) -> "Sums":
+        """Those of some terms."""
+        return Sums(self.terms[np.ix_(columns, columns)], self.target[list(columns)], self.square)
+
+    def solve(self) -> Array:
+        """Coefficients of least squares, (terms, outputs); the smallest where they are not one."""
+        scale = np.sqrt(np.diag(self.terms))
+        scale = np.where(scale > 0, scale, 1.0)[:, None]
+        normal = self.terms / (scale * scale.T)
+        return np.linalg.lstsq(normal, self.target / scale, rcond=1e-12)[0] / scale
+
+    def error(self, coefficients: Array) -> float:
+        """Sum of squares that coefficients leave."""
+        cross = float((coefficients * self.target).sum())
+        return self.square - 2 * cross + float((coefficients * (self.terms @ coefficients)).sum())
+
+
+def sums(form: Form, s: Array, v: Array, y: Array) -> Sums:
+    """Sums over some steps of a run, of arrays (steps, n)."""
+    design = form.design(s, v)
+    if form.each:
+        rows, target = design, y
+    else:
+        rows, target = design.reshape(-1, design.shape[-1]), y.reshape(-1, 1)
+    return Sums(rows.T @ rows, rows.T @ target, float((y**2).sum()))
+
+
+def total(parts: Iterable[Sums]) -> Sums:
+    """The sum of some."""
+    first, *others = parts
+    for part in others:
+        first += part
+    return first
+
+
+@dataclass(frozen=True)
+class Law:
+    """A fitted law of the change in a step."""
+
+    form: Form
+    coefficients: Array  # (terms, outputs)
+
+    def change(self, s: Array, v: Array) -> Array:
+        """Change in the next step at signals and last changes (steps, n), of the same shape."""
+        design = self.form.design(s, v)
+        found = design @ self.coefficients
+        return found if self.form.each else found[..., 0]
+
+
+def select(parts: Sequence[Sums]) -> list[int]:
+    """Terms by forward selection, from the sums of all candidates over each run.
+
+    The term that lowers the error of the fit most comes next. Their number has the smallest
+    error on runs left out, in FOLDS folds, or is the least that is within a standard error of it.
+    """
+    whole = total(parts)
+    order: list[int] = []
+    errors: list[Array] = []  # by number of terms: of each fold, per sum of squares
+    folds = [range(i, len(parts), FOLDS) for i in range(min(FOLDS, len(parts)))]
+    held = [total(parts[i] for i in fold) for fold in folds]
+    while len(order) < min(MOST_TERMS, len(whole.terms)):
+        left = [t for t in range(len(whole.terms)) if t not in order]
+
+        def misses(term: int) -> float:
+            own = whole.chosen([*order, term])
+            return own.error(own.solve())
+
+        order.append(min(left, key=misses))
+        own = [(whole - part).chosen(order).solve() for part in held]
+        errors.append(np.array([part.chosen(order).error(c) / part.square
+                                for part, c in zip(held, own, strict=True)]))  # fmt: skip
+    means = np.array([e.mean() for e in errors])
+    best = int(means.argmin())
+    allowed = means[best] + errors[best].std(ddof=1) / np.sqrt(len(folds))
+    return order[: int(np.argmax(means <= allowed)) + 1]
+
+
+WINDOWS = ((0, 10), (10, 50), (50, 200), (200, 1000))  # steps: the first of them to before the last
+STEPS = WINDOWS[-1][1]
+THREE = ("s", "m", "1")
+LAWS = (
+    "one_run",
+    "unconstrained",
+    "equivariant",
+    "per_capita",
+    "three_numbers",
+    "mean_field",
+    "persistence",
+    "memory",
+)
+
+
+def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
+    """Fit a law of LAWS to the steps of a window of runs, each (steps + 1, n).
+
+    ``one_run`` is the unconstrained law of the first run alone, as in Ding et al.;
+    ``three_numbers`` is a s + b m + c; ``mean_field`` and ``memory`` select their terms, the latter
+    among those of the last change, too; ``persistence`` has a multiple of the last change alone.
+    """
+    fixed = {"three_numbers": THREE, "persistence": ("v",)}
+    candidates = {"mean_field": tuple(TERMS), "memory": (*TERMS, *MEMORY)}
+    if name in fixed:
+        own = mean_field(fixed[name])
+    elif name in candidates:
+        wide = mean_field(candidates[name])
+        parts = [sums(wide, *inside(x, window)) for x in runs]
+        own = mean_field([wide.terms[i] for i in select(parts)])
+    else:
+        own = form("unconstrained" if name == "one_run" else name, runs[0].shape[1])
+    used = runs[:1] if name == "one_run" else runs
+    return Law(own, total(sums(own, *inside(x, window)) for x in used).solve())
+
+
+def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """`changes` of the steps of a window."""
+    first, last = window
+    s, v, y = changes(x)
+    return s[first:last], v[first:last], y[first:last]
+
+
+def windows(steps: int) -> list[tuple[int, int]]:
+    """The windows of runs of so many steps, at most 1000; the last ends with them."""
+    return [(first, min(last, steps)) for first, last in WINDOWS if first < steps]
+
+
+def rollout(laws: Sequence[tuple[tuple[int, int], Law]], x: Array, first: int) -> Array:
+    """Signals from step ``first`` of runs x (runs, steps + 1, n) on, by the law of each window.
+
+    (steps + 1 - first, runs, n); infinite or NaN once they are lost.
+    """
+    s = x[:, first]
+    v = s - x[:, max(first - 1, 0)]
+    path = [s]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for (begin, end), law in laws:
+            for _ in range(max(begin, first), end):
+                v = law.change(s, v)
+                s = s + v
+                path.append(s)
+    return np.stack(path)
+
+
+def survivors(signals: Array) -> Array:
+    """Which frequencies have more than twice the mean over all p, as rule A, but without k = 0."""
+    n = signals.shape[-1]
+    with np.errstate(invalid="ignore"):
+        return signals > 2 * signals.mean(-1, keepdims=True) * 2 * n / (2 * n + 1)
+
+
+def halves(study: Study, role: str) -> Iterator[tuple[Point, list[Array], list[Array]]]:
+    """Every point of a role, signals (steps + 1, n) of its first runs and of the others.
+
+    Laws are fitted to the first half and scored on the second: the runs of a point share nothing.
+    """
+    for point in study.experiment(study.reproduce[role]) if role in study.reproduce else ():
+        steps = range(min(STEPS, point.steps) + 1)
+        logs = [log_frames.finished(block, "signals", steps) for block in point.blocks]
+        runs = []
+        for _, rows in log_frames.concatenate(logs).groupby("run_id", sort=False):
+            wide = rows.pivot(index="step", columns="frequency", values="signal")
+            runs.append(wide.to_numpy(np.float64))
+        if len(runs) >= LEAST and spectrum.is_prime(point.parameters["p"]):
+            yield point, runs[: len(runs) // 2], runs[len(runs) // 2 :]

@@ -1,0 +1,79 @@
+"""Table ``circle_growth``: how the number of circles grows with the modulus.
+
+The mean number of circles is modelled as a constant, as a line in p, and as a line in ln p, by
+least squares over runs. Models are compared by what they miss of moduli that were left out.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from circlet.analysis import association, stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("circle_growth",)
+TABLES = ("circle_counts",)
+COLUMNS = [
+    EXPERIMENT,
+    column("model", pa.string(), "constant, linear (in p) or logarithmic (in ln p)"),
+    *estimate("slope", "circles per unit of p, or of ln p; n: runs"),
+    column("intercept", pa.float64(), "circles at p = 0, or at p = 1"),
+    column("r2", pa.float64(), "of the means of all moduli"),
+    column("error_left_out", pa.float64(), "root mean square error of a modulus that is left out"),
+    column("n_moduli", pa.int32(), "moduli"),
+    *COUNTS,
+]
+_MODELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "constant": np.zeros_like,
+    "linear": np.asarray,
+    "logarithmic": np.log,
+}
+
+
+def left_out(x: np.ndarray, y: np.ndarray) -> float:
+    """Root mean square error of each mean y by the line through the others; x alike: their mean."""
+    misses = []
+    for i in range(len(x)):
+        others = np.arange(len(x)) != i
+        degree = int(np.ptp(x[others]) > 0)
+        misses.append(y[i] - np.polyval(np.polyfit(x[others], y[others], degree), x[i]))
+    return float(np.sqrt(np.mean(np.square(misses))))
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per model."""
+    counts = parquet.read_table(study, "circle_counts", "circle_growth")
+    name = study.reproduce["circle_growth"]
+    means = counts.groupby("p")["n_circles"].mean()
+    if len(means) < 4:
+        return
+    p, y = means.index.to_numpy(float), means.to_numpy(float)
+    for model, transform in _MODELS.items():
+        x = transform(p)
+        degree = int(np.ptp(x) > 0)
+        line = np.polyfit(x, y, degree)
+        miss = y - np.polyval(line, x)
+        slope = (
+            association.slope(
+                transform(counts["p"].to_numpy(float)),
+                counts["n_circles"],
+                np.zeros(len(counts)),
+                counts["seed"],
+            )
+            if degree
+            else stats.Estimate(n=len(counts))
+        )
+        yield {
+            "experiment": name,
+            "model": model,
+            **slope.columns("slope"),
+            "intercept": float(line[-1]),
+            "r2": float(1 - (miss**2).sum() / ((y - y.mean()) ** 2).sum()),
+            "error_left_out": left_out(x, y),
+            "n_moduli": len(means),
+            "n_runs": len(counts),
+            "n_planned": sum(point.count for point in study.experiment(name)),
+        }

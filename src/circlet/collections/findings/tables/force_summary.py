@@ -1,0 +1,55 @@
+"""Table ``force_summary``: means over runs of ``network_forces``, by the structure at the end."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames, stats
+from circlet.collections.findings import forces
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, POINT, STEP, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("network_forces",)
+TABLES = ("network_forces",)
+COLUMNS = [
+    POINT,
+    column("structure", pa.string(), "at the end, as in network_forces; any: all runs"),
+    column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
+    STEP,
+    column("measure", pa.string(), "r2, or cosine or unique with the name of a force"),
+    *estimate("value", "mean over runs"),
+    *estimate("null", "mean over runs, and in each over other labellings of the numbers"),
+    *estimate("excess", "mean over runs of the value minus that with other labels"),
+    *estimate("above", "share of runs above 97.5 % of the other labellings", "0..1"),
+    *COUNTS,
+]
+
+_MEASURES = ("r2", *(f"{kind}_{name}" for kind in ("cosine", "unique") for name in forces.FORCES))
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point, structure, pairs, step and measure."""
+    frame = parquet.read_table(study, "network_forces")
+    frame = pd.concat([frame, frame.assign(structure="any")])
+    nulls, highs = ([f"{name}_{end}" for name in _MEASURES] for end in ("null", "null_high"))
+    for point, keys, own in log_frames.by_point(frame, study):
+        for group, runs in own.groupby(["structure", "pairs", "step"]):
+            value, null, high = (
+                runs[names].to_numpy(float).T for names in ([*_MEASURES], nulls, highs)
+            )
+            is_known = ~np.isnan(value)
+            found = {
+                "value": stats.means(value),
+                "null": stats.means(null),
+                "excess": stats.means(value - null),
+            }
+            for i, name in enumerate(_MEASURES):
+                above = stats.share(*stats.counted((value > high)[i, is_known[i]]))
+                row = keys | dict(zip(("structure", "pairs", "step"), group, strict=True))
+                row |= {"measure": name, "n_runs": len(runs), "n_planned": point.count}
+                for part, means in found.items():
+                    row |= stats.Estimate(*means.iloc[i]).columns(part)
+                yield row | above.columns("above")

@@ -1,0 +1,64 @@
+"""Table ``matched_particles``: ends of particles that were given the forces of networks.
+
+The strengths of the particles are typed into the config, from ``force_coefficients``. Every point
+of the particles stands beside every point of the networks with the same p and d.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from circlet.analysis import contrasts, log_frames, stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("network_forces", "matched_particles")
+TABLES = ("structures",)
+COLUMNS = [
+    column("d", pa.int32(), "dimension of both"),
+    column("weight_decay", pa.float64(), "of the networks"),
+    *(column(name, pa.float64(), "of the particles") for name in ("f_a", "g_a", "g_r")),
+    *estimate("network_circles", "share of networks that end as a circle", "0..1"),
+    *estimate("particle_circles", "share of particle systems that end as a circle", "0..1"),
+    *estimate("circles_difference", "particles minus networks"),
+    *estimate("network_imperfections", "mean over the networks that are no circles"),
+    *estimate("particle_imperfections", "mean over the particle systems that are no circles"),
+    *estimate("imperfections_difference", "particles minus networks"),
+    *COUNTS,
+]
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point of the networks and of the particles."""
+    frame = parquet.read_table(study, "structures").astype({"is_circle": bool})
+    by_role: dict[str, list] = {role: [] for role in ROLES}
+    for point, _, runs in log_frames.by_point(frame, study):
+        for role in ROLES:
+            if study.reproduce[role] == point.experiment:
+                by_role[role].append((point, runs))
+    for network, of_networks in by_role["network_forces"]:
+        for particles, of_particles in by_role["matched_particles"]:
+            if any(network.parameters[key] != particles.parameters[key] for key in ("p", "d")):
+                continue
+            counts = [stats.counted(runs["is_circle"]) for runs in (of_particles, of_networks)]
+            others = [
+                runs.loc[~runs["is_circle"], "imperfections"]
+                for runs in (of_particles, of_networks)
+            ]
+            found = {
+                "network_circles": stats.share(*counts[1]),
+                "particle_circles": stats.share(*counts[0]),
+                "circles_difference": contrasts.share_difference(*counts[0], *counts[1]),
+                "network_imperfections": stats.mean(others[1]),
+                "particle_imperfections": stats.mean(others[0]),
+                "imperfections_difference": contrasts.mean_difference(*others),
+            }
+            yield {
+                "d": network.parameters["d"],
+                "weight_decay": network.parameters["weight_decay"],
+                **{name: particles.parameters[name] for name in ("f_a", "g_a", "g_r")},
+                **{k: v for name, one in found.items() for k, v in one.columns(name).items()},
+                "n_runs": len(of_networks) + len(of_particles),
+                "n_planned": network.count + particles.count,
+            }

@@ -1,0 +1,135 @@
+"""Table ``network_forces``: the gradient of the embedding against forces of the particle model.
+
+At every logged step minus the gradient of the mean cross-entropy is written as a weighted sum of
+attraction, repulsion and alignment (`circlet.collections.findings.forces`). Weight decay is no part
+of the loss and is left out. The same is done with 40 other labellings of the numbers: their mean is
+what the forces explain without knowing the classes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+import pyarrow as pa
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from circlet.analysis import log_frames
+from circlet.collections.findings import forces
+from circlet.lazy_import import load
+from circlet.storage import parquet
+from circlet.storage.schema import RUN, SEED, STEP, column
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+ROLES = ("network_forces",)
+LOGS = ("runs", "parameters")
+TABLES = ("structures",)
+
+_MEASURES = {
+    "r2": "share of the squared norm of the projected gradient that the three forces explain",
+    **{f"cosine_{name}": f"cosine of {name} with minus the gradient" for name in forces.FORCES},
+    **{f"unique_{name}": f"by how much r2 falls without {name}" for name in forces.FORCES},
+}
+COLUMNS = [
+    RUN,
+    SEED,
+    column("structure", pa.string(), "at the end: circle; of the others of the point, grid if its "
+           "imperfections are at most their median, else imperfect"),
+    column("imperfections", pa.int32(), "at the end, as in structures"),
+    STEP,
+    column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
+    column("projected", pa.float64(), "share of the squared norm of the gradient that is left when "
+           "shift and scale of every coordinate are removed", "0..1"),
+    *(column(f"coefficient_{name}", pa.float64(), f"of {name}, for a projected gradient of norm 1 "
+             "at an embedding of standard deviation 0.5") for name in forces.FORCES),
+    *(
+        field
+        for name, meaning in _MEASURES.items()
+        for field in (
+            column(name, pa.float64(), meaning),
+            column(f"{name}_null", pa.float64(), f"{name}: mean over other labellings"),
+            column(f"{name}_null_high", pa.float64(), f"{name}: 97.5 % quantile over them"),
+        )
+    ),
+]  # fmt: skip
+
+_RELABELLED = 40  # with fewer there is no 97.5 % quantile
+_PAIRS = ("train", "all")
+
+
+def structure(runs: pd.DataFrame) -> pd.Series:
+    """Structure at the end of the runs of one point, from their rows of ``structures``.
+
+    Grids are told from imperfect ones by the median, as hardly any trained network has a grid
+    without imperfections.
+    """
+    is_circle = runs["is_circle"].astype(bool)
+    most = runs.loc[~is_circle, "imperfections"].median()
+    found = (runs["imperfections"] <= most).map({True: "grid", False: "imperfect"})
+    return found.mask(is_circle, "circle")
+
+
+def gradients(block: Block, weights: dict[str, Tensor]) -> Float[Tensor, "2 runs p d"]:
+    """Gradients of all runs on the embedding, of the loss on the train pairs and on all pairs."""
+    point = block.point
+    equations = load(point.system.equations)  # of another collection, which may not be imported
+    seeds = [point.seeds(seed) for seed in block.seeds]
+    data = equations.data(point.parameters, seeds, torch.float64, torch.device("cpu"))
+    out = {name: torch.empty_like(array) for name, array in weights.items()}
+    parts, sizes = [], []
+    for examples in (data.train, data.test):
+        equations.gradients(weights, replace(data, train=examples), out)
+        parts.append(out["embedding"].clone())
+        sizes.append(examples.target.shape[-1])
+    train, test = parts
+    return torch.stack([train, (sizes[0] * train + sizes[1] * test) / sum(sizes)])
+
+
+def measured(
+    gradient: Float[Tensor, "2 p d"], embedding: Float[Tensor, "p d"]
+) -> Iterator[dict[str, float | str]]:
+    """The columns of one run and step, for the train pairs and for all."""
+    labels = forces.labellings(len(embedding), _RELABELLED)
+    positions = forces.placed(embedding)
+    norms = (field.norm(dim=(1, 2)) for field in (forces.projected(gradient, positions), gradient))
+    left = torch.div(*norms).square()
+    found = forces.fits(-gradient, positions, labels)
+    values = torch.cat([found.r2[..., None], found.cosine, found.unique], -1)  # as _MEASURES
+    parts = {
+        "": values[:, 0],
+        "_null": values[:, 1:].mean(1),
+        "_null_high": values[:, 1:].quantile(0.975, 1),
+    }
+    for i, pairs in enumerate(_PAIRS):
+        row: dict[str, float | str] = {"pairs": pairs, "projected": float(left[i])}
+        for name, coefficient in zip(forces.FORCES, found.coefficient[i, 0].tolist(), strict=True):
+            row[f"coefficient_{name}"] = coefficient
+        for end, part in parts.items():
+            names = (name + end for name in _MEASURES)
+            row |= dict(zip(names, part[i].tolist(), strict=True))
+        yield row
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per finished run, logged step, and pairs that the gradient is of."""
+    ends = parquet.read_table(study, "structures", "network_forces").set_index("run_id")
+    of_point = ends.index.str.rsplit("/", n=1).str[0]
+    kinds = pd.concat([structure(runs) for _, runs in ends.groupby(of_point)]) if len(ends) else {}
+    for block in study.blocks:
+        logged = parquet.read_weights(block)
+        runs = log_frames.finished(block, "runs")
+        for i, step in enumerate(block.point.steps_logged("parameters")):
+            weights = {k: torch.as_tensor(v[i], dtype=torch.float64) for k, v in logged.items()}
+            of_runs = gradients(block, weights)
+            for run in runs.itertuples():
+                at = run.seed - block.first
+                keys = {
+                    "run_id": run.run_id,
+                    "structure": kinds[run.run_id],
+                    "imperfections": ends["imperfections"][run.run_id],
+                    "step": step,
+                }
+                for row in measured(of_runs[:, at], weights["embedding"][at]):
+                    yield keys | row

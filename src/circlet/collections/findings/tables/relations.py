@@ -1,0 +1,88 @@
+"""Table ``relations``: whether the survivors of a run are a random set of frequencies.
+
+Counts of sums, doubles and other ratios among the survivors of all runs of a point, against sets of
+the same sizes drawn by chance from all frequencies (`random`), and against sets that keep how often
+each rank of initial signal survives (`rank`).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from circlet.analysis import log_frames, stats
+from circlet.collections.findings import survivor_sets
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, POINT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("survey",)
+TABLES = ("survival",)
+COLUMNS = [
+    POINT,
+    column("relation", pa.string(), "sum, double, or ratio r: one is r times the other mod p"),
+    column("size", pa.int32(), "survivors of a run; null: runs of all sizes"),
+    column("observed", pa.int32(), "how often it occurs in all runs"),
+    column("expected", pa.float64(), "mean of the same in random sets of these sizes"),
+    *estimate("excess", "observed / expected; n: runs"),
+    column("expected_by_rank", pa.float64(), "mean of the same in sets by rank"),
+    column("p_random", pa.float64(), "share of random sets at least as far off, two-sided"),
+    column("p_rank", pa.float64(), "share of sets by rank at least as far off, two-sided"),
+    column("p_adjusted", pa.float64(), "p_random after Holm, over the relations of its rows"),
+    *COUNTS,
+]
+_DRAWS = 999
+_LEAST = 20  # runs of one size
+
+
+def two_sided(found: float, drawn: np.ndarray) -> float:
+    """Share of draws as far from their mean as what was found, which counts as one more draw."""
+    center = drawn.mean()
+    return float((1 + (np.abs(drawn - center) >= abs(found - center)).sum()) / (1 + len(drawn)))
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point, relation and size of the set."""
+    from statsmodels.stats.multitest import multipletests
+
+    survival = parquet.read_table(study, "survival", "survey")
+    stream = np.random.default_rng(0)
+    for point, keys, rows in log_frames.by_point(survival, study):
+        if rows.empty:
+            continue
+        sets = survivor_sets.wide(rows, "survived").to_numpy(bool)
+        signals = survivor_sets.wide(rows, "initial_signal").to_numpy(float)
+        relations = survivor_sets.relations(point.parameters["p"])
+        # Counts of every run in every draw, so that sizes share the draws.
+        drawn = {
+            "random": [survivor_sets.random_sets(sets, stream) for _ in range(_DRAWS)],
+            "rank": [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
+        }
+        sizes = sets.sum(1)
+        known = [s for s in np.unique(sizes) if (sizes == s).sum() >= _LEAST and s > 1]
+        for size in [None, *known]:
+            own = np.full(len(sets), True) if size is None else sizes == size
+            found = []
+            for name, tuples in relations.items():
+                observed = survivor_sets.count(sets[own], tuples)
+                expected = survivor_sets.expected(sets[own], tuples)
+                by = {
+                    kind: np.array([survivor_sets.count(draw[own], tuples).sum() for draw in draws])
+                    for kind, draws in drawn.items()
+                }
+                found.append({
+                    **keys,
+                    "relation": name,
+                    "size": size,
+                    "observed": int(observed.sum()),
+                    "expected": float(expected.sum()),
+                    **stats.ratio(observed, expected).columns("excess"),
+                    "expected_by_rank": float(by["rank"].mean()),
+                    "p_random": two_sided(observed.sum(), by["random"]),
+                    "p_rank": two_sided(observed.sum(), by["rank"]),
+                    "n_runs": int(own.sum()),
+                    "n_planned": point.count,
+                })  # fmt: skip
+            adjusted = multipletests([row["p_random"] for row in found], method="holm")[1]
+            for row, p in zip(found, adjusted, strict=True):
+                yield row | {"p_adjusted": float(p)}

@@ -1,0 +1,96 @@
+"""Table ``seed_overlap``: which seed decides who survives.
+
+The Jaccard index of the survivors of two runs that share the embedding, the network, the train set,
+or some of these, against that of two runs that share nothing.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import ndtri
+
+from circlet.analysis import stats
+from circlet.collections.findings import survivor_sets
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("crossed_seeds",)
+TABLES = ("survival",)
+COLUMNS = [
+    EXPERIMENT,
+    column(
+        "shared", pa.string(), "what both have the same of: nothing, embedding, network+data, ..."
+    ),
+    *estimate("jaccard", "mean Jaccard index of the survivors of two runs; n: pairs", "0..1"),
+    *estimate("gain", "the same minus that of runs that share nothing", "0..1"),
+    *COUNTS,
+]
+_PARTS = ("embedding", "network", "data")
+
+
+def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], tuple[float, int]]:
+    """Mean Jaccard index and number of pairs of runs, by which seeds the pair shares.
+
+    ``sets`` are (runs, n), bool; ``seeds`` (runs, parts).
+    """
+    a, b = np.triu_indices(len(sets), 1)
+    index = survivor_sets.jaccard(sets[a], sets[b])
+    same = seeds[a] == seeds[b]
+    found = {}
+    for shared in itertools.product((False, True), repeat=seeds.shape[1]):
+        own = (same == shared).all(1)
+        if own.any():
+            found[tuple(i for i, is_same in enumerate(shared) if is_same)] = (
+                float(index[own].mean()),
+                int(own.sum()),
+            )
+    return found
+
+
+def error(parts: list[np.ndarray]) -> float:
+    """Standard error of a value, from its values without each level of each of some factors."""
+    return float(np.sqrt(sum(stats.jackknife_error(part) ** 2 for part in parts)))
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per combination of what two runs share.
+
+    Intervals leave out each seed of each kind in turn (jackknife), and add up the kinds.
+    """
+    survival = parquet.read_table(study, "survival", "crossed_seeds")
+    sets = survivor_sets.wide(survival, "survived")
+    by_run = survival.drop_duplicates("run_id").set_index("run_id").loc[sets.index]
+    seeds = by_run[[f"{part}_seed" for part in _PARTS]].to_numpy()
+    values = sets.to_numpy(bool)
+    whole = overlaps(values, seeds)
+    without = [
+        [overlaps(values[seeds[:, i] != level], seeds[seeds[:, i] != level])
+         for level in np.unique(seeds[:, i])] for i in range(len(_PARTS))
+    ]  # fmt: skip
+    for shared, (mean, n_pairs) in whole.items():
+        row: dict = {
+            "experiment": study.reproduce["crossed_seeds"],
+            "shared": "+".join(_PARTS[i] for i in shared) or "nothing",
+            "n_runs": len(values),
+            "n_planned": sum(p.count for p in study.experiment(study.reproduce["crossed_seeds"])),
+        }
+        for name, base in (("jaccard", False), ("gain", True)):
+            value = mean - base * whole.get((), (np.nan,))[0]
+            parts = [
+                np.array(
+                    [
+                        one[shared][0] - base * one[()][0]
+                        for one in factor
+                        if {shared, ()} <= set(one)
+                    ]
+                )
+                for factor in without
+            ]
+            # With two seeds of a kind, nothing can be left out: then there is no interval.
+            told = all(len(part) > 2 for part in parts)
+            half = float(ndtri(0.975)) * error(parts) if told else np.nan
+            row |= stats.Estimate(value, value - half, value + half, n_pairs).columns(name)
+        yield row

@@ -1,0 +1,84 @@
+"""Table ``shared_law_elsewhere``: whether the law of one network holds for others.
+
+Fitted to the role `shared_law`, scored on every point of `shared_law_elsewhere`, and on the runs of
+its own point that it was not fitted to. Beside it stands the law of that point's own, and the same
+law rescaled: signals in units of sqrt(p d), their size in a normal embedding, time in units of the
+learning rate, and with this point's weight decay, which shrinks every signal by learning rate times
+weight decay in a step.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.analysis.stats import Estimate
+from circlet.collections.findings import shared_laws
+from circlet.collections.findings.tables.shared_laws import missed, r2
+from circlet.storage.schema import POINT, column, estimate
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+ROLES = ("shared_law",)
+OPTIONAL_ROLES = ("shared_law_elsewhere",)
+LOGS = ("runs", "signals")
+TABLES = ()
+COLUMNS = [
+    POINT,
+    column("first_step", pa.int32(), "of the window"),
+    column("last_step", pa.int32(), "after the window"),
+    column("law", pa.string(), "three_numbers or mean_field"),
+    *estimate("r2", "pooled R^2 of the law of `shared_law` here"),
+    *estimate("r2_rescaled", "pooled R^2 of the same law rescaled to here"),
+    *estimate("r2_own", "pooled R^2 of a law fitted here, on other runs"),
+]
+_LAWS = ("three_numbers", "mean_field")
+
+
+def _scored(law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int]) -> Estimate:
+    left, whole, _ = missed(law, runs, window)
+    return r2(left.sum(1), whole.sum(1))
+
+
+def rescaled(law: shared_laws.Law, here: Point, there: Point) -> shared_laws.Law:
+    """The law of there as it is here, if size, pace and weight decay were all that differs."""
+    ours, theirs = (math.sqrt(q.parameters["p"] * q.parameters["d"]) for q in (here, there))
+    size = theirs / ours
+    rate = here.parameters["learning_rate"]
+    pace = rate / there.parameters["learning_rate"]
+    decay = rate * (here.parameters["weight_decay"] - there.parameters["weight_decay"])
+
+    def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
+        own = law.form.design(size * s, size / pace * v) * pace / size
+        return np.concatenate([own, s[..., None]], axis=-1)
+
+    coefficients = np.concatenate([law.coefficients, [[-decay]]])
+    return shared_laws.Law(shared_laws.Form(design, (*law.form.terms, "s")), coefficients)
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point, window and law."""
+    source = next(shared_laws.halves(study, "shared_law"), None)
+    if source is None:
+        return
+    there, known, _ = source
+    for role in study.reproduce:
+        for point, fitted, scored in shared_laws.halves(study, role):
+            for window in shared_laws.windows(min(len(known[0]), len(scored[0])) - 1):
+                for name in _LAWS:
+                    law = shared_laws.fit(name, known, window)
+                    own = shared_laws.fit(name, fitted, window)
+                    yield {
+                        **log_frames.keys(point, study),
+                        "point": point.name,
+                        "first_step": window[0],
+                        "last_step": window[1],
+                        "law": name,
+                        **_scored(law, scored, window).columns("r2"),
+                        **_scored(rescaled(law, point, there), scored, window).columns(
+                            "r2_rescaled"
+                        ),
+                        **_scored(own, scored, window).columns("r2_own"),
+                    }

@@ -1,0 +1,55 @@
+"""Table ``shared_law_paths``: signals of a run beside what three shared numbers make of its start.
+
+The first run of the role `shared_law` that the law was not fitted to, from two steps on.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import log_frames
+from circlet.collections.findings import shared_laws
+from circlet.storage.schema import FREQUENCY, POINT, STEP, column
+from circlet.study.plan import Study
+
+ROLES = ("shared_law",)
+LOGS = ("runs", "signals")
+TABLES = ()
+COLUMNS = [
+    POINT,
+    column("first_step", pa.int32(), "from which on the law goes on by itself"),
+    STEP,
+    FREQUENCY,
+    column("signal", pa.float64(), "of the run"),
+    column("predicted", pa.float64(), "by the law three_numbers"),
+    column("survived", pa.bool_(), "more than twice the mean at the last step"),
+]
+_STARTS = (20, 50, 200)
+_EVERY = 10
+
+
+def table(study: Study) -> Iterator[pd.DataFrame]:
+    """A row per start, every tenth step and frequency."""
+    for point, fitted, scored in shared_laws.halves(study, "shared_law"):
+        x = scored[0]
+        steps, n = len(x) - 1, x.shape[1]
+        laws = [
+            (w, shared_laws.fit("three_numbers", fitted, w)) for w in shared_laws.windows(steps)
+        ]
+        for first in (s for s in _STARTS if s < steps):
+            found = shared_laws.rollout(laws, x[None], first)[:, 0]
+            at = np.arange(first, steps + 1, _EVERY)
+            yield pd.DataFrame(
+                {
+                    **log_frames.keys(point, study),
+                    "point": point.name,
+                    "first_step": first,
+                    "step": np.repeat(at, n),
+                    "frequency": np.tile(np.arange(1, n + 1), len(at)),
+                    "signal": x[at].ravel(),
+                    "predicted": found[at - first].ravel(),
+                    "survived": np.tile(shared_laws.survivors(x[-1]), len(at)),
+                }
+            )

@@ -1,0 +1,79 @@
+"""Table ``shared_law_rollouts``: whether laws that all runs share tell the end from a step on.
+
+The law of each window follows the one before, from the signals of runs that it was not fitted to.
+Beside the laws stands `order`: as many frequencies as survive, the strongest of that step. No
+mean-field law without memory can tell more, as it keeps the order of the signals.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from circlet.analysis import log_frames, stats
+from circlet.collections.findings import shared_laws
+from circlet.collections.findings.survivor_sets import jaccard
+from circlet.storage.schema import POINT, STEP, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("shared_law", "shared_law_elsewhere")
+LOGS = ("runs", "signals")
+TABLES = ()
+COLUMNS = [
+    POINT,
+    STEP,
+    column("law", pa.string(), "a law, or order"),
+    *estimate("jaccard", "Jaccard index of the predicted and the true survivors", "0..1"),
+    *estimate("exact", "share of runs whose set of survivors is predicted", "0..1"),
+    *estimate("n_circles", "survivors that are predicted"),
+    *estimate("n_true", "survivors that there are"),
+    column("error", pa.float64(), "median run's root mean square error at the end / mean signal"),
+    column("lost", pa.int32(), "runs whose signals grow without bound"),
+]
+_STARTS = (0, 10, 20, 50, 100, 200, 500)
+_LAWS = tuple(name for name in shared_laws.LAWS if name != "one_run")
+
+
+def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The so many largest signals of each run, (runs, n), bool."""
+    rank = (-signals).argsort(axis=1).argsort(axis=1)
+    return rank < counts[:, None]
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per point, start and law."""
+    for role in study.reproduce:
+        for point, fitted, scored in shared_laws.halves(study, role):
+            x = np.stack(scored)
+            end = x[:, -1]
+            alive = shared_laws.survivors(end)
+            steps = x.shape[1] - 1
+            laws = {
+                name: [(w, shared_laws.fit(name, fitted, w)) for w in shared_laws.windows(steps)]
+                for name in _LAWS
+            }
+            for first in (s for s in _STARTS if s < steps):
+                for name in (*laws, "order"):
+                    if name == "order":
+                        found = strongest(x[:, first], alive.sum(1))
+                        error, lost = np.nan, 0
+                    else:
+                        last = shared_laws.rollout(laws[name], x, first)[-1]
+                        found = shared_laws.survivors(last)
+                        with np.errstate(over="ignore", invalid="ignore"):
+                            miss = np.sqrt(((last - end) ** 2).mean(1)) / end.mean(1)
+                        error = float(np.median(np.nan_to_num(miss, nan=np.inf, posinf=np.inf)))
+                        lost = int((~np.isfinite(last)).any(1).sum())
+                    yield {
+                        **log_frames.keys(point, study),
+                        "point": point.name,
+                        "step": first,
+                        "law": name,
+                        **stats.over_units(jaccard(found, alive), np.arange(len(x)), 0, 1)
+                        .columns("jaccard"),
+                        **stats.share(*stats.counted((found == alive).all(1))).columns("exact"),
+                        **stats.mean_count(found.sum(1)).columns("n_circles"),
+                        **stats.mean_count(alive.sum(1)).columns("n_true"),
+                        "error": error,
+                        "lost": lost,
+                    }  # fmt: skip

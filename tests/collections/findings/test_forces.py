@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import torch
+
+from circlet.collections.findings import forces
+from circlet.collections.musat.equations import particles
+
+CPU = torch.device("cpu")
+STRENGTHS = {"g_a": 2.0, "g_r": 0.5, "f_a": 3.0}  # of attraction, repulsion, alignment
+
+
+def cloud(p=17, d=2, seed=0):
+    stream = np.random.default_rng(seed)
+    return forces.placed(torch.tensor(stream.normal(size=(p, d))))
+
+
+def mixed(positions):
+    """The unit forces at some positions, weighted."""
+    own = forces.unit_forces(positions, forces.labellings(len(positions), 0))[0]
+    return torch.einsum("f,fpd->pd", torch.tensor([*STRENGTHS.values()], dtype=torch.float64), own)
+
+
+@pytest.mark.parametrize(("p", "d"), [(17, 2), (17, 3), (8, 2)])
+def test_the_weighted_unit_forces_are_the_force_of_the_particle_model(p, d):
+    parameters = STRENGTHS | {"p": p, "step_size": 1, "std": 0.5, "scaling": "global"}
+    couplings = particles.data(parameters, [], torch.float64, CPU)
+    expected = particles.forces(cloud(p, d)[None], couplings)[0]
+    torch.testing.assert_close(mixed(cloud(p, d)), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_sums_that_coincide_exert_no_force():
+    positions = torch.zeros(5, 2, dtype=torch.float64)
+    assert (forces.unit_forces(positions, forces.labellings(5, 2)) == 0).all()
+
+
+def test_relabelled_forces_are_those_of_particles_in_another_order():
+    positions, labels = cloud(), forces.labellings(17, 3)
+    for own, found in zip(labels, forces.unit_forces(positions, labels), strict=True):
+        alone = forces.unit_forces(positions[own], forces.labellings(17, 0))[0]
+        torch.testing.assert_close(found, alone)
+
+
+def test_the_projection_removes_shift_and_scale_and_nothing_else():
+    positions, other = cloud(d=3), cloud(d=3, seed=1)
+    radial = positions * torch.tensor([2.0, -1.0, 0.5]) + torch.tensor([1.0, 0.0, 7.0])
+    assert forces.projected(radial, positions).abs().max() < 1e-12
+    left = forces.projected(other, positions)
+    torch.testing.assert_close(forces.projected(left + radial, positions), left)
+    assert left.sum(0).abs().max() < 1e-12 and (left * positions).sum(0).abs().max() < 1e-12
+    assert left.norm() > 0.5 * other.norm()
+
+
+def test_a_network_is_put_where_particles_are():
+    found = forces.placed(3 * cloud(d=4) + 5)
+    assert found.mean(0).abs().max() < 1e-12
+    assert float(found.square().mean()) == pytest.approx(0.25)
+    torch.testing.assert_close(found, cloud(d=4))
+
+
+def test_planted_strengths_are_recovered_and_those_of_other_labels_are_not():
+    positions = cloud()
+    direction = mixed(positions) + 10 * positions + 3
+    found = forces.fits(direction[None], positions, forces.labellings(17, 40))
+    size = forces.projected(direction, positions).norm()
+    np.testing.assert_allclose(size * found.coefficient[0, 0], [*STRENGTHS.values()])
+    assert float(found.r2[0, 0]) == pytest.approx(1)
+    assert (found.r2[0, 1:] < 0.8).all()
+    assert abs(size * found.coefficient[0, 1:, 2].mean()) < 1 < STRENGTHS["f_a"]
+
+
+def test_a_direction_that_knows_nothing_of_forces_is_not_explained():
+    """Three forces explain 3 of the 30 dimensions that are left of 17 points in the plane."""
+    stream = np.random.default_rng(0)
+    directions = torch.tensor(stream.normal(size=(400, 17, 2)))
+    found = forces.fits(directions, cloud(), forces.labellings(17, 1))
+    assert float(found.r2.mean()) == pytest.approx(0.1, abs=0.01)
+    assert found.cosine.mean((0, 1)).abs().max() < 0.03
+
+
+def test_shares_are_those_of_regressions_without_the_force():
+    stream = np.random.default_rng(0)
+    y, x = stream.normal(size=30), stream.normal(size=(3, 30))
+    found = forces.fit(torch.tensor(y), torch.tensor(x))
+
+    def r2(kept):
+        left = y - x[kept].T @ np.linalg.lstsq(x[kept].T, y)[0]
+        return 1 - left @ left / (y @ y)
+
+    assert float(found.r2) == pytest.approx(r2([0, 1, 2]))
+    for k in range(3):
+        others = [j for j in range(3) if j != k]
+        assert float(found.unique[k]) == pytest.approx(r2([0, 1, 2]) - r2(others))
+    expected = np.linalg.lstsq(x.T, y / np.linalg.norm(y))[0]
+    np.testing.assert_allclose(found.coefficient, expected)

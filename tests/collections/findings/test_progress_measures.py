@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+import torch
+from conftest import circle, experiment
+
+from circlet import build
+from circlet.collections.ding.equations import embedding_mlp
+from circlet.collections.findings.tables import progress_measures
+from circlet.collections.musat.equations import constant_attention
+from circlet.storage import parquet
+from circlet.study import targets
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import job
+
+MLP = {"p": 7, "d": 4, "hidden": 6}
+NEVER = {"curves": {}}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two systems with logged parameters, and one without."""
+    attention = experiment(parameters={"p": 7}, log=NEVER | {"parameters": {"at": [3]}})
+    mlp = experiment("embedding_mlp", parameters=MLP, log=NEVER | {"parameters": {}})
+    silent = experiment("embedding_mlp", parameters=MLP, log=NEVER)
+    made = Study.of(
+        {
+            "results": str(tmp_path_factory.mktemp("r")),
+            "measures": ["progress_measures"],
+            "experiments": {"attention": attention, "mlp": mlp, "silent": silent},
+        }
+    )
+    for block in made.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(made):
+        if target.kind == "tables":
+            build.make(target)
+    return made
+
+
+def network(equations, parameters, seed=0):
+    """Weights of a network at step 0, float64, and its train mask."""
+    seeds = Seeds(seed, seed, seed, seed)
+    weights = equations.initial(parameters, seeds)
+    train = equations.train_mask(parameters, seeds)
+    return {k: torch.as_tensor(v) for k, v in weights.items()}, train
+
+
+def test_networks_are_those_of_the_systems(study):
+    """Losses of the log of parameters are those that training measured, to float32."""
+    table = parquet.read_table(study, "progress_measures")
+    runs = parquet.read_table(study, "runs").set_index("run_id")
+    assert table.groupby("experiment")["step"].unique().map(list).to_dict() == {
+        "attention": [0, 3, 5], "mlp": [0, 5],
+    }  # fmt: skip
+    last = table[table["step"] == 5].set_index("run_id")
+    for name in ("train_loss", "test_loss"):
+        np.testing.assert_allclose(last[name], runs.loc[last.index, name], rtol=1e-5)
+
+
+def test_constant_attention_fixes_the_symmetricity(study):
+    table = parquet.read_table(study, "progress_measures").set_index("experiment")
+    np.testing.assert_allclose(table.loc["attention", "gradient_symmetricity"], 1)
+    assert table.loc["mlp", "gradient_symmetricity"].abs().max() < 0.7
+
+
+def test_gradients_are_those_of_the_logits():
+    """Against differences, where the two operands are told apart."""
+    parameters = MLP | {"activation": "silu", "initialisation": "torch", "embedding_std": 1.0}
+    weights, _ = network(embedding_mlp, parameters | {"train_fraction": 0.8})
+    left, right = progress_measures.gradients(embedding_mlp, weights, parameters)
+    a, b, c = progress_measures.interpretation.triples(7)[0]
+    own = [weights["embedding"][a].clone(), weights["embedding"][b].clone()]
+    for operand, found in enumerate((left[0], right[0])):
+        for i in range(4):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = [vector.clone() for vector in own]
+                moved[operand][i] += step
+                ends.append(embedding_mlp.forward(weights, parameters, *moved)[1][c])
+            assert found[i].item() == pytest.approx(((ends[0] - ends[1]) / 2e-6).item(), abs=1e-6)
+
+
+def test_a_pizza_that_is_built_by_hand():
+    """Constant attention: neurons around a circle, each with twice its phase at the output."""
+    p, k, hidden = 17, 3, 64
+    phases = 2 * np.pi * np.arange(hidden) / hidden
+    classes = 2 * np.pi * k * np.arange(p)[:, None] / p
+    arrays = {
+        "embedding": circle(p, k),
+        "hidden.weight": np.stack([np.cos(phases), -np.sin(phases)], axis=1),
+        "hidden.bias": np.zeros((hidden, 1)),
+        "output.weight": 10 * np.cos(classes + 2 * phases),
+        "output.bias": np.zeros((p, 1)),
+    }
+    weights = {name: torch.as_tensor(values) for name, values in arrays.items()}
+    train = np.arange(p * (p + 1) // 2) % 5 > 0
+    found = progress_measures.measured(constant_attention, weights, {"p": p}, train, np.array([k]))
+    assert found["phase_alignment"] == pytest.approx(1)
+    assert found["gradient_symmetricity"] == pytest.approx(1)
+    assert found["distance_irrelevance"] < 0.05
+    assert found["fourier_ipr"] == pytest.approx(1)
+    assert found["restricted_loss"] < 0.1
+    assert found["excluded_loss"] > np.log(p)
+
+
+def test_a_network_without_weights_has_no_spectrum():
+    parameters = {"p": 7, "d": 2, "hidden": 8, "initialisation": "torch", "embedding_std": 1.0}
+    weights, train = network(constant_attention, parameters | {"train_fraction": 0.8})
+    nothing = {name: torch.zeros_like(values) for name, values in weights.items()}
+    found = progress_measures.measured(
+        constant_attention, nothing, parameters, train, np.array([], int)
+    )
+    for name in ("train_loss", "test_loss", "restricted_loss", "excluded_loss"):
+        assert found[name] == pytest.approx(np.log(7))
+    for name in ("fourier_gini", "fourier_ipr", "distance_irrelevance", "phase_alignment"):
+        assert np.isnan(found[name]), name

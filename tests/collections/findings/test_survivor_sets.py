@@ -1,0 +1,131 @@
+"""Sums and ratios among survivors: counted right, found where planted, and nowhere else."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import experiment, table_of
+
+from circlet.collections.findings import survivor_sets
+from circlet.collections.findings.tables import circle_growth, relations, seed_overlap
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+P = 23
+N = 11
+
+
+def draws(runs=200, size=4, seed=0):
+    """Random sets (runs, N)."""
+    stream = np.random.default_rng(seed)
+    sets = np.zeros((runs, N), bool)
+    sets[:, :size] = True
+    return stream.permuted(sets, axis=1)
+
+
+def test_relations_are_those_of_numbers():
+    found = survivor_sets.relations(P)
+    for a, b, c in found["sum"] + 1:
+        assert 0 in {(a + b + c) % P, (a + b - c) % P, (a - b + c) % P, (a - b - c) % P}
+    assert [4, 8] in (found["double"] + 1).tolist() and [8, 7] in (found["double"] + 1).tolist()
+    # Every unordered pair stands in one ratio, if not in the double.
+    pairs = [frozenset(pair) for name, rows in found.items() if name != "sum" for pair in rows]
+    assert sorted(map(sorted, pairs)) == [list(p) for p in itertools.combinations(range(N), 2)]
+    assert set(survivor_sets.relations(24)) == {"sum", "double"}
+
+
+def test_expected_counts_are_the_mean_over_all_sets():
+    sets = np.array([[i in chosen for i in range(N)]
+                     for chosen in itertools.combinations(range(N), 4)])  # fmt: skip
+    for tuples in survivor_sets.relations(P).values():
+        found = survivor_sets.count(sets, tuples).mean()
+        assert survivor_sets.expected(sets[:1], tuples)[0] == pytest.approx(found)
+
+
+def test_sets_by_chance_keep_sizes_and_sets_by_rank_keep_ranks():
+    stream = np.random.default_rng(0)
+    signals = stream.normal(size=(50, N))
+    sizes = stream.integers(2, 5, 50)
+    rank = (-signals).argsort(1).argsort(1)
+    sets = rank < sizes[:, None]
+    assert (survivor_sets.random_sets(sets, stream).sum(1) == sizes).all()
+    ranked = survivor_sets.ranked_sets(sets, signals, stream)
+    np.testing.assert_array_equal(ranked, sets)  # the strongest survive: nothing else can be drawn
+
+
+def survival(sets, signals=None):
+    """Rows of the table `survival` of runs of one point."""
+    runs, n = sets.shape
+    signals = np.random.default_rng(1).normal(size=sets.shape) if signals is None else signals
+    return pd.DataFrame(
+        {"run_id": np.repeat([f"survey/p23_d128_wd0.5/{i:05d}" for i in range(runs)], n),
+         "frequency": np.tile(np.arange(1, n + 1), runs), "survived": sets.ravel(),
+         "initial_signal": signals.ravel()}
+    )  # fmt: skip
+
+
+def study_of(name, **changes):
+    return Study.of(
+        {"results": "r", "reproduce": {name: name},
+         "experiments": {name: experiment("embedding_mlp", **changes)}}
+    )  # fmt: skip
+
+
+def related(monkeypatch, sets):
+    study = study_of("survey", parameters={"p": P})
+    monkeypatch.setattr(parquet, "read_table", lambda *_: survival(sets))
+    found = table_of(relations, study)
+    return found[found["size"].isna()].set_index("relation")
+
+
+def test_planted_exclusions_are_found(monkeypatch):
+    sets = draws(runs=1500)
+    clash = survivor_sets.count(sets, survivor_sets.relations(P)["double"]) > 0
+    found = related(monkeypatch, sets[~clash])
+    assert found.loc["double", "observed"] == 0
+    assert found.loc["double", "p_adjusted"] < 0.05 and found.loc["double", "p_rank"] < 0.05
+    ordinary = found.drop(["double"])
+    assert (ordinary["excess_low"] > 0.5).all()
+
+
+def test_random_sets_have_no_relations(monkeypatch):
+    hits = []
+    for seed in range(3):
+        found = related(monkeypatch, draws(runs=150, seed=seed))
+        hits.append((found["p_adjusted"] < 0.05).any())
+        assert found.loc["sum", "excess"] == pytest.approx(1, abs=0.35)
+    assert sum(hits) <= 1
+
+
+def test_the_seed_that_decides_is_found(monkeypatch):
+    """Survivors follow from the embedding alone."""
+    seeds = np.array(list(itertools.product(range(4), range(3), range(3))))
+    by_embedding = draws(runs=4)
+    sets = by_embedding[seeds[:, 0]]
+    rows = survival(sets)
+    for i, part in enumerate(("embedding", "network", "data")):
+        rows[f"{part}_seed"] = np.repeat(seeds[:, i], N)
+    parts = {part: [0, 1] for part in ("embedding", "network", "data")}
+    study = study_of("crossed_seeds", seeds={"count": 2, **parts})
+    monkeypatch.setattr(parquet, "read_table", lambda *_: rows)
+    found = table_of(seed_overlap, study)
+    gain = {row.shared: row for row in found.itertuples()}
+    assert gain["embedding"].jaccard == 1
+    assert gain["embedding"].gain_low > 0
+    assert gain["network"].gain == pytest.approx(0) == gain["network+data"].gain
+    # Pairs of runs that share the network alone: 3 networks, 4 x 3 embeddings and splits.
+    assert gain["network"].jaccard_n == 3 * (4 * 3 // 2) * (3 * 2)
+
+
+def test_growth_is_told_from_none(monkeypatch):
+    stream = np.random.default_rng(0)
+    p = np.repeat([13, 23, 31, 43, 59, 79, 101], 10)
+    study = study_of("circle_growth", sweep={"p": [13, 23]})
+    for values, best in ((1 + np.log(p), "logarithmic"), (0.05 * p, "linear")):
+        rows = pd.DataFrame({"p": p, "n_circles": values + 0.1 * stream.normal(size=len(p)),
+                             "seed": np.tile(np.arange(10), 7)})  # fmt: skip
+        monkeypatch.setattr(parquet, "read_table", lambda *_, rows=rows: rows)
+        found = table_of(circle_growth, study).set_index("model")
+        assert found["error_left_out"].idxmin() == best
+        assert found.loc[best, "slope_low"] > 0

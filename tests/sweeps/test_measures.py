@@ -1,0 +1,118 @@
+"""Measures: tables that the config asks for, whose columns are outcomes and curves."""
+
+import json
+import re
+
+import pytest
+import yaml
+from conftest import config, config_of, experiment
+
+from circlet import build
+from circlet.errors import ConfigError
+from circlet.storage import parquet
+from circlet.study import measures, targets
+from circlet.study.plan import Study
+from circlet.training import job
+
+ASKED = {"measures": ["progress_measures"]}
+NAMES = ["restricted_loss", "excluded_loss", "fourier_gini", "fourier_ipr",
+         "distance_irrelevance", "gradient_symmetricity", "phase_alignment"]  # fmt: skip
+
+
+def logging(**changes):
+    """A config with one small experiment that logs parameters at steps 0, 3 and 5."""
+    return config(log={"curves": {"every": 5}, "parameters": {"at": [3]}}, **changes)
+
+
+def test_without_being_asked_nothing_changes():
+    """Neither tables nor outcomes, nor which logs and code a block of runs has."""
+    plain, asked = Study.of(logging()), Study.of(logging() | ASKED)
+    assert "progress_measures" not in targets.names(plain)[0]
+    assert not {one.name for one in plain.outcomes("constant_attention")} & set(NAMES)
+    assert plain.points[0].spec == asked.points[0].spec
+    keys = [{t.name: t.key for t in targets.tables(study)} for study in (plain, asked)]
+    changed = {name for name in keys[0] if keys[0][name] != keys[1][name]}
+    assert changed >= {"outcomes", "outcome_summary", "effects", "curve_summary"}
+    assert not changed & {"runs", "structures", "milestones", "embeddings"}
+    assert [f.name for f in targets.figures(asked) if f.kind == "figures"][-1] in (
+        "progress_measures"
+    )
+
+
+def test_measures_are_outcomes_of_the_systems_that_they_are_about():
+    settings = experiment("particles")
+    study = Study.of(
+        logging() | ASKED | {"experiments": logging()["experiments"] | {"other": settings}}
+    )
+    own = {one.name: one for one in study.outcomes("constant_attention")}
+    assert list(own)[-len(NAMES) :] == NAMES
+    assert own["fourier_ipr"].bounds == (0, 1) and own["excluded_loss"].unit == "nat"
+    assert not measures.of(study, "particles")
+    assert list(study.metrics("constant_attention"))[-len(NAMES) :] == NAMES
+
+
+def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
+    silent = experiment("embedding_mlp", parameters={"p": 5, "d": 4, "hidden": 8})
+    asked = logging(parameters={"p": 5}) | ASKED | {
+        "results": str(tmp_path),
+        "figures": [{"trajectories": "e", "show": ["fourier_ipr", "test_loss"]}],
+    }  # fmt: skip
+    asked["experiments"]["silent"] = silent  # logs no parameters
+    study = Study.of(asked)
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    for target in targets.ordered(study):
+        build.make(target)
+    table = parquet.read_table(study, "progress_measures")
+    assert table.groupby("run_id")["step"].apply(list).tolist() == [[0, 3, 5]] * 2
+    last = table[table["step"] == 5].set_index("run_id")["fourier_ipr"]
+    outcomes = parquet.read_table(study, "outcomes").query("outcome == 'fourier_ipr'")
+    assert outcomes.set_index("run_id")["value"].to_dict() == last.to_dict()
+    summary = parquet.read_table(study, "outcome_summary").query("outcome == 'fourier_ipr'")
+    assert summary.set_index("experiment")["n_runs"].to_dict() == {"e": 2, "silent": 0}
+    curves = parquet.read_table(study, "curve_summary")
+    own = curves[curves["metric"] == "fourier_ipr"].set_index("step")
+    assert own.index.tolist() == [0, 3, 5] and set(own["experiment"]) == {"e"}
+    assert own.loc[5, "estimate"] == pytest.approx(last.mean())
+    assert set(curves[curves["experiment"] == "silent"]["metric"]) == {
+        "train_loss", "test_loss", "train_accuracy", "test_accuracy",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (config() | {"measures": ["progres_measures"]},
+         "measures.0: there is no table of measures 'progres_measures' (did you mean"),
+        (config() | {"measures": ["structures"]}, "there is no table of measures 'structures'"),
+        (logging() | ASKED | {"milestones": {"fourier_ipr": {"metric": "test_loss", "below": 1}}},
+         "measures: fourier_ipr is also an outcome of constant_attention"),
+        (config() | {"measures": ASKED["measures"] * 2}, "measures"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_is_one_line(given, said):
+    with pytest.raises(ConfigError, match=re.escape(said)) as error:
+        Study.of(given)
+    assert "\n" not in str(error.value)
+
+
+def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
+    file = mine / "tables/distances.py"
+    text = file.read_text()
+    file.write_text(text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"reach": ("far", "")}'))
+    asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
+    outcomes = Study.of(asked).outcomes("mine.drift")
+    assert [one.table for one in outcomes if one.name == "reach"] == ["mine.distances"]
+
+
+@pytest.mark.parametrize("system", ["embedding_mlp", "particles"])
+def test_a_study_without_the_log_is_told_what_to_log(system, tmp_path):
+    """A part of it, which a job has, is not."""
+    file = tmp_path / "config.yaml"
+    file.write_text(yaml.safe_dump(config(system=system) | ASKED))
+    said = "needs an experiment of constant_attention or embedding_mlp that logs parameters"
+    with pytest.raises(ConfigError, match=said):
+        Study.read(file)
+    both = {"other": experiment(system), **logging()["experiments"]}
+    file.write_text(yaml.safe_dump(config() | ASKED | {"experiments": both}))
+    assert Study.of(json.loads(Study.read(file).part(["other"]).json)).points
