@@ -198,6 +198,23 @@ def test_a_link_to_a_run_outside_of_the_filter_shows_all(page_of, finished):
     assert page.locator("#run-list input").count() == len(runs)
 
 
+def test_a_link_followed_just_before_the_page_rests_is_not_lost(page_of, finished):
+    first, other = (f"{TRANSFORMER.rsplit('/', 1)[0]}/s0000{n}" for n in (1, 2))
+    page = page_of(at(first))
+    settled(page)
+    page.evaluate(  # when this ends, both are due: the address, and the writing of the old one
+        """hash => {
+          document.getElementById("back").click();
+          setTimeout(() => { location.hash = hash; }, 50);
+          for (const start = performance.now(); performance.now() < start + 500; );
+        }""",
+        at(other),
+    )
+    page.wait_for_selector(f"#run-list input[value='{other}']:checked")
+    settled(page)
+    assert other.rsplit("/", 1)[1] in page.evaluate("location.hash")
+
+
 def test_survivors_and_heads_can_be_filtered(page_of, finished):
     runs = table("explorer_runs", finished)
     for name in ("decay_circles", "heads"):

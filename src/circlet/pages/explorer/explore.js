@@ -43,6 +43,7 @@ export function explore(catalogue, makers, plotly, say) {
   let shown = []; // panels of the system that is looked at
   let point, scene, at, resting;
   let addressed; // the run in the address
+  let known = ""; // the address that was read or written last
   let [asked, opened] = [0, 0]; // choices of a point so far, of which the last one counts
 
   /** Make a panel of the page, with its choices. */
@@ -298,6 +299,7 @@ export function explore(catalogue, makers, plotly, say) {
   // The address, so that a view can be sent to somebody.
 
   function remember() {
+    if (location.hash !== known) return; // another was set, and is about to be read
     const address = format(scene.run.run_id, scene.steps[at], view, fits(shown), choices);
     // Another run is another place to come back to; what is seen of it is not.
     const another = addressed && addressed !== scene.run.run_id;
@@ -305,11 +307,13 @@ export function explore(catalogue, makers, plotly, say) {
     if (address === location.hash) return;
     if (another) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
+    known = location.hash;
   }
 
   /** Show the view that the address names; the first training if it names none. */
   async function recall() {
-    const { runId, step, view: seen } = parse(location.hash, choices);
+    known = location.hash;
+    const { runId, step, view: seen } = parse(known, choices);
     if (runId === null && scene) return; // the name of a part of the page
     Object.assign(view, seen);
     for (const id of CHECKS) byId(id).checked = view[id];
