@@ -1,15 +1,19 @@
 """A study without its logs: its tables follow from each other, or the audit says where not."""
 
 import os
+import shutil
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
+from conftest import experiment
 
-from circlet import compare, frozen
+from circlet import build, compare, frozen
 from circlet.cli import main
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
+from circlet.study import targets
 from circlet.study.plan import Study
 
 CONFIG = "config/smoke.yaml"
@@ -72,6 +76,59 @@ def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
     with pytest.raises(ConfigError, match="table"):
         frozen.freeze(Study.read(CONFIG), tmp_path / "third", ["structure"])
     assert (other / "text.md").read_text() == "mine"
+
+
+def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
+    """Two sittings, of which each has only its own logs, give what one sitting gives."""
+    monkeypatch.chdir(tmp_path)
+    experiments = {
+        "trajectory": experiment("embedding_mlp", parameters={"p": 7, "d": 4, "hidden": 5}),
+        "scan": experiment(sweep={"weight_decay": [0, 1]}),
+        "scaled": experiment(
+            "embedding_mlp",
+            parameters={"p": 7, "d": 4, "hidden": 5},
+            interventions=[{"scale": {"frequency": 2, "factor": [0.5, 2]}}],
+        ),
+    }
+    roles = {"initial_signals": "trajectory", "table1": "scan", "perturbation": "scaled"}
+    config = {"results": "results", "experiments": experiments, "reproduce": roles}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(config))
+    whole = Study.read("study.yaml")
+    main(["run", "--configfile", "study.yaml"])
+
+    def tables_of(study):
+        for target in targets.ordered(study):
+            if target.kind == "tables":
+                build.make(target)
+
+    tables_of(whole)
+    main(["freeze", "whole", "--configfile", "study.yaml"])
+    first = whole.partial(b for b in whole.blocks if b.point.experiment == "trajectory")
+    tables_of(first)
+    frozen.freeze(first, tmp_path / "parts")
+    shutil.rmtree(whole.results / "logs/trajectory")
+    with pytest.raises(SystemExit):
+        main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
+    assert "is not as planned; run circlet partial" in capsys.readouterr().err
+    tables_of(whole.partial(b for b in whole.blocks if b.point.experiment != "trajectory"))
+    main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
+    assert Study.read("parts/config.yaml").config["experiments"] == whole.config["experiments"]
+    names = {path.stem for path in (tmp_path / "whole/tables").iterdir()}
+    assert {path.stem for path in (tmp_path / "parts/tables").iterdir()} == names
+    for name in names:
+        here, there = (
+            parquet.read(tmp_path / f"{f}/tables/{name}.parquet") for f in ("whole", "parts")
+        )
+        keys = [k for k in ("experiment", "run_id", "point", "claim") if k in here.column_names]
+        frames = (table.to_pandas() for table in (here, there))
+        ordered = [f.sort_values(keys, kind="stable", ignore_index=True) for f in frames]
+        pd.testing.assert_frame_equal(*ordered)
+    main(["audit", "--configfile", "parts/config.yaml"])
+    settings = config | {"experiments": experiments | {"trajectory": experiment("embedding_mlp")}}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(settings))
+    with pytest.raises(SystemExit):
+        main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
+    assert "experiment trajectory was frozen with other settings" in capsys.readouterr().err
 
 
 def test_what_is_not_as_planned_is_not_frozen(folder, tmp_path):

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import yaml
 
 from circlet import compare
-from circlet.analysis import make
+from circlet.analysis import log_frames, make
 from circlet.errors import ConfigError, LogError, unknown
 from circlet.lazy_import import load
-from circlet.storage import files, parquet
+from circlet.storage import files, parquet, provenance, schema
 from circlet.study import targets
 from circlet.study.declarations import literals
 from circlet.study.plan import Study
@@ -30,44 +31,99 @@ ROUNDING = 1e-9  # relative, between processors
 _SUMMARIES = ("provenance", "outcome_summary", "effects")
 
 
-def freeze(study: Study, folder: Path, further: Iterable[str] = ()) -> list[str]:
-    """Put small tables of a study, and its config, into a folder; an earlier one is replaced.
+def freeze(
+    study: Study, folder: Path, further: Iterable[str] = (), earlier: Study | None = None
+) -> list[str]:
+    """Put small tables of a study, and its config, into a folder; a frozen study there is replaced.
 
     They are the scorecard and all that it is made from, summaries, and ``further`` ones. Numbers
-    are rounded to float32, and what follows from others is made again, so that it still does.
-    Returns a line for each that is too large. Raises ConfigError if there is no such table,
-    LogError if one is not as planned, or if something else is in the folder.
+    are rounded to float32, and what follows from others is made again, so that it still does. A
+    study that is made in parts is frozen part by part: of ``earlier``, the frozen study that is in
+    the folder, experiments that this study lacks are kept. Returns a line for each table that is
+    too large. Raises ConfigError if there is no such table, LogError if one is not as planned, if
+    an experiment to be kept has other settings in the config now, or if something else is in the
+    folder.
     """
-    every = {target.name: target for target in targets.tables(study)}
+    whole = _joined(study, earlier, folder)
+    every = {target.name: target for target in targets.tables(whole)}
     for name in further:
         if name not in every:
             raise ConfigError(unknown("table", name, every))
     behind = targets.behind(every["scorecard"]) if "scorecard" in every else []
     names = {*(target.name for target in behind), *_SUMMARIES, *further}
-    chosen = [target for name, target in every.items() if name in names]
-    footers = {target.name: parquet.footer(target.outputs[0]) for target in chosen}
-    for target in chosen:
-        if footers[target.name].get("key") != target.key:
-            raise LogError(f"{target.outputs[0]}: is not as planned; run snakemake")
-    said = []
+    if earlier is not None:
+        names |= {path.stem for path in earlier.results.glob("tables/*.parquet")}
+    chosen = [t for t in targets.ordered(whole) if t.kind == "tables" and t.name in names]
+    kept = {t.name: rows for t in chosen if (rows := _rows(t, study, earlier)) is not None}
     paths = {target.name: folder / f"tables/{target.name}.parquet" for target in chosen}
-    with files.own_folder(folder, [folder / CONFIG, *paths.values()]) as made:
-        config = json.loads(study.json) | {"results": str(folder)}
-        text = yaml.safe_dump(config, sort_keys=False, width=100)
+    made, said = [folder / CONFIG], []
+    with files.own_folder(folder, [folder / CONFIG, *paths.values()]) as listed:
+        text = yaml.safe_dump(json.loads(whole.json), sort_keys=False, width=100)
         with files.atomic(folder / CONFIG) as temporary:
             temporary.write_text(text, encoding="utf-8")
-        made.append(folder / CONFIG)
         for target in chosen:
-            footer, path = footers[target.name], paths[target.name]
-            del footer["study"]  # it is in the config
-            _write(_rounded(parquet.read(target.outputs[0]), study), path, footer)
+            path = paths[target.name]
+            if _follows(target, {file.stem for file in made}):
+                table = make.computed(load(target.module), target.study, target.name)
+                footer = provenance.made_by() | target.footer
+            elif target.name in kept:
+                table, footer = kept[target.name]
+                table = _rounded(table, whole)
+            else:
+                continue
+            footer.pop("study", None)  # it is in the config
+            _write(table, path, footer)
             if (size := path.stat().st_size) > MOST_BYTES:
                 path.unlink()
                 said.append(f"{target.name}: left out, {size / 1e6:.1f} MB")
             else:
                 made.append(path)
-        remake(Study.of(study.config | {"results": str(folder)}))  # from what is rounded
+        listed += made
     return said
+
+
+def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
+    """The study in its folder, with the experiments and roles of an earlier one that it lacks."""
+    config = json.loads(study.json) | {"results": str(folder)}
+    if earlier is not None:
+        planned = (study.whole or study).config["experiments"]
+        for name, settings in earlier.config["experiments"].items():
+            if planned.get(name, settings) != settings:
+                raise LogError(f"{folder}: experiment {name} was frozen with other settings")
+        for key in ("experiments", "reproduce"):
+            config[key] = json.loads(earlier.json)[key] | config[key]
+    return Study.of(config)
+
+
+def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table, dict] | None:
+    """A table of a study with the rows of an earlier one that it lacks, and its footer."""
+    found = []
+    if earlier is not None and (path := earlier.table(target.name)).exists():
+        found.append((parquet.read(path), parquet.footer(path)))
+    for own in targets.tables(study):
+        if own.name == target.name:
+            footer = parquet.footer(own.outputs[0])
+            if footer.get("key") != own.key:
+                remedy = "circlet partial" if study.whole else "snakemake"
+                raise LogError(f"{own.outputs[0]}: is not as planned; run {remedy}")
+            found.append((parquet.read(own.outputs[0]), footer))
+    if len(found) < 2:
+        return found[0] if found else None
+    (old, _), (new, footer) = found
+    if "experiment" not in old.column_names:
+        return new, footer
+    again = pc.is_in(old["experiment"], pa.array(list(study.config["experiments"])))
+    kept = old.filter(pc.invert(again))
+    fields = make.columns(load(target.module), target.study)
+    frame = log_frames.concatenate([table.to_pandas() for table in (kept, new)])
+    every = frame.reindex(columns=[field.name for field in fields])
+    return schema.conform(every, fields, f"table {target.name}"), footer
+
+
+def _follows(target: Target, has: set[str]) -> bool:
+    """Whether a table is made from others alone, which are there."""
+    reads_logs = literals(target.module).get("LOGS", ())
+    return target.kind == "tables" and not reads_logs and all(t.name in has for t in target.tables)
 
 
 def _write(table: pa.Table, path: Path, footer: dict) -> None:
@@ -93,10 +149,7 @@ def _rounded(table: pa.Table, study: Study) -> pa.Table:
 def made_again(study: Study) -> Iterator[Target]:
     """Tables of a frozen study that follow from others of it, each after those it is made from."""
     has = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
-    for target in targets.ordered(study):
-        is_derived = target.kind == "tables" and not literals(target.module).get("LOGS", ())
-        if is_derived and target.name in has and all(t.name in has for t in target.tables):
-            yield target
+    return (t for t in targets.ordered(study) if t.name in has and _follows(t, has))
 
 
 def remake(study: Study) -> list[str]:

@@ -24,12 +24,9 @@ def make(target: "Target") -> None:
 
 
 def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
-    """What a module's ``table(study)`` returns, with the keys of its runs.
-
-    If columns depend on the study, the module defines ``columns(study)``.
-    """
-    fields = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
-    of_runs, fields = fields[:1] == [schema.RUN], schema.with_keys(fields, study.parameters)
+    """What a module's ``table(study)`` returns, with the keys of its runs."""
+    fields = columns(module, study)
+    of_runs = schema.RUN in fields
     frame = _frame(module.table(study), name)
     if frame.empty:
         frame = pd.DataFrame(columns=schema.names(fields))
@@ -38,6 +35,15 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
         own = frame.drop(columns=keys.columns, errors="ignore")
         frame = own.join(keys.filter(schema.names(fields)), on="run_id")
     return schema.conform(frame, fields, f"table {name}")
+
+
+def columns(module: ModuleType, study: Study) -> list[pa.Field]:
+    """Columns of a module's table, with the keys of its runs or points.
+
+    If they depend on the study, the module defines ``columns(study)``.
+    """
+    own = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
+    return schema.with_keys(own, study.parameters)
 
 
 def _frame(

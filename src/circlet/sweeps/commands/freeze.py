@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from circlet.lazy_import import load
+from circlet.storage import progress
 from circlet.study.plan import Study
 
 HELP = "copy the small tables of a finished study into a folder, without its logs; see audit"
@@ -15,12 +16,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help=text)
     text = "further tables; default: the scorecard, all that it is made from, and summaries"
     parser.add_argument("--tables", nargs="+", default=[], metavar="NAME", help=text)
+    text = (
+        "for a study made in parts: freeze what `circlet partial` made of the runs that are done, "
+        "and keep the other experiments of the frozen study"
+    )
+    parser.add_argument("--join", action="store_true", help=text)
 
 
 def run(study: Study, arguments: argparse.Namespace) -> None:
     """Freeze the study and say what it holds."""
     folder = arguments.folder
-    for line in load("circlet.frozen").freeze(study, folder, arguments.tables):
+    frozen, earlier = load("circlet.frozen"), None
+    if arguments.join:
+        earlier = study.read(folder / frozen.CONFIG)
+        study = study.partial(b for b, state in progress.states(study) if state == "done")
+    for line in frozen.freeze(study, folder, arguments.tables, earlier):
         print(line)
     sizes = [path.stat().st_size for path in folder.rglob("*.parquet")]
     print(f"{folder}: {len(sizes)} tables, {sum(sizes) / 1e3:.0f} kB")

@@ -4,12 +4,13 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.storage import parquet
-from circlet.storage.schema import column, names
+from circlet.storage.schema import EXPERIMENT, column, names
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
 TABLES = ()
 COLUMNS = [
+    EXPERIMENT,
     column("system", pa.string(), "what was trained or simulated"),
     column("commit", pa.string(), "commit of the code; -dirty if it was edited since"),
     column("versions", pa.string(), "versions of Python and of the packages that decide numbers"),
@@ -23,7 +24,7 @@ COLUMNS = [
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per system, code and machine."""
+    """A row per experiment, code and machine."""
     columns = names(COLUMNS)
     keys = columns[: columns.index("blocks")]
     rows = []
@@ -32,6 +33,7 @@ def table(study: Study) -> pd.DataFrame:
         packages = ", ".join(f"{name} {v}" for name, v in made["versions"].items() if v)
         rows.append(
             {
+                "experiment": block.point.experiment,
                 "system": block.point.system.name,
                 "commit": made["commit"] or "unknown",
                 "versions": f"Python {made['python']}, {packages}",
