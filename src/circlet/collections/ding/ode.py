@@ -22,9 +22,10 @@ from circlet.study.plan import Study
 STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
 ALPHA = 0.01  # of the paper's Lasso
 METHODS = ("least_squares", "lasso", "quadratic")
-# scikit-learn's default of 1000 iterations ends far from the minimum, as the signals of a run are
-# nearly parallel: at alpha = 0.01 the minimum takes some ten thousand, at 0.001 more than these.
+# The signals of a run are nearly parallel: at alpha = 0.01 the minimum takes some ten thousand
+# iterations, at 0.001 more than these.
 ITERATIONS = 100_000
+USUAL_ITERATIONS = 1000  # scikit-learn's default, which the paper's fit may have
 
 
 def dense(signals: pd.DataFrame) -> np.ndarray:
@@ -84,15 +85,15 @@ def terms(x: np.ndarray, linear: bool) -> np.ndarray:
     return x if linear else PolynomialFeatures(2, include_bias=False).fit_transform(x)
 
 
-def fit(x: np.ndarray, method: str, alpha: float = ALPHA) -> Fit:
-    """Fit the changes of signals (steps + 1, frequencies).
+def fit(x: np.ndarray, method: str, alpha: float = ALPHA, iterations: int = ITERATIONS) -> Fit:
+    """Fit the changes of signals (steps + 1, frequencies); a Lasso in at most so many iterations.
 
     ``least_squares`` and ``lasso`` are linear with an intercept, ``quadratic`` is equation 2,
     which has none.
     """
     model = {
         "least_squares": lambda: LinearRegression(),
-        "lasso": lambda: Lasso(alpha=alpha, max_iter=ITERATIONS, tol=1e-6, precompute=True),
+        "lasso": lambda: Lasso(alpha=alpha, max_iter=iterations, tol=1e-6, precompute=True),
         "quadratic": lambda: LinearRegression(fit_intercept=False),
     }[method]()
     with warnings.catch_warnings(record=True) as caught:
