@@ -38,6 +38,20 @@ def test_counts_are_shown_per_published_runs():
     assert found["measured_n"] == 300
 
 
+def test_lost_runs_decide_nothing():
+    """Of 100 planned runs, the others may have diverged because they are not like these."""
+    agrees, differs = claim("share", 12, 100), claim("share", 60, 100)
+    for judged, verdict in [(agrees, verdicts.REPRODUCED), (differs, verdicts.DEVIATES)]:
+        measured = stats.count(33, 270)
+        most = scorecard.judged(judged, measured, n_runs=270, n_planned=300)
+        assert most["verdict"] == verdict
+        few = scorecard.judged(judged, measured, n_runs=269, n_planned=300)
+        assert few["verdict"] == verdicts.UNDECIDED
+        assert few["note"] == "only 269 of 300 planned runs are there: the others may differ"
+    none = scorecard.judged(agrees, Estimate(), n_runs=0, n_planned=300)
+    assert none["verdict"] == verdicts.NOT_RUN
+
+
 def test_what_a_trivial_answer_would_have_is_undecided():
     """Of the survivors' classifier: 83.8 % is right, and so would be to say always "dead"."""
     judged = claim("mean", 83.8, 1160, margin=5, rival="majority")
@@ -229,6 +243,9 @@ def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
     one = rises(keys={"size": 1})
     with pytest.raises(ConfigError, match="lab: one: the table found has no column 'size'"):
         answer(monkeypatch, pd.DataFrame([{"x": 1}]), one)
+    with pytest.raises(ConfigError, match="lab: one: the table found has no column 'n_runs'"):
+        row = {"size": 1, "x": 1, "x_low": 1, "x_high": 1, "x_n": 1, "n_planned": 2}
+        answer(monkeypatch, pd.DataFrame([row]), one)
 
 
 COLUMNS = ",".join((*claims_file.COLUMNS, "where.x"))

@@ -62,6 +62,7 @@ from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 
 MOST_UNNOTICED = 0.2  # of a compatible value: a false one is noticed four times in five
+LEAST_FINISHED = 0.9  # of the planned runs; what is lost seldom is so by chance
 FEWEST = 5  # independent units behind a value that is judged
 MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a run
 

@@ -22,7 +22,7 @@ a kind does not need be empty:
 
 Tables, roles and figures of the same collection go by their own names. The table has ``column``,
 ``column_low``, ``column_high`` and ``column_n``, as `circlet.storage.schema.estimate` declares
-them, and ``n_planned``.
+them, and `circlet.storage.schema.COUNTS`: finished runs behind the row, and planned ones.
 """
 
 import csv

@@ -111,12 +111,20 @@ def _has(study: Study, point: Point | None, name: str) -> object:
 
 
 def judged(
-    claim: pd.Series, measured: Estimate, rival: Estimate | None = None, n_runs: int = 0
+    claim: pd.Series,
+    measured: Estimate,
+    rival: Estimate | None = None,
+    n_runs: int = 0,
+    n_planned: int = 0,
 ) -> dict:
     """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
     found = verdicts.judge(claim, measured, n_runs)
     verdict, note = found.verdict, found.why
     passes = (verdicts.REPRODUCED, verdicts.COMPATIBLE)
+    is_lossy = n_runs < verdicts.LEAST_FINISHED * n_planned
+    if is_lossy and verdict in (*passes, verdicts.DEVIATES):
+        verdict = verdicts.UNDECIDED
+        note = f"only {n_runs} of {n_planned} planned runs are there: the others may differ"
     if rival and verdict in passes and verdicts.judge(claim, rival).verdict in passes:
         verdict = verdicts.UNDECIDED
         note = f"a trivial answer passes, too: {claim['rival']} is {rival.value:.3g}"
@@ -159,16 +167,16 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             raise ConfigError(_wrong(claim, f"has {len(frame)} rows with {text}, not one"))
         if len(frame):
             row = frame.iloc[0]
-            if "n_planned" not in frame:
-                raise ConfigError(_wrong(claim, "has no column 'n_planned'"))
             measured = _estimate(claim, row, claim["column"])
             rival = _estimate(claim, row, claim["rival"]) if claim["rival"] else None
-            n_runs = int(row.get("n_runs", measured.n))
-            found = judged(claim, measured, rival, n_runs)
+            if lacking := {"n_runs", "n_planned"} - set(frame):
+                raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
+            n_runs, n_planned = int(row["n_runs"]), int(row["n_planned"])
+            if n_runs > n_planned:
+                raise LogError(f"{claim['table']}: {n_runs} runs, of {n_planned} planned")
+            found = judged(claim, measured, rival, n_runs, n_planned)
             note = "; ".join(filter(None, [found["note"], differs]))
-            counts = {"n_runs": n_runs, "n_planned": row["n_planned"]}
-            if counts["n_runs"] > counts["n_planned"]:
-                raise LogError(f"{claim['table']}: {n_runs} runs, of {row['n_planned']} planned")
+            counts = {"n_runs": n_runs, "n_planned": n_planned}
             is_other = differs and claim["tally"] == claims_file.TEST
             tally = {"tally": claims_file.OTHER} if is_other else {}
             return found | counts | tally | {"note": note}

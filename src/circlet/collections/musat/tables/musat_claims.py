@@ -13,7 +13,7 @@ import pyarrow as pa
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import column, estimate
+from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
@@ -22,7 +22,7 @@ OPTIONAL_TABLES = ("weight_magnitudes",)
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
-    column("n_planned", pa.int32(), "runs planned at these points"),
+    *COUNTS,
 ]
 
 _DECAYS = (0.0, 0.3, 0.6, 1.0)  # of table 1; figure 6 spans the same range
@@ -119,5 +119,6 @@ def table(study: Study) -> Iterator[dict]:
         yield {
             "claim": claim,
             **effect(runs[runs[by].isin(published)]).columns("effect"),
+            "n_runs": runs.loc[runs[by].isin(values), "run_id"].nunique(),
             "n_planned": sum(p.count for p in points if p.parameters[by] in values),
         }
