@@ -19,7 +19,7 @@ from scipy.stats import fisher_exact
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.storage import parquet
-from circlet.study import claims_file
+from circlet.study import claims_file, registry
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -76,16 +76,29 @@ def by_chance(study: str, collection: str) -> str:
 def answer(study: str, collection: str) -> str:
     """How many tests of a collection have each verdict, in a sentence."""
     card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
-    counts = own["verdict"].value_counts()
-    words = {"deviates": "deviate{}", "not_run": "{} not run"}
-    said = []
-    for name in (name for name in claims.VERDICTS if name in counts):
-        one, be = ("s", "is") if counts[name] == 1 else ("", "are")
-        verb = words.get(name, f"{{}} {name}")
-        said.append(f"{counts[name]} {verb.format(one if name == 'deviates' else be)}")
-    return (
-        f"Of {len(own)} tests, {' and '.join([', '.join(said[:-1]), said[-1]][len(said) == 1 :])}."
+    return claims.answer(card[card["paper"] == collection])
+
+
+def shipped(collection: str) -> registry.Collection:
+    """A collection of circlet."""
+    return next(c for c in registry.SHIPPED if c.name == collection)
+
+
+def about(collection: str, what: str) -> Any:
+    """What the collection.yaml of a collection says."""
+    return shipped(collection).about[what]
+
+
+def reasons(study: str, collection: str) -> str:
+    """Why claims of a collection deviate, as recorded in its claims.csv: a Markdown list."""
+    card = table(study, "scorecard")
+    recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
+    own = card[card["paper"] == collection]
+    own = own.assign(reason=own["claim"].map(recorded).fillna(""))
+    return "\n".join(
+        f"- {'; '.join(f'*{text}*' for text in found['statement'])}: {reason}"
+        for reason, found in claims.deviations(own)
+        if reason
     )
 
 
@@ -195,7 +208,7 @@ def pages() -> dict[Path, str]:
         table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
-        planted=planted, row=row, cell=cell,
+        planted=planted, row=row, cell=cell, about=about, reasons=reasons,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from circlet.analysis.verdicts import NOT_RUN, VERDICTS
-from circlet.study.claims_file import COLUMNS, NUMBERS, TALLIES, WHERE, claims
+from circlet.analysis.verdicts import DEVIATES, NOT_RUN, VERDICTS
+from circlet.study.claims_file import COLUMNS, NUMBERS, TALLIES, TEST, WHERE, claims
+from circlet.study.pictures import listed
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
@@ -58,6 +59,29 @@ def by_chance(card: pd.DataFrame) -> float:
     """
     run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
     return float(np.where(run["kind"].str.startswith("words"), 0.025, 0.05).sum())
+
+
+def answer(card: pd.DataFrame) -> str:
+    """How many tests of a scorecard have each verdict, in a sentence."""
+    tests = card[card["tally"] == TEST]
+    counts = tests["verdict"].value_counts()
+    said = []
+    for name in (name for name in VERDICTS if name in counts):
+        one = counts[name] == 1
+        verb = {DEVIATES: f"deviate{'s' if one else ''}"}.get(name, "is" if one else "are")
+        words = "" if name == DEVIATES else f" {name.replace('_', ' ')}"
+        said.append(f"{counts[name]} {verb}{words}")
+    return f"Of {len(tests)} tests, {listed(said)}." if said else ""
+
+
+def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The claims of a scorecard that deviate, by recorded reason, which is empty where none is.
+
+    ``card`` has a column ``reason``. Of claims without one each stands for itself.
+    """
+    found = card[card["verdict"] == DEVIATES]
+    alike = found["reason"].where(found["reason"] != "", found["claim"])
+    return [(str(own["reason"].iloc[0]), own) for _, own in found.groupby(alike, sort=False)]
 
 
 def tallies(card: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,10 @@ a kind does not need be empty:
     under which it can be told, too;
 ``table, column, where.KEY, rival, figure``
     the table and column that answer it, in the row with these keys; a column with what a trivial
-    answer would have, which must not pass; the figure that shows it.
+    answer would have, which must not pass; the figure that shows it;
+``reason``
+    why it deviates, in sentences, if it does and that is known. Claims with one reason have the
+    same words. Pages that tell what deviates take them from here.
 
 Tables, roles and figures of the same collection go by their own names. The table has ``column``,
 ``column_low``, ``column_high`` and ``column_n``, as `circlet.storage.schema.estimate` declares
@@ -37,7 +40,7 @@ NUMBERS = (
 )  # fmt: skip
 COLUMNS = (
     "claim", "reference", "source", "statement", "unit", "kind", *NUMBERS, "tally", "role",
-    "conditions", "accepts", "table", "column", "rival", "figure",
+    "conditions", "accepts", "table", "column", "rival", "figure", "reason",
 )  # fmt: skip
 REQUIRED = ("claim", "source", "statement", "kind", "role", "table", "column")
 # What each kind needs; of names in one string any will do.

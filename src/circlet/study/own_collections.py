@@ -74,6 +74,8 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         for name, role in collection.roles.items():
             _look_up(f"{where}: roles.{name}.tables", "table", tables, role["tables"])
             _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
+        _look_up(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
+                 collection.headlines)  # fmt: skip
         for claim in claims(collection):
             _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, about, systems)
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})

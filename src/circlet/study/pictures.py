@@ -207,8 +207,8 @@ def lead(study: "Study", picture: Picture) -> str:
     each = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     if study.whole:
         each += " planned"
-    over = f" over {_listed(parameters)}" if parameters else ""
-    what = _listed(list(dict.fromkeys(shown)))
+    over = f" over {listed(parameters)}" if parameters else ""
+    what = listed(list(dict.fromkeys(shown)))
     per = f"{len(points)} settings with {each} each" if len(points) > 1 else each
     return f"{picture.experiment}: {what}{over}; {per}, {points[0].steps} steps."
 
@@ -220,5 +220,6 @@ def title(picture: Picture) -> str:
     return f"{words(picture.experiment)}: {drawn}"
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """Words in a row: ``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

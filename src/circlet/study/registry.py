@@ -111,6 +111,11 @@ class Collection:
         """The figures that it names, in the order of the report."""
         return [self.resolved("figures", name) for name in self.about.get("figures", ())]
 
+    @property
+    def headlines(self) -> list[str]:
+        """The claims that it is known by."""
+        return [self.qualified(name) for name in self.about.get("headlines", ())]
+
     @functools.cached_property
     def roles(self) -> dict[str, dict[str, Any]]:
         """Its roles, and what an experiment must be to have each, by name."""
