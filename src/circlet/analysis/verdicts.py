@@ -11,45 +11,29 @@ deviates
 compatible
     it contains zero, but is not within the margin: as far as one can tell, the same;
 undecided
-    there is no interval, or fewer than five independent units are behind it; or it contains zero,
-    and would with a chance of more than one in five if the value were off by twice the margin.
+    there is no interval, or fewer than ``FEWEST`` independent units are behind it; or it contains
+    zero, and would with a chance above ``MOST_UNNOTICED`` if the value were off by twice the
+    margin.
 
-That is two one-sided tests, each at 2.5 %. The usual 5 % would be an interval of 90 %; here all
-intervals are at 95 %, so that the one that is shown is the one that decides.
-
-Margins are by kind, and were fixed before the studies that are judged by them were made. A kind has
-a scale, on which a single run has a standard deviation of one:
+A kind of claim has a scale, on which margins are given. On the first three a single run has a
+standard deviation of about one. docs/verdicts.md says why scales and margins are what they are.
 
 ``share``
-    of runs: 2 asin(sqrt(share)), Cohen's h, with Anscombe's correction for counts near none and
-    all, whose interval is +- 1.96 / sqrt(n + 1/2). The margin is 0.3. Cohen calls 0.2 a small
-    difference; as much is the half-width of a published share of 100 runs, too blurred to be
-    tested so closely. He calls 0.5 one that is visible to the naked eye; as much is the smallest
-    difference between rows that the papers interpret (1 and 12 circles of 100). 0.3 is less than
-    what they interpret, and more than what their samples blur; of 42 published runs and fewer it is
-    not, so that these can be compatible at best.
+    of runs: 2 asin(sqrt(share)), Cohen's h, with Anscombe's correction, whose interval is
+    +- 1.96 / sqrt(n + 1/2). The margin is ``MARGIN``.
 ``correlation``
-    Fisher's z, Cohen's q. The margin is 0.3, likewise.
+    Fisher's z, Cohen's q. The margin is ``MARGIN``.
 ``mean``
-    of runs. The margin is 0.3 standard deviations between runs (Cohen's d), if the published
-    interval tells how large that is. If not, the claim gives it in its unit: of accuracies and
-    other fractions 0.05, of counts of circles or spikes 0.5.
+    of runs. The margin is ``MARGIN`` standard deviations between runs, if the published interval
+    tells how large that is; if not, the claim gives it in its unit.
 ``ratio``
-    amounts that are told apart by factors, on a logarithmic scale; the claim gives the margin as a
-    factor: 1.25 of a spread, 1.5 of a number of steps, 2 if the paper says "around", and 3 of
-    losses and variances that span decades.
+    amounts that are told apart by factors: the logarithm; the claim gives the margin as a factor.
 ``exact``
     arithmetic without chance; the margin is what rounding may do.
-``words``
-    a sentence without a number. It says between which bars, ``least`` and ``most``, a value lies.
-    Where the words leave the bar open, it is the smallest effect that they can mean: of a
-    correlation 0.1 (Cohen's small one); of fractions 0.05; of amounts a factor of 1.25, or 2 if the
-    words are strong ("sharply", "considerable"); "most" is more than half, "all" 0.95, "negligible"
-    or "near zero" a tenth. The claim is reproduced if the whole interval lies between the bars,
-    deviates if it lies outside, and is undecided else. The margin is how far from the bar the claim
-    is plainly false, as where there is no effect at all.
-``words_ratio``
-    the same on a logarithmic scale; the margin is a factor.
+``words``, ``words_ratio``
+    a sentence without a number, on a linear or logarithmic scale. It is reproduced if the whole
+    interval lies between its bars, ``least`` and ``most``, deviates if it lies outside, and is
+    undecided else. The margin is how far beyond a bar the sentence is plainly false.
 """
 
 import math
