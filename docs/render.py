@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
 
 from circlet import terminal
-from circlet.analysis import claims
+from circlet.analysis import claims, stats
 from circlet.storage import parquet
 from circlet.study import claims_file, registry
 
@@ -175,6 +176,20 @@ def cell(study: str, name: str, column: str, **where: Any) -> str:
     return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
 
 
+def over_runs(study: str, name: str, column: str) -> str:
+    """Geometric mean over runs of that over their rows of a table, with its interval."""
+    rows = table(study, name)
+    logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
+    found = stats.geometric_mean(np.exp(logs))
+    return f"{number(found.value)} {interval(found.low, found.high)}"
+
+
+def rises(study: str) -> str:
+    """How many of the spikes have a larger sharpness than ten logged steps earlier."""
+    known = table(study, "spikes").dropna(subset=["sharpness", "sharpness_earlier"])
+    return f"{(known['sharpness'] > known['sharpness_earlier']).sum()} of {len(known)}"
+
+
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -209,6 +224,7 @@ def pages() -> dict[Path, str]:
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
+        over_runs=over_runs, rises=rises,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):

@@ -105,7 +105,8 @@ def trajectories(peak, late):
 def test_the_peak_of_the_gradient():
     found = claims.peak_step(trajectories(100, 0.01))
     assert found.value == pytest.approx(100)
-    assert (found.low, found.high) == pytest.approx((75, 125))  # half way to step 50
+    ends = (math.sqrt(50 * 100), math.sqrt(100 * 200))  # half way to the logged steps beside it
+    assert (found.low, found.high) == pytest.approx(ends)
     assert claims.peak_step(trajectories(20, 0.01)).high < 50
     late = claims.late_gradient(trajectories(100, 0.01))
     assert late.value == pytest.approx(0.01)

@@ -205,17 +205,20 @@ def _gradients(trajectories: pd.DataFrame) -> pd.Series:
 def peak_step(trajectories: pd.DataFrame) -> Estimate:
     """Step at which the mean gradient is largest, geometric mean over runs.
 
-    Runs that peak at the same logged step tell no spread; the interval is then half a logged step.
+    A step is known no better than it is logged: the interval reaches at least half way to the
+    logged steps beside it, on a scale of logarithms.
     """
     means = _gradients(trajectories)
     steps = np.array([rows.idxmax()[1] for _, rows in means.groupby(level=0)], dtype=float)
     found = stats.geometric_mean(np.maximum(steps, 1))
-    if math.isnan(found.high) and len(steps) > 1:
-        logged = means.index.get_level_values("step").unique().to_numpy(float)
-        apart = np.abs(logged - steps[0])
-        half = float(apart[apart > 0].min()) / 2
-        found = found._replace(low=steps[0] - half, high=steps[0] + half)
-    return found
+    if found.n < 2:
+        return found
+    logged = np.unique(np.maximum(means.index.get_level_values("step").to_numpy(float), 1))
+    below = logged[logged < found.value].max(initial=1)
+    above = logged[logged > found.value].min(initial=logged.max())
+    ends = (math.sqrt(end * found.value) for end in (below, above))
+    low, high = ends
+    return found._replace(low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
 
 
 def late_gradient(trajectories: pd.DataFrame) -> Estimate:

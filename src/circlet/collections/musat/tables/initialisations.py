@@ -9,8 +9,7 @@ compared on Anscombe's scale of angles, correlations on Fisher's. The distance o
 mean of the drawn ones is Mahalanobis'; p is the share of drawn tables that are as far away as the
 paper's. The drawn tables know our runs only: that these are a sample, too, is in the covariance by
 drawing from a redrawn sample. Holm's correction is for the number of initialisations; one is
-excluded if its p is below 0.05 after it. That is too readily: of tables drawn from our own runs, as
-if they were the paper's, 9 % had a p below 0.05, and 2.5 % one below 0.01 (720 tables).
+excluded if its p is below 0.05 after it. That is somewhat too readily: see the bound in its test.
 """
 
 import math

@@ -19,6 +19,7 @@ from circlet.collections.odonnat import clusters, layer_projections, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads as head_measures
+from circlet.errors import LogError
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
@@ -291,6 +292,8 @@ def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
 def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     """What a claim is made of; none if the study lacks some of it."""
     found = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
+    if found["spikes"].duplicated(["run_id", "step"]).any():
+        raise LogError("table spikes: has a spike twice")
     for need in _NEEDS.get(claim, ()):
         if need in OPTIONAL_TABLES:
             found[need] = _rows(study, need, roles)
