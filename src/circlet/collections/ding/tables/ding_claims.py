@@ -214,10 +214,9 @@ def peak_step(trajectories: pd.DataFrame) -> Estimate:
     if found.n < 2:
         return found
     logged = np.unique(np.maximum(means.index.get_level_values("step").to_numpy(float), 1))
-    below = logged[logged < found.value].max(initial=1)
-    above = logged[logged > found.value].min(initial=logged.max())
-    ends = (math.sqrt(end * found.value) for end in (below, above))
-    low, high = ends
+    at = int(np.abs(np.log(logged / found.value)).argmin())
+    below, above = logged[max(at - 1, 0)], logged[min(at + 1, len(logged) - 1)]
+    low, high = (math.sqrt(end * found.value) for end in (below, above))
     return found._replace(low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
 
 
