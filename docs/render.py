@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that have numbers, from templates and the frozen studies.
+"""Write the pages of docs/ that have numbers, and their pictures, from the frozen studies.
 
     python docs/render.py           # write them
     python docs/render.py --check   # exit status 1 if one is not what it would be
@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
 
 from circlet import terminal
 from circlet.analysis import claims, stats
+from circlet.lazy_import import load
+from circlet.plotting import style
 from circlet.storage import parquet
-from circlet.study import claims_file, registry
+from circlet.study import claims_file, registry, targets
+from circlet.study.plan import Study
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -234,14 +238,37 @@ def pages() -> dict[Path, str]:
     return found
 
 
+# Figures of frozen studies that pages show. They are drawn with the pages, but not checked, as fonts
+# differ between machines.
+PICTURES = {
+    "published_tables": "grids_and_circles",
+    "initialisations": "grids_and_circles",
+    "precision": "full_length",
+    "forecast": "full_length",
+    "shared_laws": "findings",
+    "network_forces": "findings",
+}
+
+
+def draw() -> None:
+    """Draw the pictures of the pages."""
+    for name, study in PICTURES.items():
+        whole = Study.read(DOCS / f"studies/{study}/config.yaml")
+        target = next(t for t in targets.figures(whole) if t.name == name)
+        with mpl.rc_context(style.RC):
+            load(target.module).draw(target.study).savefig(DOCS / f"{name}.png")
+
+
 def main() -> None:
-    """Write the pages, or check them."""
+    """Write the pages and pictures, or check the pages."""
     check = "--check" in sys.argv
     for path, text in pages().items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
             sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
         if not check:
             path.write_text(text, encoding="utf-8")
+    if not check:
+        draw()
 
 
 if __name__ == "__main__":
