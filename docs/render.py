@@ -238,7 +238,7 @@ def pages() -> dict[Path, str]:
     return found
 
 
-# Figures of frozen studies that pages show. They are drawn with the pages, but not checked, as fonts
+# Figures of frozen studies that pages show. They are drawn with the pages, but not checked: fonts
 # differ between machines.
 PICTURES = {
     "published_tables": "grids_and_circles",
