@@ -132,12 +132,13 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> 
         own = own[own["tally"] == claims_file.TEST]
     lines = ["| verdict | where | claim | here | means the same | n |", "|---" * 6 + "|"]
     for row in own.itertuples():
-        here = f"{number(row.measured)} {interval(row.measured_low, row.measured_high)}"
+        ends = interval(row.measured_low, row.measured_high)
+        here = f"{number(row.measured)} {ends}" if row.measured_n else ""
         same = terminal.span(row.same_low, row.same_high).replace("-", "−")
         further = row.reference not in ("paper", row.source.lower())
         where = f"{row.source} ({row.reference})" if further else row.source
         statement = row.statement.replace("|", "\\|")
-        unit = f" {row.unit}" if row.unit else ""
+        unit = f" {row.unit}" if row.unit and row.measured_n else ""
         lines.append(
             f"| {row.verdict.replace('_', ' ')} | {where} | {statement} | {here}{unit} | {same} "
             f"| {row.measured_n} |"
@@ -194,6 +195,12 @@ def rises(study: str) -> str:
     return f"{(known['sharpness'] > known['sharpness_earlier']).sum()} of {len(known)}"
 
 
+def lasso_r2(study: str) -> pd.DataFrame:
+    """Mean R² of linear fits by dimension, a column per method."""
+    fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
+    return fits.pivot_table(index="d", columns="method", values="r2")
+
+
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -228,7 +235,7 @@ def pages() -> dict[Path, str]:
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
-        over_runs=over_runs, rises=rises,
+        over_runs=over_runs, lasso_r2=lasso_r2, rises=rises,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").glob("*.md")):
