@@ -343,7 +343,8 @@ def visit(browser):
         page.set_default_timeout(60_000)
         opened.append(page)
         address = path.as_uri()
-        own = (address, "data:", "blob:")
+        beside = f"{path.parent.as_uri()}/figures/"  # reports look whether they are there
+        own = (address, beside, "data:", "blob:")
         known = expected or "\0"  # what its console is to say
         page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))

@@ -1,3 +1,4 @@
+import html
 import json
 import math
 import re
@@ -37,7 +38,7 @@ def reported(tmp_path):
     made = {p.name: p for p in targets.tables(s)}
     for name in (
         "runs", "provenance", "structures", "milestones", "outcomes", "outcome_summary", "table1",
-        "weight_magnitudes", "musat_claims",
+        "weight_magnitudes", "musat_claims", "effects", "explorer_runs",
     ):  # fmt: skip
         build.make(made[name])
     plant(s, ROW)
@@ -48,21 +49,24 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
     report.make(targets.report(reported))
     page = (reported.results / "report.html").read_text()
-    cells = (
-        'here">22 <span class="quiet">of 100</span>', 'in">20 … 24', 'same">7 … 15',
-        'if false">&lt; 0.1 %; 2.0 %', 'n">30', 'runs">33 / 44',
-    )  # fmt: skip
-    row = "a &lt; b &amp; c" + "".join(f'<td class="n" data-label="{cell}' for cell in cells)
-    assert page.count(row) == 2  # among what deviates, and in its paper
+    assert "a &lt; b &amp; c. Here: <b>22 of 100 [20, 24]</b>." in page
+    assert "The same would be 7 … 15." in page
+    evidence = "n = 30, 33 of 44 runs. If false: reproduced &lt; 0.1 %, unnoticed 2.0 %."
+    assert evidence in page.replace("&nbsp;", " ")
+    told = page[page.index("What differs, and why.") : page.index("</ul>")]
+    assert "a &lt; b &amp; c. Here: " in told
+    assert "No reason is recorded." in told
     assert '<span class="deviates"><b>1</b>' in page
     assert re.search(
-        '<td>e<td>constant_attention<br>.*<td class="n">2<td class="n">2<td class="n">0', page
+        '<td><b>e</b><td>constant_attention<br>.*"finished">2<td .*"planned">2<td .*"diverged">0',
+        page,
     )
-    assert "2 runs in this study; of its claims 1 deviates." in page
+    assert "2 runs in this study." in page
+    assert "Of 1 test, 1 deviates." in page
     assert "embedding_mlp" not in page  # nor the other papers
     assert "Partial" not in page
     made = parquet.footer(next(reported.blocks).log("runs"))
-    assert f"<td>{made['commit']}<td>{made['machine']}" in page
+    assert f'"commit">{made["commit"]}<td data-label="machine">{made["machine"]}' in page
 
 
 def plant(study, row):
@@ -78,8 +82,39 @@ def test_the_scorecard_in_the_terminal(reported):
     assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 30 33/44"
 
 
-def test_a_claim_is_beside_its_figure(reported, monkeypatch):
-    """The row is of no known claim; given the name of one, it moves from the other claims."""
+def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
+    monkeypatch.setattr(targets, "figures", lambda _: [])
+    known = claims.read(reported)
+    known = known[known["reason"] != ""].iloc[0]
+    plant(reported, ROW | {"claim": known["claim"]})
+    report.make(targets.report(reported))
+    page = html.unescape((reported.results / "report.html").read_text())
+    first = page.index('<div class="story">')
+    story = page[first : page.index("</div>", first)]
+    assert reported.collections[0].about["question"] in story
+    assert f"[20, 24]</span>. {known['reason']}" in story
+
+
+def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
+    study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}))
+    for block in study.blocks:
+        job.run_block(block, "cpu")
+    monkeypatch.setattr(targets, "figures", lambda _: [])
+    page = targets.report(study)
+    for target in targets.ordered(study):
+        if target in page.tables or target.name in (
+            "outcomes", "milestones", "structures", "runs", "explorer_states",
+        ):  # fmt: skip
+            build.make(target)
+    report.make(page)
+    text = page.outputs[0].read_text()
+    assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
+    assert "<li><b>e</b>, " in text
+    assert "verdict" not in text[text.index("</style>") :]
+
+
+def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
+    """The row is of no known claim, then of one that names the figure."""
     (drawn,) = [p for p in targets.figures(reported) if p.name == "imperfections_accuracy"]
     for path in drawn.outputs:
         path.parent.mkdir(exist_ok=True)
@@ -87,13 +122,14 @@ def test_a_claim_is_beside_its_figure(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [drawn])
     published = claims.read(reported)
     known = published[published["figure"] == drawn.name]["claim"].iloc[0]
-    for row, beside in ((ROW | {"claim": known}, True), (ROW, False)):
+    for row, together in ((ROW | {"claim": known}, True), (ROW, False)):
         plant(reported, row)
         report.make(targets.report(reported))
         page = (reported.results / "report.html").read_text()
         figure = page[page.index(f'<figure id="{drawn.name}"') : page.index("</figure>")]
-        assert ("a &lt; b &amp; c" in figure) == beside
-        assert ("Other claims" in page) != beside
+        assert ('1 deviates</span> (<a href="#musat-verdicts">' in figure) == together
+        assert (f'<a href="#{drawn.name}">See the figure</a>' in page) == together
+        assert 'id="musat-verdicts"' in page
 
 
 def test_every_claim_names_a_figure_that_exists_or_none():

@@ -1,6 +1,9 @@
 """The report in a real Chromium: for all readers, on a phone, on paper."""
 
 import json
+import re
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -28,23 +31,75 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
     assert page.locator("img").count() >= 30
 
 
-def test_its_links_lead_somewhere(visit, report):
-    page = visit(report)
-    for link in page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))"):
+def links(page):
+    """Where its links lead, and how many have no address."""
+    found = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
+    known = [link for link in found if link is not None]
+    for link in known:
         if link.startswith("#"):
-            assert page.locator(link).count() == 1, link
-        else:
-            assert (report.parent / link).exists(), link
+            assert page.locator(f"[id='{link[1:]}']").count() == 1, link
+    others = [link for link in known if not link.startswith(("#", "https://arxiv.org/abs/"))]
+    return others, found.count(None)
+
+
+def test_its_links_lead_somewhere(visit, report, finished):
+    page = visit(report)
+    page.wait_for_selector("a[href^=explorer]")
+    others, without = links(page)
+    assert without == 0
+    assert all((report.parent / link.partition("#")[0]).exists() for link in others)
+    played = {link.partition("#run=")[2].partition("&")[0] for link in others if "#run=" in link}
+    table = pd.read_parquet(finished.folder / "results/smoke/tables/explorer_runs.parquet")
+    assert played <= set(table.loc[table["shown"].isin(["training", "end"]), "run_id"])
+    assert len(played) > 20
+
+
+def test_a_run_that_a_figure_shows_is_what_its_link_opens(visit, report):
+    page = visit(report)
+    link = page.locator("#grid_and_circle p a").first
+    page.wait_for_selector("a[href^=explorer]")
+    fragment = link.get_attribute("href").removeprefix("explorer.html")
+    explorer = visit(report.parent / "explorer.html", fragment)
+    explorer.wait_for_function("document.documentElement.dataset.ready")
+    assert fragment.removeprefix("#") in explorer.evaluate("location.hash")
+    assert explorer.is_hidden("#not-here")
+
+
+def test_sent_alone_it_has_no_dead_link(visit, report, tmp_path):
+    alone = shutil.copy(report, tmp_path)
+    page = visit(Path(alone), expected="ERR_FILE_NOT_FOUND")
+    page.wait_for_function("probe.complete")  # it has looked for what lies beside it
+    others, without = links(page)
+    assert others == []
+    assert without > 50  # they are text
+    assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
+
+
+def test_its_contents_stay_in_sight_and_say_where_one_is(visit, report):
+    page = visit(report, "#two_phases")
+    assert page.evaluate("document.querySelector('nav').getBoundingClientRect().top") >= 0
+    page.wait_for_function(
+        "document.querySelector('nav [aria-current]').textContent == 'Two phases of learning'"
+    )
+    phone = visit(report, "#two_phases", size="phone")
+    assert phone.locator(".to-contents").bounding_box()["y"] >= 0
+
+
+def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
+    """Nor scrolls by itself, once everything is open."""
+    page = visit(report, size="phone")
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.eval_on_selector_all(".wide, table, figure", wide) == 0
+    assert page.eval_on_selector_all("table", "all => all.length") > 20
 
 
 def test_its_counts_are_those_of_the_scorecard(visit, report, finished):
     page = visit(report)
     card = pd.read_parquet(finished.folder / "results/smoke/tables/scorecard.parquet")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()
-    words = page.inner_text(".tally").split()
-    for verdict in VERDICTS:
-        at = words.index(verdict.split("_")[0])
-        assert int(words[at - 1]) == counts.get(verdict, 0)
+    numbers = page.locator(".tally b").all_inner_texts()
+    assert [int(n) for n in numbers] == [counts.get(verdict, 0) for verdict in VERDICTS]
 
 
 def test_it_can_be_printed(visit, report, tmp_path):
@@ -59,5 +114,10 @@ def test_it_can_be_printed(visit, report, tmp_path):
         ".wide", "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
     )
     assert wide == 0
-    page.pdf(path=tmp_path / "report.pdf", format="A4")
-    assert (tmp_path / "report.pdf").stat().st_size > 100_000
+    content = page.pdf(path=tmp_path / "report.pdf", format="A4")
+    n_figures = page.locator("figure").count()
+    n_pages = len(re.findall(rb"/Type */Page\b", content))
+    assert n_figures / 4 < n_pages < 0.7 * n_figures
+    assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    first = page.locator(".claims td:first-child").first
+    assert first.inner_text().split("\n") == ["reproduced", "Released code"]  # in one column

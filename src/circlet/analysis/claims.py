@@ -71,7 +71,7 @@ def answer(card: pd.DataFrame) -> str:
         verb = {DEVIATES: f"deviate{'s' if one else ''}"}.get(name, "is" if one else "are")
         words = "" if name == DEVIATES else f" {name.replace('_', ' ')}"
         said.append(f"{counts[name]} {verb}{words}")
-    return f"Of {len(tests)} tests, {listed(said)}." if said else ""
+    return f"Of {len(tests)} test{'s'[: len(tests) != 1]}, {listed(said)}." if said else ""
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -1,14 +1,23 @@
-"""results/report.html: the scorecard, the figures and what made them, in one file."""
+"""results/report.html: what a study found, its figures and what made them, in one file.
+
+Of each collection first the question, what agrees, what differs and why (`circlet.pages.story`);
+then a verdict per claim, then figures. A file that is sent alone has no dead link: those to what
+lies beside it are made in the browser, if that is there.
+"""
 
 import base64
 import json
+import re
 from typing import Any
 
 import pandas as pd
 import yaml
+from markupsafe import Markup, escape
 
 from circlet import pages, terminal
 from circlet.analysis import claims
+from circlet.analysis.verdicts import NOT_RUN
+from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, pictures, targets
 from circlet.study.plan import Study
@@ -18,28 +27,38 @@ from circlet.study.targets import Target
 from circlet.systems.spec import SHARE, SystemSpec
 
 DATA = ("report.html",)
-OPTIONAL_TABLES = ("scorecard", "runs", "provenance", "outcome_summary")
+OPTIONAL_TABLES = (
+    "scorecard", "runs", "provenance", "outcome_summary", "effects", "explorer_runs",
+)  # fmt: skip
 FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
+ABOUT = (
+    "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",
+)  # fmt: skip
+ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 MOST = 8  # values of a parameter that are named
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
 
 
-def _figure(figure: Target, claims: pd.DataFrame) -> dict[str, Any]:
-    """A figure, its caption, and the claims that it is about."""
+def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str = "") -> dict:
+    """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
     words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
-    title = " ".join(WORDS.get(word, word) for word in words)
+    watched = story.watched(figure.study, runs, image.decode())
     if figure.study.pictures and figure.study.pictures[0].name == figure.name:
-        title = pictures.title(figure.study.pictures[0])
+        picture = figure.study.pictures[0]
+        title = pictures.title(picture)
+        watched = story.examples(figure.study, runs, picture.experiment)
+    title = title or " ".join(WORDS.get(word, word) for word in words)
     return {
         "name": figure.name,
-        "title": title,
+        "title": title[0].upper() + title[1:],
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
-        "claims": claims[claims["figure"] == figure.name].to_dict("records"),
+        "counts": _counts(card[card["figure"] == figure.name]),
+        "watched": watched,
     }
 
 
@@ -55,7 +74,7 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
             cells = rows.setdefault(row["point"], {"point": row["point"]})
             most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
             cells["runs"] = f"{most} of {row['n_planned']}"
-            center, low, high = (terminal.number(row[k]) for k in ("estimate", "low", "high"))
+            center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
             interval = f" [{low} … {high}]" if row["n_runs"] else ""
             cells[f"of {row['outcome']}"] = center + interval
         found[name] = {"headings": headings, "rows": list(rows.values())}
@@ -126,28 +145,42 @@ def _time(hours: float) -> str:
 
 
 def _section(
-    collection: Collection, runs: pd.DataFrame, figures: dict[str, Target], claims: pd.DataFrame
+    collection: Collection,
+    runs: pd.DataFrame,
+    figures: dict[str, Target],
+    card: pd.DataFrame,
+    listed: pd.DataFrame,
 ) -> dict[str, Any]:
-    """All that the page says of a collection: verdicts, figures with their claims, other claims."""
+    """All that the page says of a collection: its story, a verdict per claim, its figures."""
     about = collection.about
-    own = claims[claims["paper"] == collection.name]
+    own = card[card["paper"] == collection.name]
     mine = collection.modules("figures")
-    named = dict.fromkeys([*collection.figures, *mine])
-    shown = [figures[name] for name in named if name in mine and name in figures]
-    beside = own["figure"].isin([figure.name for figure in shown])
+    titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
+    shown = [name for name in titles if name in mine and name in figures]
+    told, lacking = story.judged(own)
+    counted = own["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
         "short": about.get("short") or collection.name,
-        **{key: about.get(key) for key in ("authors", "title", "year", "methods")},
-        "outcomes": about.get("outcomes"),
-        "references": about.get("references"),
-        "counts": _counts(own),
+        **{key: about.get(key) for key in ABOUT},
         "tests": _counts(own[own["tally"] == claims_file.TEST]),
-        "deviating": own[own["verdict"] == "deviates"].to_dict("records"),
-        "figures": [_figure(figure, own) for figure in shown],
-        "others": own[~beside].to_dict("records"),
+        "answer": claims.answer(own),
+        "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
+        "agrees": story.agreeing(own, collection.headlines),
+        "differs": story.differing(own),
+        "untold": story.untold(own),
+        "elsewhere": story.elsewhere(own),
+        "told": told,
+        "lacking": lacking,
+        "figures": [_figure(figures[name], own, listed, titles[name]) for name in shown],
         "runs": int(runs["system"].isin(collection.modules("systems")).sum()),
     }
+
+
+def _cited(citation: str) -> Markup:
+    """A citation in which what names a paper on arXiv leads there."""
+    link = r'<a href="https://arxiv.org/abs/\1">arXiv:\1</a>'
+    return Markup(ARXIV.sub(link, str(escape(citation))))
 
 
 def _counts(card: pd.DataFrame) -> dict[str, int]:
@@ -157,7 +190,7 @@ def _counts(card: pd.DataFrame) -> dict[str, int]:
 
 def _says(section: dict[str, Any]) -> bool:
     """Whether there is more to say of a collection than that it has runs."""
-    has_results = section["figures"] or sum(section["counts"].values())
+    has_results = section["figures"] or section["told"] or section["lacking"]
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
 
 
@@ -172,18 +205,30 @@ def make(target: Target) -> None:
         has = study.table(name) in target.inputs and name not in study.left_out
         return parquet.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
-    card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "n_runs"])
-    card = card.merge(claims.read(study)[["claim", "figure"]], "left", "claim")
+    card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "source", "note"])
+    card = card.merge(claims.read(study)[["claim", "figure", "reason"]], "left", "claim")
+    card[["figure", "reason"]] = card[["figure", "reason"]].fillna("")
     tests = card[card["tally"] == claims_file.TEST]
-    summaries = _points(table("outcome_summary", ["experiment"]))
+    summary = table("outcome_summary", ["experiment", "outcome", "unit", "n_runs"])
+    effects = table("effects", ["experiment", "outcome", "parameter"])
+    listed = table("explorer_runs", ["run_id", "experiment", "shown"])
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
-    sections = [_section(c, runs, figures, card) for c in study.collections]
+    sections = [_section(c, runs, figures, card, listed) for c in study.collections]
     page = pages.template("report.html").render(
-        number=terminal.number,
+        number=story.number,
+        measured=story.measured,
         span=terminal.span,
+        cited=_cited,
+        tally_words=claims_file.TALLIES,
         time=_time,
         sections=[s for s in sections if _says(s)],
-        pictures=[_figure(figures[p.name], card) for p in study.pictures if p.name in figures],
+        trends=story.trends(study, effects, summary),
+        pictures=[
+            {"experiment": p.experiment, **_figure(figures[p.name], card, listed)}
+            for p in study.pictures
+            if p.name in figures
+        ],
+        probe=next(iter(figures), ""),
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
         verdicts=_counts(tests),
         n_claims=len(card),
@@ -194,7 +239,7 @@ def make(target: Target) -> None:
         },
         by_chance=claims.by_chance(tests),
         systems=[_system(study.known[name]) for name in study.systems],
-        experiments=_experiments(study, runs, summaries),
+        experiments=_experiments(study, runs, _points(summary)),
         has_parents=any(point.parent for point in study.points),
         provenance=provenance.to_dict("records"),
         versions=provenance["versions"].drop_duplicates(),

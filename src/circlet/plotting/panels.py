@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,14 @@ def nothing(text: str) -> Figure:
     figure = Figure(figsize=(5, 1.5))
     missing(figure.subplots(), text)
     return figure
+
+
+def plays(axes: Axes, run_id: str, step: int | None = None) -> None:
+    """Let the SVG's panel open the run that it shows in the explorer; reports list these, too."""
+    at = {} if step is None else {"step": step}
+    address = f"../explorer.html#{urlencode({'run': run_id, **at}, safe='/')}"
+    axes.patch.set_url(address)
+    axes.title.set_url(address)
 
 
 def row(n: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:

@@ -57,7 +57,7 @@ TEST, OTHER = "test", "other"
 TALLIES = {  # what a claim is counted as, in words for readers
     TEST: "tests",
     OTHER: "told from other runs than the published ones",
-    "repeat": "repeat or complement a test",
+    "repeat": "repeats or complements of a test",
     "arithmetic": "arithmetic of the code",
     "fitted": "of tables to which constants were fitted",
 }

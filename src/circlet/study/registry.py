@@ -107,9 +107,11 @@ class Collection:
             raise ConfigError(f"{path}: {error}") from None
 
     @property
-    def figures(self) -> list[str]:
-        """The figures that it names, in the order of the report."""
-        return [self.resolved("figures", name) for name in self.about.get("figures", ())]
+    def figures(self) -> dict[str, str]:
+        """The figures that it names, in the order of the report, each with its title, or none."""
+        given = self.about.get("figures", {})
+        titles = given if isinstance(given, dict) else dict.fromkeys(given, "")
+        return {self.resolved("figures", name): title for name, title in titles.items()}
 
     @property
     def headlines(self) -> list[str]:

@@ -44,6 +44,7 @@ def _embedding(axes: Axes, study: Study, role: str, structure: str) -> str | Non
     vectors = panels.vectors(parquet.read_table(study, "embeddings"), row["run_id"])
     panels.embedding(axes, vectors, fontsize=9)
     axes.set_title(_title(row), fontsize=8.5)
+    panels.plays(axes, row["run_id"])
     return row["run_id"]
 
 

@@ -1,6 +1,6 @@
-"""Each dot is a run; the line joins the share of runs, their mean or, of steps, their median, with
-its 95 % interval as a band, up to the highest dot where nothing bounds it. Triangles are runs that
-had not got there by their last step.
+"""Each dot is a run. The line joins the share of runs, their mean or, for steps, their median; the
+band is its 95 % interval, drawn up to the highest dot where it has no upper end. Triangles are runs
+that had not got so far by their last step.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Each row is a setting: how far an outcome at the second value lies from that at the first, as the
-mean over runs of the same seed, of steps the median, with its 95 % interval. An interval that
-leaves zero out is dark.
+mean over runs of the same seed, for steps the median, with its 95 % interval. Intervals that
+exclude zero are dark.
 """
 
 from matplotlib.figure import Figure

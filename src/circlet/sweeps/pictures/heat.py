@@ -1,8 +1,8 @@
-"""Each cell is a setting: colour and first number are the share of its runs, their mean or, of
-steps, their median; below it the half-width of the 95 % interval, that of its longer side, which
-for runs that are all equal is what so few of them bound. Steps that fewer than half of the runs
-reached say only more than what; – is that nothing can be said of so few. Dashed lines are where an
-outcome crosses its threshold. Where there are many cells, a second map has the half-widths.
+"""Each cell is a setting. Colour and first number: the share of its runs, their mean or, for steps,
+their median. Second number: the half-width of its 95 % interval (of the longer side). If fewer than
+half of the runs got so far, the median is only known to be larger than the number that is shown; a
+dash means that there are too few runs. Dashed lines are where an outcome crosses its threshold.
+Where there are many cells, a second map has the half-widths.
 """
 
 import numpy as np

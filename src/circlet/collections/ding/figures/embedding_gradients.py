@@ -22,6 +22,7 @@ def draw(study: Study) -> Figure:
     figure, (left, right) = panels.row(2, 8, 3.1)
     circle_panels.by_survival(left, rows, "gradient")
     left.set(xlabel="step", ylabel="gradient norm at k", xscale="symlog")
+    panels.plays(left, rows["run_id"].iloc[0])
     zoomed = rows[(rows["step"] >= 100) & (rows["step"] <= 1000)]
     if zoomed.empty:
         panels.missing(right, "the run ends before step 100")

@@ -34,6 +34,7 @@ def draw(study: Study) -> Figure:
                        color=style.ORANGE if alive else style.GREY)  # fmt: skip
         axes.set(ylim=(0, top))
         axes.tick_params(labelsize=6)
+        panels.plays(axes, lines["run_id"].iloc[0])
     for axes in grid[len(frequencies) :]:
         axes.axis("off")
     legend = grid[0].get_legend_handles_labels()

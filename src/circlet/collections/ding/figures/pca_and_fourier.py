@@ -38,4 +38,5 @@ def draw(study: Study) -> Figure:
             index = plane["index"].iloc[0]
             name = f"components {index + 1}, {index + 2}" if view == "pca" else f"k = {index}"
             axes.set_title(f"{name}, $\\Delta$ = {step}", fontsize=8)
+            panels.plays(axes, plane["run_id"].iloc[0], plane["step"].iloc[0])
     return figure

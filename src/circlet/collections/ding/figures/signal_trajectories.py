@@ -28,6 +28,7 @@ def draw(study: Study) -> Figure:
     circle_panels.by_survival(axes, signals[signals["run_id"] == run_id], "signal")
     axes.set(xlabel="step", ylabel="signal $\\Vert F_k \\Vert$", yscale="log")
     axes.set_title(f"all frequencies of one run ({run_id.rsplit('/', 1)[1]})", fontsize=8)
+    panels.plays(axes, run_id)
 
     steps = np.sort(views["step"].unique())
     half = steps[np.abs(steps - steps[-1] / 2).argmin()]

@@ -36,4 +36,5 @@ def draw(study: Study) -> Figure:
             right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5
         )
         right.set_title(run.rsplit("/", 1)[-1], fontsize=7, pad=3)
+        panels.plays(left, run)
     return figure

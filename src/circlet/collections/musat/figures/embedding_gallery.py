@@ -37,6 +37,7 @@ def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
     for run_id, axes in (item for part in placed for item in part):
         panels.embedding(axes, panels.vectors(embeddings, run_id), fontsize=4.5)
         axes.set_title(structure_panels.label(by_run.loc[run_id]), fontsize=5.5, pad=2)
+        panels.plays(axes, run_id)
     return figure
 
 

@@ -38,4 +38,5 @@ def draw(study: Study) -> Figure:
                 name = run.rsplit("/", 1)[-1]
                 title = f"{name}: {structure_panels.label(by_run.loc[run])}\n{title}"
             axes.set_title(title, fontsize=6.5, pad=3)
+            panels.plays(axes, run)
     return figure

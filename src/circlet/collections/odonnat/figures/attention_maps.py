@@ -33,6 +33,7 @@ def draw(study: Study) -> Figure:
         axes.set_xlabel("position", fontsize=9)
         axes.set_ylabel("probes of class 1", fontsize=9)
         axes.set_title(f"{rows['run_id'].iloc[0]}, step {rows['step'].iloc[0]}", fontsize=7)
+        panels.plays(axes, rows["run_id"].iloc[0], rows["step"].iloc[0])
     solved = heads["success"].astype(bool)
     bins = np.linspace(0, 1, 31)
     for name, own, colour in (

@@ -49,6 +49,7 @@ def draw(study: Study) -> Figure:
         panels.train_and_test(left, own, "loss", per_epoch[run_id])
         left.legend(fontsize=7)
         left.set_title(f"{title}: {run_id}", fontsize=7)
+        panels.plays(left, run_id)
         panels.train_and_test(middle, own, "accuracy", per_epoch[run_id])
         of_run = norms[norms["run_id"] == run_id].sort_values("step")
         for name, colour in _PARTS.items():

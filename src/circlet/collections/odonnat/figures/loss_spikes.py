@@ -46,6 +46,7 @@ def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: i
     for axes, moment in zip(others, ("before", "after"), strict=True):
         network_panels.decisions(axes, Moment(moments[moment], losses, int(steps[moment])))
         axes.set_title(f"ξ and decisions, epoch {steps[moment] / per_epoch:.0f}", fontsize=8)
+        panels.plays(axes, rows["run_id"].iloc[0], steps[moment])
     network_panels.normed_embeddings(right, Moment(moments["before"], losses, 0))
     _moves(right, moments["before"], moments["after"], "s_xy")
     right.set_title("motion of norm(ξ)", fontsize=8)

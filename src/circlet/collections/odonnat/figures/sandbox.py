@@ -106,4 +106,6 @@ def draw(study: Study) -> Figure:
     moment = Moment(log_frames.arrays(shown), losses.sort_values("step"), step, per_epoch)
     figure, every = grid()
     fill(figure, every, moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
+    for axes in every.values():
+        panels.plays(axes, run_id, step)
     return figure

@@ -47,6 +47,7 @@ def draw(study: Study) -> Figure:
         step = int(rows["step"].iloc[0])
         network_panels.decisions(axes, Moment(log_frames.arrays(rows), losses, step))
         axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}", fontsize=8)
+        panels.plays(axes, run_id, step)
         for curve in (left, right):
             curve.axvline(step / per_epoch, color=style.GREY, lw=0.8, ls="--")
         left.annotate(

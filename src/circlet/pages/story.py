@@ -1,0 +1,253 @@
+"""Sentences of a report: which claims agree, which do not and why, and what runs show.
+
+All follow from tables, and from the reasons that claims record: nothing here knows a paper.
+"""
+
+import html
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import pandas as pd
+
+from circlet import terminal
+from circlet.analysis import claims
+from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
+from circlet.study import claims_file
+from circlet.study.pictures import listed
+from circlet.study.plan import Study
+from circlet.study.swept import Swept, swept, text, value, words
+from circlet.systems.spec import SHARE
+
+MOST = 3  # claims that stand for all that agree; outcomes that are told of an experiment
+MOST_RUNS = 6  # that a figure lists
+BEFORE = ("step", "epoch")  # units that stand before their value
+PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
+
+
+class Difference(NamedTuple):
+    """Claims that deviate for one reason; it is empty if none is recorded."""
+
+    claims: list[dict[str, Any]]
+    reason: str
+
+
+class Watched(NamedTuple):
+    """A run that the explorer shows: its fragment there, and what it is in words."""
+
+    fragment: str
+    words: str
+
+
+def number(x: float | None) -> str:
+    """A number for a reader."""
+    return terminal.number(x).replace("-", "−")
+
+
+def interval(low: float, high: float) -> str:
+    """A 95 % interval; empty if there is none."""
+    if math.isnan(low) or math.isnan(high) or low == high:
+        return ""
+    return f"[{number(low)}, {number(high)}]"
+
+
+def measured(row: dict[str, Any]) -> str:
+    """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``."""
+    amount, unit = number(row["measured"]), row["unit"] or ""
+    parts = [unit, amount] if unit in BEFORE else [amount, unit]
+    return " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
+
+
+def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
+    """Tests that agree, to stand for all: the headlines, else the first of each source."""
+    agrees = card["verdict"].isin([REPRODUCED, COMPATIBLE]) & (card["tally"] == claims_file.TEST)
+    known = card[agrees & card["claim"].isin(list(headlines))]
+    if known.empty:
+        known = card[agrees].drop_duplicates("source")
+    return known.head(MOST).to_dict("records")
+
+
+def differing(card: pd.DataFrame) -> list[Difference]:
+    """Claims that deviate, by reason: as recorded; else, of other runs, in what these differ.
+
+    What only repeats a test is left out where the test has the same reason.
+    """
+    others = (card["tally"] == claims_file.OTHER) & (card["reason"] == "")
+    reasons = card["reason"].where(~others, card["note"].map(lambda note: f"{_capital(note)}."))
+    found = []
+    for reason, own in claims.deviations(card.assign(reason=reasons)):
+        tests = own[own["tally"] == claims_file.TEST]
+        found.append(Difference((own if tests.empty else tests).to_dict("records"), reason))
+    return found
+
+
+def untold(card: pd.DataFrame) -> str:
+    """How many tests have no answer, and why, in sentences; empty if all have."""
+    tests = card[card["tally"] == claims_file.TEST]
+    undecided, lacking = ((tests["verdict"] == v).sum() for v in (UNDECIDED, NOT_RUN))
+    said = []
+    if undecided:
+        tests_are = "test is" if undecided == 1 else "tests are"
+        said.append(
+            f"{undecided} {tests_are} undecided: with these runs a wrong value would pass, too."
+        )
+    if lacking:
+        said.append(f"{lacking} {'test was' if lacking == 1 else 'tests were'} not run here.")
+    return " ".join(said)
+
+
+def elsewhere(card: pd.DataFrame) -> str:
+    """What came of claims that were told from other runs, in a sentence; empty if none was."""
+    counts = card.loc[card["tally"] == claims_file.OTHER, "verdict"].value_counts()
+    said = [f"{counts[v]} {v.replace('_', ' ')}" for v in claims.VERDICTS if v in counts]
+    if not said:
+        return ""
+    return f"Told from other runs than the published ones, and not counted: {listed(said)}."
+
+
+def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+    """Claims with a verdict, what deviates first; and statements of those not run, by cause."""
+    order = [DEVIATES, UNDECIDED, COMPATIBLE, REPRODUCED]
+    place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
+    found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
+    lacking = card[card["verdict"] == NOT_RUN]
+    causes = {
+        _capital(note): own["statement"].tolist()
+        for note, own in lacking.groupby("note", sort=False)
+    }
+    return found.to_dict("records"), causes
+
+
+def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
+    """What the runs of each experiment show that has a picture, in sentences, by experiment.
+
+    Of what is swept and has an order: which outcomes rise and fall with it, the clearest first; of
+    words, the changes from the first value. If nothing is swept: the estimates.
+    """
+    found = {}
+    drawn = {picture.experiment for picture in study.pictures}
+    for name, settings in study.config["experiments"].items():
+        if drawn and name not in drawn:
+            continue
+        points = study.experiment(name)
+        own = effects[effects["experiment"] == name]
+        parameters = swept(points)
+        shares = {one.name for one in study.outcomes(settings["system"]) if one.kind == "share"}
+        here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
+        ends = {}
+        if len(parameters) == 1:
+            places = here["point"].map(parameters[0].places(points))
+            ends = _ends(here[places == 0], here[places == len(points) - 1])
+        said = [
+            sentence
+            for parameter in parameters
+            for sentence in _of(parameter, own[own["parameter"] == parameter.name], shares, ends)
+        ]
+        if not parameters and len(points) == 1:
+            said = [s for row in here.to_dict("records") if (s := _estimate(row, shares))][:MOST]
+            said = [f"{'; '.join(said)}."] if said else []
+        if said:
+            found[name] = said
+        elif len(own):
+            found[name] = ["no outcome clearly changes with what is swept."]
+    return found
+
+
+def _ends(first: pd.DataFrame, last: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Estimates of each outcome at the first and at the last value, where both are known."""
+    both = first.set_index("outcome")["estimate"], last.set_index("outcome")["estimate"]
+    return {name: (row.iloc[0], row.iloc[1]) for name, row in pd.concat(both, axis=1).iterrows()}
+
+
+def _of(
+    parameter: Swept,
+    effects: pd.DataFrame,
+    shares: set[str],
+    ends: dict[str, tuple[float, float]],
+) -> Iterator[str]:
+    """What changes with a parameter: a sentence; of words, one for each value but the first."""
+    if parameter.is_words:
+        for per, own in effects.groupby("per", sort=False):
+            clear = own[own["change_low"] * own["change_high"] > 0]
+            parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
+            if parts:
+                first, other = per.split(" to ", 1)
+                yield f"{words(parameter.name)} {other} instead of {first}: {'; '.join(parts)}."
+        return
+    clear = effects[effects["rho_low"] * effects["rho_high"] > 0]
+    clear = clear.sort_values("rho", key=lambda rho: -rho.abs(), kind="stable")
+    if len(clear):
+        rows = clear.head(MOST).to_dict("records")
+        most = "; ".join(_by(row, "rho", shares, ends.get(row["outcome"])) for row in rows)
+        span = f"{parameter.texts[0]} to {parameter.texts[-1]}"
+        yield f"{words(parameter.name)} {span}: {most}."
+
+
+def _by(
+    row: dict[str, Any],
+    name: str,
+    shares: set[str],
+    ends: tuple[float, float] | None = None,
+) -> str:
+    """An outcome, and by how much it changes; from where to where, if that is in this direction."""
+    what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
+    amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
+    if name == "change":
+        return f"{what} {'+' if row[name] > 0 else ''}{amount}"
+    said = "rises" if row[name] > 0 else "falls"
+    if ends and (ends[1] - ends[0]) * row[name] > 0:
+        said += f" from {number(ends[0])} to {number(ends[1])}"
+    return f"{what} {said} (ρ = {amount})"
+
+
+def _estimate(row: dict[str, Any], shares: set[str]) -> str:
+    """An outcome over the runs of a point."""
+    if math.isnan(row["estimate"]):
+        return ""
+    unit = "" if row["unit"] == SHARE else f" {row['unit']}".rstrip()
+    unit = " of runs" if row["outcome"] in shares else unit
+    ends = interval(row["low"], row["high"])
+    return f"{row['label']}: {number(row['estimate'])}{unit} {ends}".rstrip()
+
+
+def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[Watched]:
+    """The runs that an SVG leads to, and the explorer shows."""
+    fragments = dict.fromkeys(html.unescape(found) for found in PLAYS.findall(svg))
+    known = runs.set_index("run_id")
+    found: dict[str, Watched] = {}
+    for fragment in fragments:
+        asked = parse_qs(fragment)
+        run_id = asked["run"][0]
+        if run_id in known.index and known.loc[run_id, "shown"] in ("training", "end"):
+            step = asked.get("step", [""])[0]
+            here = _words(study, known.loc[run_id], run_id)
+            at = f", step {step}" if step and known.loc[run_id, "shown"] == "training" else ""
+            found.setdefault(f"{run_id} {step}", Watched(f"#{fragment}", here + at))
+    return list(found.values())[:MOST_RUNS]
+
+
+def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[Watched]:
+    """A run of the first and of the last point of an experiment whose training can be watched."""
+    found = []
+    own = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
+    names = own["run_id"].str.split("/").str[1]
+    played = [point for point in study.experiment(experiment) if (names == point.name).any()]
+    for point in [*played[:1], *played[1:][-1:]]:
+        row = own[names == point.name].iloc[0]
+        found.append(Watched(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
+    return found
+
+
+def _words(study: Study, row: pd.Series, run_id: str) -> str:
+    """What a run is: the values that its experiment sweeps, its seed and its outcome."""
+    experiment, name, seed = run_id.split("/")
+    points = study.experiment(experiment)
+    point = next(point for point in points if point.name == name)
+    values = [f"{words(own.name)} {text(value(point, own.name))}" for own in swept(points)]
+    return f"{', '.join([*values, f'seed {int(seed[1:])}'])} ({row['outcome']})"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

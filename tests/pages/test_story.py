@@ -1,0 +1,142 @@
+"""What the report says in sentences follows from the scorecard, recorded reasons and runs."""
+
+import pandas as pd
+import pytest
+from conftest import config, experiment
+
+from circlet.pages import story
+from circlet.study.plan import Study
+
+ROW = {
+    "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
+    "tally": "test", "verdict": "reproduced", "measured": 11.0, "measured_low": 8.0,
+    "measured_high": 14.0, "note": "", "reason": "",
+}  # fmt: skip
+
+
+def card(*changes):
+    return pd.DataFrame([ROW | {"claim": f"c{i}"} | change for i, change in enumerate(changes)])
+
+
+def claims_of(found):
+    return [[row["claim"] for row in one.claims] for one in found]
+
+
+def test_a_value_has_its_unit_and_interval():
+    assert story.measured(ROW) == "11 of 100 [8, 14]"
+    assert story.measured(ROW | {"unit": "step"}) == "step 11 [8, 14]"
+    assert story.measured(ROW | {"unit": "", "measured_low": 11.0, "measured_high": 11.0}) == "11"
+    assert story.measured(ROW | {"unit": None, "measured": -1.0}) == "−1 [8, 14]"
+
+
+def test_a_planted_deviation_is_told_with_its_reason():
+    found = story.differing(
+        card({}, {"verdict": "deviates", "reason": "The line is flatter."}, {"verdict": "not_run"})
+    )
+    assert claims_of(found) == [["c1"]]
+    assert found[0].reason == "The line is flatter."
+    assert story.differing(card({}, {"verdict": "compatible"})) == []
+
+
+def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_are_left_out():
+    same = {"verdict": "deviates", "reason": "The line is flatter."}
+    found = story.differing(
+        card(
+            same, {"verdict": "deviates"}, same, same | {"tally": "repeat"}, {"verdict": "deviates"}
+        )
+    )
+    assert claims_of(found) == [["c0", "c2"], ["c1"], ["c4"]]
+    assert [one.reason for one in found] == ["The line is flatter.", "", ""]
+
+
+def test_other_runs_than_the_published_ones_are_a_reason_unless_one_is_recorded():
+    other = {"verdict": "deviates", "tally": "other", "note": "runs with steps 9, the paper has 99"}
+    found = story.differing(card(other, other | {"reason": "Known."}))
+    assert {one.reason for one in found} == {"Runs with steps 9, the paper has 99.", "Known."}
+    assert story.elsewhere(card(other, other, {"verdict": "reproduced"})).endswith(": 2 deviates.")
+    assert story.elsewhere(card({})) == ""
+
+
+def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
+    every = card({"verdict": "deviates"}, {}, {"source": "Table 2"}, {"tally": "repeat"}, {})
+    assert [row["claim"] for row in story.agreeing(every, ["c4", "c0", "c3"])] == ["c4"]
+    assert [row["claim"] for row in story.agreeing(every, ["c0"])] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (["reproduced"], ""),
+        (["undecided"], "1 test is undecided: with these runs a wrong value would pass, too."),
+        (["not_run", "not_run"], "2 tests were not run here."),
+    ],
+)
+def test_what_cannot_be_told(verdicts, said):
+    assert story.untold(card(*({"verdict": verdict} for verdict in verdicts))) == said
+
+
+def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
+    told, lacking = story.judged(
+        card(
+            {}, {"verdict": "not_run", "note": "no run"}, {"verdict": "deviates"},
+            {"verdict": "not_run", "note": "no run", "statement": "second"},
+        )
+    )  # fmt: skip
+    assert [row["claim"] for row in told] == ["c2", "c0"]
+    assert lacking == {"No run": [ROW["statement"], "second"]}
+
+
+@pytest.fixture
+def study():
+    swept = experiment(sweep={"weight_decay": [0, 1]})
+    return Study.of(config() | {"experiments": {"e": swept}, "figures": [{"curves": "e"}]})
+
+
+def effects(**changes):
+    row = {
+        "experiment": "e", "outcome": "is_circle", "label": "ends as a circle",
+        "parameter": "weight_decay", "per": "unit", "rho": 0.5, "rho_low": 0.3, "rho_high": 0.7,
+    }  # fmt: skip
+    return pd.DataFrame([row | changes])
+
+
+def summary(first, last):
+    rows = [("p17_d2_wd0", first), ("p17_d2_wd1", last)]
+    common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
+    return pd.DataFrame([common | {"point": name, "estimate": x} for name, x in rows])
+
+
+def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
+    said = story.trends(study, effects(), summary(0.1, 0.6))["e"]
+    assert said == [
+        "weight decay 0 to 1: share of runs “ends as a circle” rises from 0.1 to 0.6 "
+        "(ρ = 0.5 [0.3, 0.7])."
+    ]
+    (said,) = story.trends(study, effects(), summary(0.6, 0.1))["e"]
+    assert "rises (ρ = 0.5" in said  # its ends say otherwise
+
+
+def test_an_effect_whose_interval_has_zero_is_not_told(study):
+    said = story.trends(study, effects(rho_low=-0.1), summary(0.1, 0.6))["e"]
+    assert said == ["no outcome clearly changes with what is swept."]
+
+
+def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows(study):
+    names = [f"e/p17_d2_wd1/s0000{seed}" for seed in range(3)]
+    shown = pd.DataFrame(
+        {
+            "run_id": names,
+            "experiment": "e",
+            "outcome": "circle",
+            "shown": ["outcome", "training", "end"],
+        }
+    )
+    link = '<a xlink:href="../explorer.html#run={}&amp;step=4">'
+    svg = "".join(link.format(name) for name in [*names, names[1], "e/elsewhere/s00000"])
+    assert story.watched(study, shown, svg) == [
+        ("#run=e/p17_d2_wd1/s00001&step=4", "weight decay 1, seed 1 (circle), step 4"),
+        ("#run=e/p17_d2_wd1/s00002&step=4", "weight decay 1, seed 2 (circle)"),
+    ]
+    assert story.examples(study, shown, "e") == [
+        ("#run=e/p17_d2_wd1/s00001", "weight decay 1, seed 1 (circle)")
+    ]
