@@ -3,10 +3,12 @@
     python docs/render.py           # write them
     python docs/render.py --check   # exit status 1 if one is not what it would be
 
-A template in docs/templates/ is Markdown with Jinja2; README.md is one of them. No number that a
-study gives is typed: `value("full_length", "ding_circle_number")` is 4.7 [4.3, 5.1].
+A template in docs/templates/ is Markdown with Jinja2; README.md and config/README.md have one each.
+No number that a study gives is typed: `value("full_length", "ding_circle_number")` is
+4.7 [4.3, 5.1].
 """
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -23,8 +25,9 @@ from circlet.analysis import claims, stats
 from circlet.lazy_import import load
 from circlet.plotting import style
 from circlet.storage import parquet
-from circlet.study import claims_file, registry, targets
+from circlet.study import claims_file, points, registry, targets
 from circlet.study.plan import Study
+from circlet.systems.spec import Parameter, SystemSpec
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -220,6 +223,39 @@ def planted() -> pd.DataFrame:
     return pd.read_csv(DOCS / "studies/planted_errors.csv")
 
 
+def systems() -> dict[str, SystemSpec]:
+    """The systems of circlet, in the order of its collections."""
+    return {n: s for c in registry.SHIPPED for n, s in registry.Systems([c]).items()}
+
+
+def allowed(parameter: Parameter) -> str:
+    """The values that a parameter may have."""
+    limits = parameter.limits
+    if parameter.type == "boolean":
+        return "`true`, `false`"
+    if "enum" in limits:
+        return ", ".join(f"`{word}`" for word in limits["enum"])
+    words = {
+        "minimum": "at least", "exclusiveMinimum": "above",
+        "maximum": "at most", "exclusiveMaximum": "below",
+    }  # fmt: skip
+    said = [f"{word} {limits[key]}" for key, word in words.items() if key in limits]
+    return ", ".join(said) or "any number"
+
+
+def parameters(system: SystemSpec) -> str:
+    """The parameters of a system as a Markdown table, and what must hold of them."""
+    lines = ["| parameter | default | allowed | meaning |", "|---" * 4 + "|"]
+    for name, one in system.parameters.items():
+        text = one.description.replace("+-", "±")
+        for word in one.limits.get("enum", ()):
+            text = re.sub(rf"\b{word}:", f"`{word}`:", text)
+        lines.append(f"| `{name}` | `{points.canonical(one.default)}` | {allowed(one)} | {text} |")
+    if rules := ", ".join(f"`{rule.text}`" for rule in system.requires):
+        lines += ["", f"Required: {rules}."]
+    return "\n".join(lines)
+
+
 def pages() -> dict[Path, str]:
     """Content of every page that has a template."""
     environment = jinja2.Environment(
@@ -236,12 +272,13 @@ def pages() -> dict[Path, str]:
         strangest=strangest, arithmetic=arithmetic, summary=summary,
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
         over_runs=over_runs, lasso_r2=lasso_r2, rises=rises,
+        systems=systems, parameters=parameters,
     )  # fmt: skip
     found = {}
-    for path in sorted((DOCS / "templates").glob("*.md")):
-        target = ROOT / path.name if path.name == "README.md" else DOCS / path.name
-        text = environment.get_template(path.name).render()
-        found[target] = NOTE.format(path.name) + text
+    for path in sorted((DOCS / "templates").rglob("*.md")):
+        name = path.relative_to(DOCS / "templates").as_posix()
+        target = (ROOT if path.name == "README.md" else DOCS) / name
+        found[target] = NOTE.format(name) + environment.get_template(name).render()
     return found
 
 

@@ -1,13 +1,18 @@
 """What the display of a running study says, from files as jobs leave them."""
 
+import io
+import logging
 import math
 import os
+import sys
+import time
 
 import pytest
 from conftest import experiment
+from rich.console import Console
 
-from circlet import watch
-from circlet.storage import parquet
+from circlet import cli, watch
+from circlet.storage import parquet, progress
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -51,8 +56,37 @@ def test_a_block_that_failed_or_went_silent_does_not_run(study):
     said(second, "e/p/00002-00003: 50 % done, about 3 s left\n", age=2 * watch.FRESH)
     state = watch.Watch(study).look()
     assert state.running == {}
-    assert len(state.failed) == 1 and "the disk is full" in state.failed[0]
+    assert state.failed == {"/".join(first.key): "the disk is full"}
     assert "1 failed" in watch.summary(state, None)
+
+
+def test_what_jobs_said_before_it_began_does_not_count(study):
+    """A job that failed is tried again by the next Snakemake, and has not failed there yet."""
+    first, second, _ = study.ordered_blocks
+    said(first, "error: the disk is full\n", age=10)
+    said(second, "e/p/00002-00003: 50 % done, about 3 s left\n", age=10)
+    state = watch.Watch(study, since=time.time() - 5).look()
+    assert not state.failed and not state.running and state.share == 0
+
+
+def test_only_what_is_made_counts(study):
+    first, second, _ = study.ordered_blocks
+    for block in (first, second):
+        job.run_block(block, "cpu")
+    table = study.table("runs")
+    looking = watch.Watch(study, wanted=[*second.logs, table])
+    state = looking.look()
+    assert state.runs == (2, 2) and state.targets == (0, 1)
+
+
+def test_what_is_made_again_is_not_done_before(study):
+    block = study.ordered_blocks[0]
+    job.run_block(block, "cpu")
+    path = block.log("runs")
+    looking = watch.Watch(study, old={path: path.stat().st_mtime})
+    assert looking.look().runs == (0, 6)
+    os.utime(path, (0, 0))
+    assert looking.look().runs == (2, 6)
 
 
 def test_outdated_logs_are_not_done(study):
@@ -63,15 +97,30 @@ def test_outdated_logs_are_not_done(study):
     assert watch.Watch(Study.of(edited)).look().runs == (0, 6)
 
 
+def state(share=0.0, work=(0.0, 0.0), **changes):
+    usual = {"runs": (0, 6), "targets": (0, 1), "running": {}, "failed": {}, "figure": None}
+    return watch.State(share=share, work=work, **usual | changes)
+
+
 def test_time_left_follows_the_pace(study):
     looking = watch.Watch(study)
+    assert looking.seconds_left(state(work=(20, 80)), 100.0) is None
+    assert looking.seconds_left(state(work=(20, 80)), 200.0) is None  # no progress: no pace
+    assert looking.seconds_left(state(work=(40, 60)), 200.0) == pytest.approx(300)
 
-    def at(share):
-        return watch.State((0, 6), (0, 1), share, {}, [], None)
 
-    assert looking.seconds_left(at(0.2), 100.0) is None
-    assert looking.seconds_left(at(0.2), 200.0) is None  # no progress: no pace
-    assert looking.seconds_left(at(0.4), 200.0) == pytest.approx(300)
+def test_what_is_left_follows_what_finished_jobs_took(study):
+    """If a block took three times what was expected, the others of its system will, too."""
+    looking, (first, *_) = watch.Watch(study), study.ordered_blocks
+    alone = looking.seconds[first.key]
+    targets = watch.TARGET_SECONDS * len(looking.targets)
+    assert looking.look().work == pytest.approx((0, 3 * alone + targets))
+    job.run_block(first, "cpu")
+    took = 3 * alone - watch.START_SECONDS
+    for path in first.logs:
+        table, made = parquet.read(path), parquet.footer(path)
+        parquet.write(table, path, made | {"seconds": took})
+    assert looking.look().work == pytest.approx((3 * alone, 6 * alone + targets))
 
 
 def test_targets_are_done_when_they_are_of_this_plan(study, monkeypatch):
@@ -80,11 +129,85 @@ def test_targets_are_done_when_they_are_of_this_plan(study, monkeypatch):
     monkeypatch.setattr(parquet, "footer", lambda _: {"key": table.key})
     assert looking._is_made(table)
     monkeypatch.setattr(parquet, "footer", lambda _: {"key": "another"})
-    assert not looking._is_made(table)
+    assert not watch.Watch(study)._is_made(table)
 
 
-def test_elsewhere_than_on_a_terminal_it_says_a_line(study, capsys):
-    for block in study.ordered_blocks:
+def test_elsewhere_than_on_a_terminal_it_says_lines(study, capsys):
+    first, *others = study.ordered_blocks
+    said(first, "error: the disk is full\n")
+    for block in others:
         job.run_block(block, "cpu")
-    watch.show(study, is_over=lambda: True)
-    assert "6 of 6 runs" in capsys.readouterr().err
+    watch.show(watch.Watch(study), lambda seconds: True)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"failed: {'/'.join(first.key)}: the disk is full"
+    assert "4 of 6 runs" in lines[1] and len(lines) == 2
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_it_has_a_line_for_all_that_there_is(width):
+    running = {f"weight_decay/p17_d2_wd0.{i}_initialisation-small_normal/00000-00099": 0.5
+               for i in range(9)}  # fmt: skip
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    console.print(watch.picture(state(0.43, running=running, failed={"table runs": "no"}), 100.0))
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 3 + watch.LINES + 1
+    assert all(len(line) <= width for line in lines)
+    text = " ".join(console.file.getvalue().split())
+    assert "43 %, about 100 s" in text and "failed table runs: no" in text
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def on_terminal(monkeypatch):
+    """A terminal of 80 columns in place of standard error."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
+        monkeypatch.setenv(name, value)
+    return screen
+
+
+def test_messages_stand_above_it_and_the_terminal_is_left_as_it_was(study, monkeypatch):
+    terminal = on_terminal(monkeypatch)
+    handler = logging.StreamHandler(terminal)
+
+    def wait(seconds):
+        handler.emit(logging.makeLogRecord({"msg": "a message of Snakemake"}))
+        return True
+
+    watch.show(watch.Watch(study), wait, [handler])
+    assert sys.stderr is terminal and handler.stream is terminal
+    shown = terminal.getvalue()
+    assert "\x1b[?25l" in shown and shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
+    assert shown.index("a message of Snakemake") < shown.rindex("0 of 6 runs")
+
+
+def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):
+    terminal = on_terminal(monkeypatch)
+    display = watch.Display(watch.Watch(study))
+    display.start()
+    assert display.is_on
+    display.stop()
+    assert not display.is_on and "\x1b[?25h" in terminal.getvalue()
+
+
+def test_a_display_that_fails_ends_nothing(study, caplog, monkeypatch):
+    monkeypatch.setattr(watch.Watch, "look", lambda self: 1 / 0)
+    display = watch.Display(watch.Watch(study))
+    display.start()
+    display.stop()
+    assert "no progress is displayed: ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("displayed", [True, False])
+def test_jobs_do_not_write_over_it(monkeypatch, tmp_path, displayed):
+    terminal = on_terminal(monkeypatch)
+    monkeypatch.setenv(progress.DISPLAYED, "1" if displayed else "")
+    path = tmp_path / "job.log"
+    cli._start_logging(path)
+    logging.getLogger("circlet").info("half done")
+    assert path.read_text() == "half done\n"
+    assert ("half done" in terminal.getvalue()) == (not displayed)

@@ -224,6 +224,8 @@ def _start_logging(path: Path | None) -> None:
     logging.raiseExceptions = False  # a full disk must not turn messages into tracebacks
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if path is not None:
+        if os.environ.get(progress.DISPLAYED) and sys.stderr.isatty():
+            handlers.clear()  # it would write over the display, which reads the file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
@@ -258,7 +260,8 @@ def _study(arguments: argparse.Namespace) -> Study:
 def show_status(arguments: argparse.Namespace) -> None:
     """Print how far the study is; exit status 1 if verifying it finds damage."""
     if arguments.watch:
-        load("circlet.watch").show(_study(arguments))
+        watch = load("circlet.watch")
+        watch.show(watch.Watch(_study(arguments)), time.sleep)
         return
     said = terminal.status(_study(arguments), arguments.verify)
     print(said)

@@ -6,19 +6,23 @@ Nothing here imports Snakemake: its rules hand over the object ``workflow``.
 
 import hashlib
 import json
+import logging
 import math
 import os
 import re
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from circlet import terminal
 from circlet.errors import CircletError, ConfigError
-from circlet.storage import files, locks
+from circlet.lazy_import import load
+from circlet.storage import files, locks, progress
 from circlet.study import config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
@@ -28,6 +32,9 @@ from circlet.study.targets import Target
 MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
+# Events of Snakemake that the display of a study stands for.
+OF_JOBS = ("run_info", "resources_info", "job_info", "group_info", "job_finished", "progress")
+PATIENCE = 60  # seconds that the command of `notify` may take
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -86,8 +93,11 @@ class Pipeline:
         # What is logged, by experiment: at least what the config asks for.
         self.schedules_file = self.job_configs / "schedules.json"
         self.logged = self._logged()
+        self.display: Any = None
         self._prepare_environment()
         self._register()
+        for handler in self._terminal_handlers():
+            handler.addFilter(self._is_shown)
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """The config with the folders of its collections and of its results as they are meant."""
@@ -138,6 +148,7 @@ class Pipeline:
         uses: dict[Path, Pipeline] = vars(self.workflow).setdefault("circlet", {})
         if not uses:
             _before(self.workflow, "onstart", uses, Pipeline.start)
+            _before(self.workflow, "onsuccess", uses, Pipeline.finish)
             _before(self.workflow, "onerror", uses, Pipeline.explain)
         other = uses.setdefault(self.study.results, self)
         if other.frozen != self.frozen:
@@ -166,11 +177,105 @@ class Pipeline:
                 _write(self.study_file, self.frozen)
         except CircletError as error:
             sys.exit(f"error: {error}")
+        if self.is_displayed:
+            self._display()
+
+    def finish(self) -> None:
+        """Say where to look."""
+        self._end_display()
+        report = self.study.results / "report.html"
+        if self.is_displayed and report.exists():
+            print(f"report: {report}", file=sys.stderr)
+        self._notify("success", "")
 
     def explain(self) -> None:
         """Say what has failed, and what to do."""
+        self._end_display()
         whose = f"\n{self.name}:" if self.modules else ""
-        print(whose + terminal.failures(self.study, self.option), file=sys.stderr)
+        text = terminal.failures(self.study, self.option)
+        print(whose + text, file=sys.stderr)
+        self._notify("failure", text)
+
+    @property
+    def is_displayed(self) -> bool:
+        """Whether one display of the study stands for Snakemake's lists of jobs.
+
+        Not in a workflow with jobs of others, nor if somebody asks to see everything.
+        """
+        return not (
+            self.modules
+            or not self.outer
+            or self.workflow.dryrun
+            or self.workflow.touch
+            or self.workflow.execution_settings is None  # it does not run anything (yet)
+            or self.workflow.execution_settings.no_hooks
+            or self.workflow.output_settings.verbose
+            or self.workflow.output_settings.printshellcmds
+            or not self._terminal_handlers()
+        )
+
+    def _terminal_handlers(self) -> list[logging.StreamHandler]:
+        """What writes Snakemake's messages to the terminal; none if a plugin of a user does."""
+        handlers = logging.getLogger("snakemake.logging").handlers
+        return [
+            handler
+            for handler in handlers
+            if isinstance(handler, logging.StreamHandler) and handler.name == "DefaultStreamHandler"
+        ]
+
+    def _is_shown(self, record: logging.LogRecord) -> bool:
+        """Whether a message of Snakemake is shown: not if the display says it."""
+        is_of_jobs = getattr(record, "event", None) in OF_JOBS or str(record.msg).startswith(
+            ("Select jobs", "Execute ", "Job ")
+        )
+        return not (is_of_jobs and self.is_displayed and (not self.display or self.display.is_on))
+
+    def _display(self) -> None:
+        """Begin to display the study: as much of it as this Snakemake makes."""
+        watch, dag = load("circlet.watch"), self.workflow.dag
+        old = {Path(p) for job in dag.needrun_jobs(exclude_finished=False) for p in job.output}
+        looking = watch.Watch(
+            self.study,
+            wanted={Path(path) for job in dag.jobs for path in job.output},
+            old={path: path.stat().st_mtime for path in old if path.exists()},
+            since=time.time(),
+        )
+        os.environ[progress.DISPLAYED] = "1"
+        self.display = watch.Display(looking, self._terminal_handlers())
+        self.display.start()
+
+    def _end_display(self) -> None:
+        if self.display is not None:
+            self.display.stop()
+
+    def _notify(self, status: str, text: str) -> None:
+        """Run the command that the config has for the end of the study, if it has one."""
+        if not self.study.notify:
+            return
+        told = {"CIRCLET_STATUS": status, "CIRCLET_RESULTS": str(self.study.results)}
+        try:
+            done = subprocess.run(
+                self.study.notify, shell=True, env=os.environ | told, input=text, text=True,
+                timeout=PATIENCE,
+            )  # fmt: skip
+            said = f"exit status {done.returncode}" if done.returncode else ""
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said = f"took longer than {PATIENCE} s" if isinstance(
+                error, subprocess.TimeoutExpired) else str(error)  # fmt: skip
+        if said:
+            print(f"{self.name}: notify: {said}", file=sys.stderr)
+
+    @cached_property
+    def _turns(self) -> tuple[dict[str, int], dict[str, int]]:
+        return targets.turns(self.study, self.of_kind("figures"))
+
+    def turn(self, what: Target | str) -> int:
+        """Priority of a target, or of the blocks of an experiment: the first figures soon."""
+        if not self.outer:
+            return 0
+        if isinstance(what, Target):
+            return self._turns[1].get(f"{what.kind}/{what.name}", 0)
+        return self._turns[0].get(what, 0)
 
     def provided(self, name: str) -> Any:
         """What a profile provides in all, under `resources`; None if it does not say."""

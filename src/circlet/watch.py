@@ -4,16 +4,21 @@ All of it is seen from files, so it is the same on local cores and on SLURM: log
 are there, and the text logs of jobs, which say every ten seconds how far a block is.
 """
 
+import atexit
+import contextlib
+import logging
 import re
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.table import Table
 from rich.text import Text
 
 from circlet import terminal
@@ -29,6 +34,9 @@ TARGET_SECONDS = 3.0  # of the job of a table, a figure or a page, on average
 FRESH = 60.0  # seconds since a job last wrote to its text log, until it is taken for dead
 LINES = 6  # of what runs, and of what has failed
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and elsewhere
+LOOKING = 0.05  # largest share of the time that is spent looking
+
+log = logging.getLogger("circlet")
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,9 @@ class State:
     runs: tuple[int, int]  # done, planned
     targets: tuple[int, int]
     share: float  # of the expected computing time, with what running blocks say of themselves
-    running: dict[str, float]  # share done of every block, NaN where it has not said
-    failed: list[str]
+    work: tuple[float, float]  # seconds of computing: done, and left as far as what is done tells
+    running: dict[str, float]  # share done of blocks and targets, NaN where it has not said
+    failed: dict[str, str]  # errors of blocks and targets
     figure: Path | None  # the latest that can be looked at
 
     @property
@@ -53,40 +62,75 @@ class Watch:
     """Looks at a study again and again; what was done once is not looked at any more."""
 
     study: Study
-    done: set[tuple] = field(default_factory=set)
+    wanted: Iterable[Path] | None = None
+    """Files that are made, if not all of the study: ``snakemake logs_frozen``."""
+    old: Mapping[Path, float] = field(default_factory=dict)
+    """Files that are made again, with the times of their last change as long as they are not."""
+    since: float = 0.0
+    """When it began: jobs that wrote to their logs before that neither run nor have failed."""
 
     def __post_init__(self) -> None:
-        self.blocks = self.study.ordered_blocks
-        self.targets = targets.ordered(self.study)
+        wanted = None if self.wanted is None else set(self.wanted)
+        self.blocks = [
+            block for block in self.study.ordered_blocks
+            if wanted is None or not wanted.isdisjoint(block.logs)
+        ]  # fmt: skip
+        self.targets = [
+            target for target in targets.ordered(self.study)
+            if wanted is None or not wanted.isdisjoint(target.outputs)
+        ]  # fmt: skip
+        # Of what was trained: a figure of theory is there before.
+        self.figures = {
+            t.outputs[0] for t in self.targets if t.kind == "figures" and targets.trained_for(t)
+        }
         self.seconds = {b.key: cost.cpu_seconds(b) + START_SECONDS for b in self.blocks}
         self.whole = sum(self.seconds.values()) + TARGET_SECONDS * len(self.targets)
-        self.first: tuple[float, float] | None = None  # time and share when it began to look
+        self.done: set[tuple] = set()  # keys of blocks
+        self.made: set[Path] = set()  # first outputs of targets
+        self.took: dict[str, float] = {}  # seconds of the finished blocks of systems
+        self.expected: dict[str, float] = {}
+        self.first: tuple[float, float] | None = None  # time, and work done, at the first look
 
     def look(self) -> State:
         """The state now."""
         running: dict[str, float] = {}
-        failed: list[str] = []
+        failed: dict[str, str] = {}
         spent = 0.0
+        shares: list[tuple[Block, float]] = []  # of blocks that are not done
         for block in self.blocks:
             if self._is_done(block):
                 spent += self.seconds[block.key]
                 continue
-            name, (is_running, share, error) = "/".join(block.key), _said(block.job_log)
+            name = "/".join(block.key)
+            is_running, share, error = self._said(block.job_log)
             if error:
-                failed.append(f"{name}: {error}")
+                failed[name] = error
             elif is_running:
                 running[name] = share
-                spent += self.seconds[block.key] * (share if share == share else 0.0)
-        made = [target for target in self.targets if self._is_made(target)]
+            here = share if is_running and share == share else 0.0
+            spent += self.seconds[block.key] * here
+            shares.append((block, here))
         for target in self.targets:
-            if target not in made and (error := _said(target.job_log)[2]):
-                failed.append(f"{target.name}: {error}")
-        figures = [path for t in made if t.kind == "figures" for path in t.outputs]
+            if not self._is_made(target):
+                is_running, _, error = self._said(target.job_log)
+                name = f"{target.kind.removesuffix('s')} {target.name}"
+                if error:
+                    failed[name] = error
+                elif is_running:
+                    running[name] = float("nan")
+        made, planned = len(self.made), len(self.targets)
+        figures = [path for path in self.figures & self.made if path.exists()]
         return State(
             runs=(sum(b.count for b in self.blocks if b.key in self.done),
                   sum(b.count for b in self.blocks)),
-            targets=(len(made), len(self.targets)),
-            share=(spent + TARGET_SECONDS * len(made)) / self.whole if self.whole else 1.0,
+            targets=(made, planned),
+            share=(spent + TARGET_SECONDS * made) / self.whole if self.whole else 1.0,
+            work=(
+                sum(self.took.values()) + TARGET_SECONDS * made
+                + sum(self._likely(block) * share for block, share in shares),
+                sum(self._likely(block) * (1 - share) for block, share in shares)
+                + TARGET_SECONDS * (planned - made),
+            ),
             running=running,
             failed=failed,
             figure=max(figures, key=lambda path: path.stat().st_mtime, default=None),
@@ -94,96 +138,184 @@ class Watch:
 
     def seconds_left(self, state: State, now: float) -> float | None:
         """Time left, at the pace since the first look; None as long as nothing is known of it."""
+        done, left = state.work
         if self.first is None:
-            self.first = now, state.share
-        began, share = self.first
-        if state.share - share < 2e-4 or now - began < 5:
+            self.first = now, done
+        began, before = self.first
+        if now - began < 5 or done - before < 1:
             return None
-        return (1 - state.share) * (now - began) / (state.share - share)
+        return left * (now - began) / (done - before)
+
+    def _likely(self, block: Block) -> float:
+        """Seconds that a block will take, if it is as finished ones of its system were."""
+        name, seconds = block.point.system.name, self.seconds[block.key]
+        return seconds * self.took[name] / self.expected[name] if name in self.took else seconds
 
     def _is_done(self, block: Block) -> bool:
         if block.key in self.done:
             return True
-        if not all(path.exists() for path in block.logs) or progress.state(block) != "done":
+        path = block.log("runs")
+        if self._is_old(path) or not all(path.exists() for path in block.logs):
             return False
+        if progress.state(block) != "done":
+            return False
+        name, expected = block.point.system.name, self.seconds[block.key]
+        took = parquet.footer(path).get("seconds", expected - START_SECONDS) + START_SECONDS
+        self.took[name] = self.took.get(name, 0.0) + took
+        self.expected[name] = self.expected.get(name, 0.0) + expected
         self.done.add(block.key)
         return True
 
     def _is_made(self, target: Target) -> bool:
         """Whether a target is there: a table as planned, others made after what they read."""
+        first = target.outputs[0]
+        if first in self.made:
+            return True
         try:
+            if self._is_old(first):
+                return False
             if target.kind == "tables":
-                return parquet.footer(target.outputs[0]).get("key") == target.key
-            oldest = min(path.stat().st_mtime for path in target.outputs)
-            read = [path for table in target.tables for path in table.outputs]
-            return all(self._is_made(t) for t in target.tables) and all(
-                path.stat().st_mtime <= oldest for path in read
-            )
+                made = parquet.footer(first).get("key") == target.key
+            else:
+                oldest = min(path.stat().st_mtime for path in target.outputs)
+                read = [path for table in target.tables for path in table.outputs]
+                made = all(self._is_made(t) for t in target.tables) and all(
+                    path.stat().st_mtime <= oldest for path in read
+                )
         except (LogError, OSError):
             return False
+        if made and target in self.targets:
+            self.made.add(first)
+        return made
+
+    def _is_old(self, path: Path) -> bool:
+        """Whether a file that is made again still is the one of before."""
+        return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
+
+    def _said(self, job_log: Path) -> tuple[bool, float, str]:
+        """Of the text log of a job: whether it runs, which share it has done, and its error."""
+        try:
+            written = job_log.stat().st_mtime
+            if written < self.since:
+                return False, float("nan"), ""
+            lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return False, float("nan"), ""
+        last = lines[-1] if lines else ""
+        if last.startswith("error:"):
+            return False, float("nan"), last.removeprefix("error: ")
+        found = re.search(r": (\d+) % done", last)
+        is_fresh = time.time() - written < FRESH
+        return is_fresh, int(found[1]) / 100 if found else float("nan"), ""
 
 
-def _said(job_log: Path) -> tuple[bool, float, str]:
-    """Of the text log of a job: whether it runs, which share it has done, and its error."""
-    try:
-        lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
-        is_fresh = time.time() - job_log.stat().st_mtime < FRESH
-    except OSError:
-        return False, float("nan"), ""
-    last = lines[-1] if lines else ""
-    if last.startswith("error:"):
-        return False, float("nan"), last.removeprefix("error: ")
-    found = re.search(r": (\d+) % done", last)
-    return is_fresh, int(found[1]) / 100 if found else float("nan"), ""
+def when(state: State, left: float | None) -> str:
+    """When it will be done, in words."""
+    if state.is_done:
+        return "done"
+    return f"about {terminal.duration(left)} left" if left is not None else "time left: not known"
+
+
+def counts(state: State) -> str:
+    """How many runs and targets are done, and how many failed."""
+    runs, made = (f"{done} of {planned}" for done, planned in (state.runs, state.targets))
+    failed = f"; {len(state.failed)} failed" if state.failed else ""
+    return f"{runs} runs, {made} tables, figures and pages{failed}"
 
 
 def summary(state: State, left: float | None) -> str:
     """The state in a line."""
-    when = "done" if state.is_done else (
-        f"about {terminal.duration(left)} left" if left is not None else "time left: not known yet"
-    )  # fmt: skip
-    runs, made = (f"{done} of {planned}" for done, planned in (state.runs, state.targets))
-    failed = f"; {len(state.failed)} failed" if state.failed else ""
-    return (
-        f"{100 * state.share:.0f} %: {runs} runs, {made} tables, figures and pages; {when}{failed}"
-    )
+    return f"{100 * state.share:.0f} %, {when(state, left)}: {counts(state)}"
 
 
 def picture(state: State, left: float | None) -> RenderableType:
     """The state as a few lines for a terminal."""
-    bar = ProgressBar(total=1, completed=state.share, width=40)
-    parts: list[RenderableType] = [bar, Text(summary(state, left))]
-    for what, names in (
-        ("runs", [f"{n}  {100 * s:.0f} %" if s == s else n for n, s in state.running.items()]),
-        ("failed", state.failed),
+    head = Table.grid(padding=(0, 1))
+    bar = ProgressBar(total=1, completed=state.share, width=36)
+    head.add_row(bar, Text(f"{100 * state.share:.0f} %, {when(state, left)}"))
+    rows = Table.grid(padding=(0, 1))
+    rows.add_column(min_width=6, no_wrap=True)
+    rows.add_column(overflow="ellipsis", no_wrap=True)
+    rows.add_row("done", counts(state))
+    for what, names, style in (
+        ("runs", [f"{100 * s:2.0f} %  {n}" if s == s else n for n, s in state.running.items()], ""),
+        ("failed", [f"{name}: {error}" for name, error in state.failed.items()], "red"),
     ):
-        style = "red" if what == "failed" else ""
-        parts += [Text(f"{what}: {name}", style, overflow="ellipsis", no_wrap=True)
-                  for name in names[:LINES]]  # fmt: skip
-        if len(names) > LINES:
-            parts.append(Text(f"{what}: and {len(names) - LINES} more", style))
+        shown = names[:LINES] + ([f"and {len(names) - LINES} more"] if len(names) > LINES else [])
+        for name in shown:
+            rows.add_row(Text(what, style), Text(name, style))
     if state.figure:
-        parts.append(Text(f"look:  {state.figure}", "dim"))
-    return Group(*parts)
+        rows.add_row(Text("look", "dim"), Text(str(state.figure), "dim"))
+    return Group(head, rows)
 
 
-def show(study: Study, is_over: Callable[[], bool] = lambda: False) -> None:
-    """Display how far a study is until it is done, or is over; ctrl-C ends it, too.
+def show(
+    watch: Watch,
+    wait: Callable[[float], bool | None],
+    handlers: Iterable[logging.StreamHandler] = (),
+) -> None:
+    """Display how far a study is until it is done, or until ``wait(seconds)`` is true.
 
-    Where standard error is no terminal, a line every thirty seconds.
+    Messages that others print, and those of ``handlers``, stand above the display. Where standard
+    error is no terminal: a line every thirty seconds, and one for each failure.
     """
-    watch, console = Watch(study), Console(file=sys.stderr, highlight=False)
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=False)
     every = EVERY[console.is_terminal]
-    last = ""
-    with Live(console=console, auto_refresh=False, transient=False) as live:
+    told: set[str] = set()
+    with contextlib.ExitStack() as stack:
+        live = None
+        if console.is_terminal:
+            live = stack.enter_context(Live(console=console, auto_refresh=False))
+            for handler in handlers:
+                stack.callback(handler.setStream, handler.stream)
+                handler.setStream(sys.stderr)  # which now prints above the display
+        over = False
         while True:
+            began = time.monotonic()
             state = watch.look()
-            left = watch.seconds_left(state, time.monotonic())
-            if console.is_terminal:
+            now = time.monotonic()
+            left = watch.seconds_left(state, now)
+            lines = [f"first figure: {state.figure}"] if state.figure else []
+            if live is None:
+                lines += [f"failed: {name}: {error}" for name, error in state.failed.items()]
+                lines.append(summary(state, left))
+            for line in lines:
+                kind = "first figure" if line.startswith("first figure") else line
+                if kind not in told:
+                    told.add(kind)
+                    console.print(line, markup=False, soft_wrap=True)
+            if live is not None:
                 live.update(picture(state, left), refresh=True)
-            elif (line := summary(state, left)) != last:
-                print(line, file=sys.stderr, flush=True)
-                last = line
-            if state.is_done or is_over():
+            if state.is_done or over:
                 return
-            time.sleep(every)
+            over = bool(wait(max(every, (now - began) / LOOKING)))
+
+
+class Display:
+    """The display of a study in a thread of its own, while Snakemake makes it."""
+
+    def __init__(self, watch: Watch, handlers: Iterable[logging.StreamHandler] = ()):
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._show, args=(watch, handlers), daemon=True)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is there."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin; it ends with the program at the latest, which leaves the terminal as it was."""
+        self._thread.start()
+        atexit.register(self.stop)
+
+    def stop(self) -> None:
+        """Show how it ended, and no more."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _show(self, watch: Watch, handlers: Iterable[logging.StreamHandler]) -> None:
+        try:
+            show(watch, self._over.wait, handlers)
+        except Exception as error:  # whatever happens here, the study goes on
+            log.warning("no progress is displayed: %s: %s", type(error).__name__, error)

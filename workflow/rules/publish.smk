@@ -23,6 +23,7 @@ for figure in FIGURES:
             figure.outputs[1],
         log:
             figure.job_log,
+        priority: PLAN.turn(figure)
         localrule: True
         conda:
             CONDA

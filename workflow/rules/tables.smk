@@ -12,6 +12,7 @@ for table in TABLES:
             table.outputs,
         log:
             table.job_log,
+        priority: PLAN.turn(table)
         conda:
             CONDA
         resources:

@@ -11,6 +11,8 @@ from circlet.study import fingerprint, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
+# Set while a display of the study is on the terminal: jobs then say nothing there.
+DISPLAYED = "CIRCLET_DISPLAYED"
 STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
 

@@ -48,11 +48,13 @@ class Study:
     whole: "Study | None" = None  # what a partial study is a part of
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
     keys: Mapping[str, str] = field(default_factory=dict)  # of tables: what their readers check
+    notify: str | None = None  # the command to run at its end
 
     @classmethod
     def of(cls, config: dict[str, Any]) -> "Study":
         """The study of a config; raises ConfigError naming the offending key."""
         config = config_file.validate(config)
+        notify = config.pop("notify")  # no result depends on it
         collections = registry.find(config.pop("collections"))
         systems = registry.Systems(collections)
         own_collections.check(collections, systems)
@@ -65,7 +67,7 @@ class Study:
         limits.check_totals(config)
         if both := config["experiments"].keys() & config["parents"].keys():
             raise ConfigError(f"parents.{min(both)}: is also an experiment")
-        study = cls(config, collections, Path(config["results"]))
+        study = cls(config, collections, Path(config["results"]), notify=notify)
         milestones.check(config, study.systems, study.known)
         measures.check(study)
         _ = study.points  # no two are the same

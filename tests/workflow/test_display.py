@@ -1,0 +1,145 @@
+"""What Snakemake says while it makes a study: one display, and at the end a command of the user."""
+
+import os
+import pty
+import re
+import sys
+import time
+
+import pytest
+import yaml
+from conftest import PATIENCE, ROOT, config
+
+from circlet.errors import ConfigError
+from circlet.study import cost, targets
+from circlet.study.plan import Study
+
+COMMAND = 'echo "$CIRCLET_STATUS $CIRCLET_RESULTS $(tail -n 1)" >> told'
+
+
+def study_of(project, **changes):
+    """Write a small study, ``config/mine.yaml``; its config."""
+    own = config("results/mine", system="particles", seeds={"count": 4}) | changes
+    (project.folder / "config/mine.yaml").write_text(yaml.safe_dump(own))
+    return own
+
+
+class OnTerminal:
+    """Snakemake on a terminal of 80 columns."""
+
+    def __init__(self, project, *arguments):
+        self.said = b""
+        environment = os.environ | {
+            "PYTHONPATH": str(project.folder / "src"), "TERM": "xterm", "COLUMNS": "80",
+        }  # fmt: skip
+        command = [sys.executable, "-m", "snakemake", *arguments,
+                   "--cores", "1", "--configfile", "config/mine.yaml"]  # fmt: skip
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(project.folder)
+            os.execve(sys.executable, command, environment)
+
+    def reads(self, until=None):
+        """What it says to its end, or until a text is there."""
+        deadline = time.monotonic() + PATIENCE
+        while until is None or until not in self.said:
+            assert time.monotonic() < deadline, self.said.decode()
+            try:
+                self.said += os.read(self.terminal, 4096)
+            except OSError:  # closed
+                break
+        return self.said.decode()
+
+    def ends(self):
+        """What it said, and its exit status."""
+        said = self.reads()
+        return said, os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def plain(said):
+    """Without what moves the cursor or colours."""
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said)
+
+
+def test_on_a_terminal_it_is_displayed(empty_project):
+    study_of(empty_project, notify=COMMAND)
+    said, status = OnTerminal(empty_project, "table_runs").ends()
+    assert status == 0, said
+    assert "Job stats" not in said and "Finished job" not in said and "5 steps each" not in said
+    assert "100 %, done" in plain(said) and "4 of 4 runs, 1 of 1 tables" in plain(said)
+    assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
+    told = empty_project.folder / "told"
+    assert told.read_text() == "success results/mine \n"
+    # Nothing to do: no display, and nobody is told.
+    said, status = OnTerminal(empty_project, "table_runs").ends()
+    assert status == 0 and "Nothing to be done" in said and "of 4 runs" not in said
+    assert told.read_text().count("\n") == 1
+
+
+def test_control_c_leaves_the_terminal_as_it_was(empty_project):
+    long = config("results/mine", system="particles", steps=10**7)["experiments"]
+    study_of(empty_project, notify=COMMAND, experiments=long)
+    session = OnTerminal(empty_project, "logs")
+    session.reads(until=b"of 2 runs")
+    session.reads(until=b"runs   e/")
+    os.write(session.terminal, b"\x03")
+    said, status = session.ends()
+    assert status == 1, said
+    assert "Traceback" not in said and "Rerun the command" in said
+    assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
+    assert said.rindex("Rerun the command") > said.rindex("of 2 runs, 0 of")
+    assert (empty_project.folder / "told").read_text().startswith("failure results/mine ")
+
+
+def test_elsewhere_it_says_lines(empty_project):
+    study_of(empty_project, notify="exit 3")
+    done = empty_project.snakemake("table_runs", config="config/mine.yaml")
+    said = done.stdout + done.stderr
+    assert "100 %, done: 4 of 4 runs, 1 of 1 tables" in said
+    assert "Job stats" not in said and "Finished job" not in said
+    assert "config/mine.yaml: notify: exit status 3" in said
+    # A dry run lists jobs, and runs nothing.
+    study_of(empty_project, notify=COMMAND, milestones={"delay": None})
+    assert empty_project.would_run("config/mine.yaml")["table_runs"] == 1
+    assert not (empty_project.folder / "told").exists()
+
+
+def test_a_failure_is_told(empty_project):
+    study_of(empty_project, notify=COMMAND)
+    empty_project.edit("src/circlet/sweeps/tables/runs.py", "def table(", "def tables(")
+    done = empty_project.snakemake("table_runs", config="config/mine.yaml", check=False)
+    assert done.returncode == 1
+    assert re.search(r"^failed: table runs: ", done.stderr, re.MULTILINE), done.stderr
+    assert (empty_project.folder / "told").read_text().startswith("failure results/mine Tables")
+
+
+def test_no_result_depends_on_the_command(tmp_path):
+    own = config(tmp_path / "results")
+    keys = [
+        [target.key for target in targets.ordered(Study.of(own | {"notify": command}))]
+        for command in (None, "true")
+    ]
+    assert keys[0] == keys[1]
+    assert Study.of(own | {"notify": "true"}).notify == "true"
+    with pytest.raises(ConfigError, match="notify"):
+        Study.of(own | {"notify": ["true"]})
+
+
+def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
+    study = Study.read(ROOT / "config/config.yaml")
+    figures = targets.figures(study)
+    experiments, others = targets.turns(study, figures)
+
+    def seconds(figure):
+        points = (p for name in targets.trained_for(figure) for p in study.experiment(name))
+        return sum(cost.cpu_seconds(block) for point in points for block in point.blocks)
+
+    for figure in figures:
+        own = others[f"figures/{figure.name}"]
+        assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.behind(figure))
+        assert all(experiments[name] >= own for name in targets.trained_for(figure))
+    ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
+    takes = [seconds(figure) for figure in ordered]
+    assert takes == sorted(takes)
+    # Two cores have trained for the first pictures of each paper long before the end.
+    assert others["figures/grid_and_circle"] > others["figures/published_tables"] == 1
