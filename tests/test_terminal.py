@@ -164,8 +164,8 @@ def test_a_scorecard_from_older_runs_is_not_shown(reported):
 
 
 def test_the_plan_tells_minutes_from_days():
-    """The default study takes a quarter of an hour of CPU time; a hundred times it, a day."""
-    config_ = json.loads(Study.read(ROOT / "config/config.yaml").json)
+    """The standard study takes a quarter of an hour of CPU time; a hundred times it, a day."""
+    config_ = json.loads(Study.read(ROOT / "config/standard.yaml").json)
     total = terminal.plan(Study.of(config_)).split("total")[1].splitlines()[0]
     assert f" {sum(block.count for block in Study.of(config_).blocks)} " in total
     assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25

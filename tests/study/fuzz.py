@@ -24,7 +24,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 # How often each is drawn. The first hold the same things; the plan of paper.yaml takes the longest.
 WEIGHTS = {
-    "config/smoke.yaml": 4, "config/config.yaml": 3, "config/paper.yaml": 1,
+    "config/smoke.yaml": 4, "config/standard.yaml": 3, "config/paper.yaml": 1,
     "tests/study/sweeps.yaml": 4,
 }  # fmt: skip
 CPU_SECONDS, MEMORY = 5, 2 * 2**30
@@ -54,7 +54,7 @@ KEYS = (
     "transfer", "scale", "of", "p", "d", "hidden", "train_fraction", "batch_size", "n_train",
     "dtype", "system", "results", "parents", "collections", "experiments", "reproduce", "every",
     "until", "at", "frequencies", "strongest", "random", "figures", "milestones", "measures",
-    "compare",
+    "compare", "notify",
     "sample", "keep_state", "more", "where", "linspace", "logspace", "range", "uniform",
     "loguniform", "choice", "heat", "show", "facet", "metric", "above", "from", "to", "label",
     "<<", "", "a\n", "é", "x" * 300, 5, None,

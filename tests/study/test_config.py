@@ -199,7 +199,9 @@ def test_every_role_is_in_the_readme():
             assert role in listed, f"config/README.md lacks {role} of {collection.name}"
 
 
-@pytest.mark.parametrize("name", ["config", "smoke", "paper", "full_length", "clustering_heads"])
+@pytest.mark.parametrize(
+    "name", ["config", "standard", "smoke", "paper", "full_length", "clustering_heads"]
+)
 def test_shipped_configs_are_valid_and_keep_apart(name):
     study = Study.read(ROOT / f"config/{name}.yaml")
     expected = "results" if name == "config" else f"results/{name}"

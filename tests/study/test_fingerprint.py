@@ -156,7 +156,7 @@ def test_planning_imports_nothing_heavy(mine, tmp_path):
         "    [target.key for target in targets.ordered(Study.read(path))]\n"
         f"print(*sorted({HEAVY} & set(sys.modules)))"
     )
-    paths = [str(ROOT / "config/config.yaml"), str(tmp_path / "mine.yaml")]
+    paths = [str(ROOT / "config/standard.yaml"), str(tmp_path / "mine.yaml")]
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.split() == []

@@ -107,10 +107,17 @@ def test_tables_stay_within_their_memory(project, name):
     assert peak <= table.memory_mb
 
 
-def test_the_default_study_fits_a_small_machine():
-    study = Study.read(ROOT / "config/config.yaml")
+@pytest.mark.parametrize("name", ["config", "standard"])
+def test_the_shipped_studies_fit_a_small_machine(name):
+    study = Study.read(ROOT / f"config/{name}.yaml")
     assert max(map(cost.memory_mb, study.blocks)) < 1100
     assert max(table.memory_mb for table in targets.tables(study)) < 2000
+
+
+def test_the_default_study_trains_for_minutes():
+    """`make run` takes seven minutes on two cores, with installing, tables and figures."""
+    seconds = sum(map(cost.cpu_seconds, Study.read(ROOT / "config/config.yaml").blocks))
+    assert 120 < seconds < 240
 
 
 def test_time_grows_with_the_work():

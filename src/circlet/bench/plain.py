@@ -30,7 +30,7 @@ class Case:
     """What is measured of a system: its defaults, but for ``parameters``."""
 
     parameters: dict[str, Any]
-    runs: int  # of a block on a CPU, as in config/config.yaml
+    runs: int  # of a block on a CPU, as in config/standard.yaml
     gpu_runs: int  # of a block on a GPU
     steps: int  # of a whole run, as in the paper
     dtype: str = "float32"
