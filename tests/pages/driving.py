@@ -83,6 +83,10 @@ def choices(page, name):
     return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.textContent)")
 
 
+def values(page, name):
+    return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.value)")
+
+
 def column(page, n):
     """The texts of a column of the list of runs."""
     return page.eval_on_selector_all(

@@ -44,7 +44,7 @@ def test_controls_change_the_pictures(page_of):
     assert changes("embedding", dimension("x", 1), dimension("x", 0))
     assert changes("sums", dimension("y", 0), dimension("y", 1))
     assert changes("embedding", select("plane", "3"), select("plane", "0"))
-    assert changes("embedding", select("lines", "none"), select("lines", "successive"))
+    assert changes("embedding", select("lines", "none"), select("lines", "shortest"))
     assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
     assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
     assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))

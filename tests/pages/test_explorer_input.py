@@ -164,7 +164,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     page.wait_for_function("document.documentElement.dataset.ready")
     assert "This page lists 5 of 6 runs; it has the end of 3" in page.inner_text(".notes")
     assert "1 more are not in this page" in page.inner_text("#run-note")
-    counts = re.findall(r"(\d+) × ", page.inner_text("#point-note"))  # of all, none the less
+    counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # of all, none the less
     assert sum(map(int, counts)) == 6
     classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
     assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
@@ -175,8 +175,11 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     assert page.is_disabled("#play")
     assert page.is_disabled("#losses [data-save=csv]")
     page.check("tr.outcome input")
-    assert "only the outcome of this run" in page.inner_text("#embedding-missing")
+    said = page.inner_text("#nothing")
+    assert "only the numbers of this run" in said and "can be played: 1 of this point" in said
+    assert not page.is_visible("#panels")
     page.check("tr.training input")
+    assert not page.is_visible("#nothing") and page.is_visible("#panels")
     assert page.is_enabled("#play")
     settled(page)
     chart, panel = page.locator("#signals-picture .main-svg").first, page.locator("#signals")

@@ -14,6 +14,7 @@ from driving import (
     settled,
     step_now,
     table,
+    values,
 )
 
 pytestmark = pytest.mark.browser
@@ -53,8 +54,8 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
     for system in choices(page, "system"):
         page.select_option("#system", label=system)
         page.wait_for_function(CHOSEN, arg=[0, system.split(" ")[0]])
-        for name in choices(page, "experiment"):
-            page.select_option("#experiment", label=name)
+        for name in values(page, "experiment"):
+            page.select_option("#experiment", name)
             page.wait_for_function(CHOSEN, arg=[1, name])
             points = STUDY.experiment(name)
             assert page.locator("#points input").count() == len(points)
@@ -65,7 +66,9 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                 found = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
                 page.wait_for_selector(found)
                 words = page.inner_text("#point-note").split(": ")[1].split("; ")
-                assert set(words) >= {f"{n} × {name}" for name, n in counts.items()}
+                assert set(words) >= {
+                    f"{name} ({n} of {counts.sum()})" for name, n in counts.items()
+                }
                 assert page.locator("#run-list input").count() == point.count
                 for seed in (point.every_seed[-1], point.every_seed[0]):
                     page.check(f"#run-list input[value='{point.run_id(seed)}']")

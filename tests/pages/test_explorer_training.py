@@ -48,6 +48,8 @@ def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
     assert step_now(page) == last
     settled(page)
     assert picture(page, "embedding") == end
+    if run_id == CIRCLES:  # three pictures: too few to be caught in between
+        return
     page.select_option("#speed", "5")
     page.locator("#numbers").click()  # where keys work, too
     page.keyboard.press("k")  # from the beginning
@@ -156,7 +158,7 @@ def test_links_within_the_page_keep_the_run(page_of, part):
 
 
 def test_a_click_on_a_curve_goes_to_its_step(page_of):
-    page = page_of(at(CIRCLES, 0))
+    page = page_of(at(NETWORK, 0))
     settled(page)
     area = page.locator("#losses-picture .nsewdrag").first
     area.scroll_into_view_if_needed()
@@ -168,5 +170,5 @@ def test_a_click_on_a_curve_goes_to_its_step(page_of):
     page.mouse.move(*place)
     settled(page)
     page.mouse.click(*place)
-    assert abs(step_now(page) - 60) <= 10
-    assert abs(line.bounding_box()["x"] - (box["x"] + box["width"] * step_now(page) / 80)) < 3
+    assert abs(step_now(page) - 75) <= 10
+    assert abs(line.bounding_box()["x"] - (box["x"] + box["width"] * step_now(page) / 100)) < 3

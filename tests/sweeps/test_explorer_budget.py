@@ -84,9 +84,19 @@ def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * room)
     monkeypatch.setattr(explorer_budget, "LISTED", 5)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
-    shown = pd.Series(explorer_budget.choose(runs, [point]), index=runs["seed"]).sort_index()
+    shown = pd.Series(
+        explorer_budget.choose(runs.assign(named=False), [point]), index=runs["seed"]
+    ).sort_index()
     # Order: seeds 0 (grid), 3 (circle), 1, 5, 2, 4.
     assert shown.tolist() == ["training", "training", "outcome", "training", "nothing", "outcome"]
+
+
+def test_runs_that_a_collection_names_come_before_all_others(monkeypatch):
+    (point,) = points(a=NETWORK | {"sweep": {}})
+    runs = rows([["grid"] * 6]).assign(named=[False, False, False, False, True, True])
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * explorer_budget._training(point))
+    shown = pd.Series(explorer_budget.choose(runs, [point]), index=runs["seed"])
+    assert shown[shown == "training"].index.tolist() == [0, 4, 5]
 
 
 def test_a_training_has_at_most_so_many_steps_and_bytes():

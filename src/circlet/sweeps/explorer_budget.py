@@ -2,8 +2,9 @@
 
 Three budgets, of runs that are listed at all, of bytes for states at the end, and of bytes for
 trainings, are spent run by run: first on one of every point, if there is room; then always on the
-system that has cost least so far, and of its points on that which has. Within a point runs are
-taken in turn, the first seed of each outcome, then the second of each, and so on.
+system that has cost least so far, and of its points on that which has. Within a point those come
+first that a collection names: what figures show, and the best. Then runs are taken in turn, the
+first seed of each outcome, then the second of each, and so on.
 """
 
 import heapq
@@ -85,10 +86,11 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     """How much is shown of each run: ``training``, ``end``, ``outcome`` or ``nothing``.
 
     Texts in the order of the rows of ``runs``, whose columns are ``point`` (place in ``points``),
-    ``seed`` and ``outcome``.
+    ``seed`` and ``outcome``, and ``named``, whether it comes before others of its point.
     """
     measured.measure(points)  # of all in one process, if no plan has
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
+    turn = turn.where(~runs["named"], -1)
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])
     place = ordered.groupby("point").cumcount().reindex(runs.index)
     counts = runs["point"].value_counts().reindex(range(len(points)), fill_value=0).tolist()

@@ -1,8 +1,9 @@
 """results/explorer.html: trainings to scrub through, and live simulations, in one file.
 
 The page works by double click, without a network: its modules are inlined by an import map, the
-plotting library and the data are compressed texts in it. A point's data are unpacked when it is
-chosen; their format is ``_chunk``.
+plotting library and the data are compressed texts in it. Its code runs as soon as it has arrived,
+before the rest of the file: what is read from an element is waited for (``arrived``). A point's
+data are unpacked when it is chosen; their format is ``_chunk``.
 
 A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
 
@@ -17,7 +18,13 @@ A collection adds what is its own in a folder ``explorer``, every part of which 
 ``data.py``
     in this case, what its panels and its ``live`` get: ``data(tables, trained)`` makes it, to be
     written as JSON, from those of its ``TABLES`` that the study has and the names of the runs whose
-    training is shown.
+    training is shown. It may define ``tour(tables, played)``, too: stops of the tour, each a `Stop`
+    as a dictionary. ``played`` are the rows of ``explorer_runs`` whose training is shown, with
+    ``frames``, how many pictures it has, and its ``last_step``. Runs are found by rule, and a stop
+    that the study does not have is left out.
+
+What its systems learn, in two sentences, and its words are in its ``collection.yaml``
+(``introductions``, ``terms``).
 """
 
 import base64
@@ -25,7 +32,7 @@ import gzip
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -48,6 +55,8 @@ DATA = (
     "style.css",
     "main.js",
     "address.js",
+    "beside.js",
+    "board.js",
     "catalogue.js",
     "charts.js",
     "controls.js",
@@ -58,12 +67,15 @@ DATA = (
     "geometry.js",
     "grid.js",
     "live.js",
+    "opening.js",
     "panels.js",
     "pictures.js",
     "plane.js",
     "random.js",
+    "reading.js",
     "runs.js",
     "scene.js",
+    "tour.js",
 )
 OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "outcome_summary")
 FROM_COLLECTIONS = (
@@ -73,6 +85,17 @@ FROM_COLLECTIONS = (
     "explorer/*.html",
     "explorer/*.css",
 )
+
+
+class Stop(TypedDict):
+    """A stop of the tour: a run at a step, and what is to be seen there."""
+
+    title: str  # a word or two
+    run: str  # run_id
+    step: int
+    text: str  # two sentences
+
+
 MOST = 32767  # of a 16-bit integer
 NAN = -32768
 
@@ -163,7 +186,8 @@ def _epoch(name: str, point: Point) -> str:
 
 def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, Any]:
     """What the list says of a run."""
-    found: dict[str, Any] = {name: row[name] for name in ("run_id", "seed", "outcome", "shown")}
+    known = ("run_id", "seed", "outcome", "shown", "frames")
+    found: dict[str, Any] = {name: row[name] for name in known}
     for name in measures:
         value = row[name]
         if isinstance(value, list | np.ndarray):
@@ -178,7 +202,7 @@ def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, An
 def _measures(runs: pd.DataFrame) -> list[str]:
     """Columns that say something of a run beside its outcome."""
     first = runs.columns.get_loc("outcome") + 1  # after the keys and the seed
-    return [name for name in runs.columns[first:] if name != "shown"]
+    return [name for name in runs.columns[first:] if name not in ("shown", "frames", "last_step")]
 
 
 def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:
@@ -218,6 +242,12 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
     return found | {name: name.replace("_", " ") for name in measures}
 
 
+def _introduction(collection: Collection, system: str) -> str:
+    """What a system learns, as its collection says it to a reader who knows nothing of it."""
+    given = collection.about.get("introductions", {})
+    return {collection.qualified(name): text for name, text in given.items()}.get(system, "")
+
+
 def _system(point: Point, collection: Collection, measures: list[str]) -> dict[str, Any]:
     """What the page knows of a point's system: what it says, else what its logs allow."""
     system = point.system
@@ -225,6 +255,8 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
     return {
         "short": collection.about.get("short", ""),
         "outcomes": collection.about.get("outcomes", ""),
+        "introduction": _introduction(collection, system.name),
+        "terms": collection.about.get("terms", {}),
         "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
         "columns": _headings(point, [_epoch(name, point) for name in measures]),
         "metrics": [
@@ -245,10 +277,28 @@ def _systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
     return {name: _system(points[name], c, measures) for name, c in every if name in points}
 
 
-def _data(target: Target, trained: set[str]) -> dict[str, Any]:
-    """What the collections with a system of the study give to their part of the page, by name."""
+def _with_frames(runs: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
+    """Runs with ``frames``, the number of steps of their embedding, or of what they have instead,
+    and ``last_step``.
+    """
+    steps = states.groupby(["run_id", "name"])["step"].nunique().unstack()
+    frames = steps.max(axis=1)
+    if "embedding" in steps:
+        frames = steps["embedding"].fillna(frames)
+    last = states.groupby("run_id")["step"].max()
+    named = {"frames": frames, "last_step": last}
+    return runs.assign(
+        **{name: runs["run_id"].map(of).fillna(0).astype(int) for name, of in named.items()}
+    )
+
+
+def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
+    """What the collections with a system of the study give to their part of the page, by name; and
+    the stops of the tour, in the order of the collections.
+    """
     study = target.study
     found: dict[str, Any] = {}
+    tour: list[Stop] = []
     for collection in study.used_collections:
         found[collection.name] = {}
         if not (collection.folder / "explorer/data.py").exists():
@@ -259,8 +309,9 @@ def _data(target: Target, trained: set[str]) -> dict[str, Any]:
             for name in own.TABLES
             if study.table(name) in target.inputs and name not in study.left_out
         }
-        found[collection.name] = _finite(own.data(tables, trained))
-    return found
+        found[collection.name] = _finite(own.data(tables, set(played["run_id"])))
+        tour += own.tour(tables, played) if len(played) and hasattr(own, "tour") else []
+    return found, tour
 
 
 def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
@@ -325,6 +376,13 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     )
 
 
+def _first(points: list[dict[str, Any]], tour: list[Stop]) -> set[int]:
+    """Points whose data come before the plotting library in the file: the page opens with them."""
+    opening = {stop["run"] for stop in tour[:1]}
+    owns = [any(run["run_id"] in opening for run in point["runs"]) for point in points]
+    return {place for place, own in enumerate(owns) if own}
+
+
 def make(target: Target) -> None:
     """Write the explorer of a study."""
     study = target.study
@@ -332,20 +390,23 @@ def make(target: Target) -> None:
     points: list[dict[str, Any]] = []
     chunks: list[str] = []
     states, systems = None, {}
+    played = pd.DataFrame({"run_id": []})
     if not absent:
         runs, states, ends = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
+        runs = _with_frames(runs, states)
+        played = runs[runs["shown"] == "training"]
         points, chunks = _points(study, runs, states, ends)
         numbers = runs[_measures(runs)].select_dtypes("number")
         metrics = {name for system in study.systems for name in study.known[system].metrics}
         systems = _systems(study, [name for name in numbers if name not in metrics])
-    trained = {r["run_id"] for point in points for r in point["runs"] if r["shown"] == "training"}
-    data = _data(target, trained)
+    data, tour = _data(target, played)
     modules = _modules(study)
     used = [c for c in study.collections if c.name in data]
     catalogue = {
         "points": points,
         "systems": systems,
         "experiments": _experiments(study),
+        "tour": tour,
         "collections": [
             {"name": c.name, "prefix": c.qualified(""), "data": data.get(c.name)}
             for c in study.collections
@@ -364,7 +425,8 @@ def make(target: Target) -> None:
         main=Markup((Path(__file__).parent / "main.js").read_text(encoding="utf-8")),
         catalogue=_packed(json.dumps(catalogue)),
         plotly=_packed(get_plotlyjs()),
-        chunks=chunks,
+        chunks=list(enumerate(chunks)),
+        first=_first(points, tour),
     )
     with files.atomic(target.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

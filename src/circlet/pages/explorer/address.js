@@ -2,12 +2,12 @@
 
 export const CHECKS = ["numbers", "fit", "log"];
 export const COMPONENTS = -1; // the plane of principal components
-const LINES = ["successive", "neighbours", "none"];
+const LINES = ["shortest", "successive", "neighbours", "none"];
 
 const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text) : otherwise);
 
 /**
- * What an address names: `runId`, null for none, `step` and `view`, as it is where nothing is said.
+ * What an address names: `runId` and `beside`, the run that is kept beside it, null for none, `step` and `view`, as it is where nothing is said.
  * `choices` are those of panels: values by name, of which the first is usual.
  *
  * A view is how embeddings are seen: `plane`, a frequency, or 0 for the dimensions `x` and `y`, or
@@ -36,12 +36,21 @@ export function parse(address, choices) {
     view[name] = known.find((value) => value === parts.get(name)) ?? known[0];
   }
   const step = parts.get("step") ?? "";
-  return { runId: parts.get("run"), step: /^\d+$/.test(step) ? Number(step) : undefined, view };
+  return {
+    runId: parts.get("run"),
+    beside: parts.get("beside"),
+    step: /^\d+$/.test(step) ? Number(step) : undefined,
+    view,
+  };
 }
 
-/** The address of a run's step and a view; `fit` is whether each step usually has its own scale. */
-export function format(runId, step, view, fit, choices) {
+/**
+ * The address of a run's step and a view, and of the run kept beside it, if there is one; `fit` is
+ * whether each step usually has its own scale.
+ */
+export function format(runId, kept, step, view, fit, choices) {
   const parts = new URLSearchParams({ run: runId, step });
+  if (kept) parts.set("beside", kept);
   const axes = view.plane === COMPONENTS ? "components" : "dimensions";
   if (view.chosen && view.plane > 0) parts.set("frequency", view.plane);
   if (view.chosen && view.plane <= 0) parts.set(axes, `${view.x + 1},${view.y + 1}`);

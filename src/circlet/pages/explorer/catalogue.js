@@ -1,5 +1,22 @@
 // What the page holds: packed texts, and the arrays of the runs of a point (written by __init__.py).
 
+/** The text of an element, once all of it is there: the page may still be on its way. */
+export function arrived(id) {
+  return new Promise((resolve) => {
+    const look = () => {
+      const found = document.getElementById(id);
+      if (!found || (!found.nextSibling && document.readyState === "loading")) return;
+      watcher.disconnect();
+      document.removeEventListener("DOMContentLoaded", look);
+      resolve(found.textContent);
+    };
+    const watcher = new MutationObserver(look);
+    watcher.observe(document.body, { childList: true });
+    document.addEventListener("DOMContentLoaded", look);
+    look();
+  });
+}
+
 /** The bytes of a packed text, base64 of gzip. */
 export async function unpack(text) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

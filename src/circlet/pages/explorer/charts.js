@@ -29,12 +29,15 @@ function look({ colour }) {
   };
 }
 
-/** A chart; over steps, `onStep` is called with the step that a reader clicks. */
+/** A chart, drawn by a promise of the library; over steps, `onStep` is called with the step that a reader clicks. */
 export class Chart {
   constructor(holder, plotly, onStep) {
     Object.assign(this, { holder, plotly, onStep, queue: Promise.resolve() });
     holder.classList.add("chart");
     this.plot = document.createElement("div");
+    // A touch scrolls the page; what of it is a click comes as one of the mouse.
+    const keep = (event) => event.stopPropagation();
+    this.plot.addEventListener("touchstart", keep, { capture: true, passive: true });
     this.line = document.createElement("div");
     this.line.className = "cursor";
     holder.replaceChildren(this.plot, this.line);
@@ -50,9 +53,10 @@ export class Chart {
     for (const name of axes) whole[name] = { ...common.axis, ...layout[name] };
     const config = { displayModeBar: false, responsive: true, doubleClick: "reset" };
     const draw = async () => {
-      await this.plotly.react(this.plot, traces, whole, config);
+      const plotly = await this.plotly; // which may still be on its way
+      await plotly.react(this.plot, traces, whole, config);
       // It may have been drawn before it had a place of its own; it may have none now.
-      if (this.plot.offsetParent) await this.plotly.Plots.resize(this.plot);
+      if (this.plot.offsetParent) await plotly.Plots.resize(this.plot);
       if (!this.listening) {
         this.listening = true;
         this.plot.on("plotly_click", ({ points }) => this.onStep?.(points[0].x));
@@ -81,7 +85,8 @@ export class Chart {
   async file() {
     await this.queue;
     const { width, height } = this.plot.getBoundingClientRect();
-    const address = await this.plotly.toImage(this.plot, { format: "svg", width, height });
+    const plotly = await this.plotly;
+    const address = await plotly.toImage(this.plot, { format: "svg", width, height });
     return decodeURIComponent(address.slice(address.indexOf(",") + 1));
   }
 }

@@ -1,81 +1,62 @@
 // The runs of a study: choosing one, and moving through its training.
 import { CHECKS, format, parse } from "circlet/address";
-import { arraysOf, unpack } from "circlet/catalogue";
+import { Kept } from "circlet/beside";
+import { Board } from "circlet/board";
+import { arraysOf, arrived, unpack } from "circlet/catalogue";
 import { byId, options, Player, rounded } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { offerFiles } from "circlet/files";
 import { Grid } from "circlet/grid";
-import { fits, isChart, offerPlanes, onPlane } from "circlet/plane";
+import { experimentInWords, inOrder, openingOf } from "circlet/opening";
+import { fits, offerPlanes, onPlane } from "circlet/plane";
+import { sentence } from "circlet/reading";
 import { Runs } from "circlet/runs";
 import { Scene } from "circlet/scene";
+import { introduce, Tour } from "circlet/tour";
 
 const REST = 150; // milliseconds after which a picture is at rest
 
 /**
- * Set up the runs of a catalogue, with panels that there are by name, and the plotting library;
- * resolves when a run is shown. `say` tells the reader what is wrong, or "".
+ * Set up the runs of a catalogue, with panels that there are by name, and a promise of the plotting
+ * library; resolves when a run is shown. `say` tells the reader what is wrong, or "".
  */
 export function explore(catalogue, makers, plotly, say) {
   const { systems } = catalogue;
-  const rank = (system) => Object.keys(systems).indexOf(system);
-  const counts = {}; // of runs, by experiment: the largest is the main one
-  for (const { experiment, runs } of catalogue.points) {
-    counts[experiment] = (counts[experiment] ?? 0) + runs.length;
-  }
-  const runsOf = ({ experiment }) => counts[experiment];
-  const points = catalogue.points
-    .map((entry, place) => ({ ...entry, place }))
-    .filter((entry) => entry.runs.length)
-    .sort((a, b) => rank(a.system) - rank(b.system) || runsOf(b) - runsOf(a));
+  const points = inOrder(catalogue);
   const chunks = new Map(); // arrays of points that were chosen, by place
-  const panels = {}; // those of the study's systems, by name
-  for (const name of Object.values(systems).flatMap((system) => system.panels)) {
-    panels[name] ??= place(name);
-  }
-  const choices = Object.assign({}, ...Object.values(panels).map((panel) => panel.choices));
+  const every = new Set(Object.values(systems).flatMap((system) => system.panels));
+  const board = new Board(every, makers, { plotly, goTo });
+  const beside = new Board(every, makers, { plotly, goTo, kept: true }); // of the run that is kept
+  const kept = new Kept(board, beside);
+  const { choices } = board;
   const { view } = parse("", choices); // how embeddings are seen
   const runs = new Runs(systems, change);
-  const grid = new Grid(catalogue.experiments, (place) => {
-    const entry = points.find((other) => other.place === place);
-    const seed = runs.run?.seed; // the same in another setting
-    choosePoint(entry, undefined, entry.runs.find((run) => run.seed === seed)?.run_id);
-  });
-  let shown = []; // panels of the system that is looked at
+  const tour = new Tour(catalogue.tour.filter(({ run }) => ownerOf(run)));
+  const grid = new Grid(catalogue.experiments, (place) =>
+    choosePoint(
+      points.find((other) => other.place === place),
+      { sameSeed: true },
+    ),
+  );
   let point, scene, at, resting;
   let addressed; // the run in the address
   let known = ""; // the address that was read or written last
   let [asked, opened] = [0, 0]; // choices of a point so far, of which the last one counts
 
-  /** Make a panel of the page, with its choices. */
-  function place(name) {
-    const none = {
-      title: name,
-      make: () => ({ missing: () => "There is no panel of this name." }),
-    };
-    const { title, make, data } = makers[name] ?? none;
-    const id = name.replace(".", "-");
-    const html = byId("panel").innerHTML.replaceAll("$id", id).replaceAll("$title", title);
-    byId("panels").insertAdjacentHTML("beforeend", html);
-    const panel = { id, ...make(byId(`${id}-picture`), { plotly, goTo, data }) };
-    for (const [choice, values] of Object.entries(panel.choices ?? {})) {
-      const select = document.createElement("select");
-      Object.assign(select, { id: choice, ariaLabel: choice });
-      select.append(...Object.entries(values).map(([value, words]) => new Option(words, value)));
-      select.addEventListener("change", () => {
-        view[choice] = select.value;
-        drawCharts();
-        show();
-      });
-      byId(id).querySelector(".save").before(select);
+  function ownerOf(runId) {
+    return points.find((entry) => entry.runs.some((run) => run.run_id === runId));
+  }
+
+  async function arraysAt({ place }) {
+    if (!chunks.has(place)) {
+      chunks.set(place, arraysOf(await unpack(await arrived(`chunk-${place}`))));
     }
-    return panel;
+    return chunks.get(place);
   }
 
   // Choosing: system, experiment, point, run.
 
   const distinct = (values) => [...new Set(values)];
-  const named = (value) => [value, value];
-
   function offer() {
     const same = (name) => points.filter((entry) => entry[name] === point[name]);
     const every = distinct(points.map((entry) => entry.system));
@@ -85,23 +66,26 @@ export function explore(catalogue, makers, plotly, say) {
     ];
     options("system", every.map(written), point.system);
     const experiments = distinct(same("system").map((entry) => entry.experiment));
-    options("experiment", experiments.map(named), point.experiment);
+    const inWords = (name) => {
+      const own = points.filter((entry) => entry.experiment === name);
+      const count = own.reduce((sum, entry) => sum + entry.runs.length, 0);
+      return [name, experimentInWords(name, catalogue.experiments[name], count)];
+    };
+    options("experiment", experiments.map(inWords), point.experiment);
     grid.offer(same("experiment"), point);
   }
 
   /**
-   * Choose a point, and of its runs that of a link: { runId, step }, the wanted one, or what is
-   * there. Whether it is shown: another may have been chosen while it was unpacked.
+   * Choose a point, and of its runs that of a link, `runId` at a `step`, or with `sameSeed` that of
+   * the same seed at the same step, or what is there. Whether it is shown: another may have been
+   * chosen while it was unpacked.
    */
-  async function choosePoint(entry, link, wanted) {
+  async function choosePoint(entry, { runId, step, sameSeed } = {}) {
     const mine = ++asked;
     player.play(false);
     moving();
-    if (!chunks.has(entry.place)) {
-      const bytes = await unpack(byId(`chunk-${entry.place}`).textContent);
-      if (mine !== asked) return false;
-      chunks.set(entry.place, arraysOf(bytes));
-    }
+    await arraysAt(entry);
+    if (mine !== asked) return false;
     opened = mine;
     const before = point;
     const d = scene?.d;
@@ -109,41 +93,34 @@ export function explore(catalogue, makers, plotly, say) {
     if (before?.system !== point.system) chooseSystem();
     offer();
     // A plane of one space says nothing of another.
-    const kept = (now) => link || (before?.system === point.system && d === now.d);
-    chooseRun(runs.open(point, link?.runId ?? wanted), link?.step, kept);
+    const isIn = (now) => runId || (before?.system === point.system && d === now.d);
+    const wanted = sameSeed ? stepOfOthers() : step;
+    chooseRun(runs.open(point, runId, sameSeed), wanted, isIn);
     return true;
   }
 
-  /** Show the panels of the system, in its order, and what its outcomes mean. */
+  /** Show the panels of the system, and what it and its outcomes are. */
   function chooseSystem() {
     const system = systems[point.system];
+    introduce(system);
     byId("outcomes").textContent = system.outcomes;
     byId("outcome-word").textContent = system.outcome;
-    shown = system.panels.map((name) => panels[name]);
-    for (const { id } of Object.values(panels)) byId(id).hidden = true;
-    for (const { id, title } of shown) {
-      byId(id).hidden = false;
-      byId("panels").append(byId(id));
-      if (title) entitle(byId(id), title(system));
-    }
+    board.use(system);
+    kept.place();
   }
 
-  /** The reader chooses another run: its same step, unless it is the end that is looked at. */
+  /** The step at which another run is seen: the same, unless it is the end that is looked at. */
+  function stepOfOthers() {
+    return scene && at < scene.steps.length - 1 ? scene.steps[at] : undefined;
+  }
+
+  /** The reader chooses another run. */
   function change(run) {
-    chooseRun(run, scene && at < scene.steps.length - 1 ? scene.steps[at] : undefined);
+    chooseRun(run, stepOfOthers());
   }
 
-  /** Another title of a panel, which its buttons say, too. */
-  function entitle(panel, words) {
-    const title = panel.querySelector("b");
-    for (const button of panel.querySelectorAll("button")) {
-      button.ariaLabel = button.ariaLabel.replace(title.textContent, words);
-    }
-    title.textContent = words;
-  }
-
-  /** Show a run; `kept` says of a scene whether the plane that the reader has chosen is one of it. */
-  function chooseRun(run, step, kept = () => true) {
+  /** Show a run; `isIn` says of a scene whether the plane that the reader has chosen is one of it. */
+  function chooseRun(run, step, isIn = () => true) {
     player.play(false);
     moving();
     byId("not-here").hidden = true;
@@ -151,14 +128,17 @@ export function explore(catalogue, makers, plotly, say) {
     try {
       const arrays = chunks.get(point.place).get(run.run_id) ?? {};
       scene = new Scene(point, run, systems[point.system], arrays, view);
-      if (!kept(scene)) view.chosen = false;
-      offerPlanes(scene, shown);
-      at = step === undefined ? scene.steps.length - 1 : nearest(step);
+      if (!isIn(scene)) view.chosen = false;
+      offerPlanes(scene, board.shown);
+      at = step === undefined ? scene.steps.length - 1 : scene.nearest(step);
       byId("step-slider").max = scene.steps.length - 1;
       for (const id of ["step-slider", "play", "back", "forward"]) {
         byId(id).disabled = scene.steps.length < 2;
       }
-      arrange();
+      const isDrawn = board.arrange(scene);
+      byId("nothing").hidden = isDrawn;
+      byId("panels").hidden = !isDrawn && !kept.run;
+      byId("nothing").textContent = isDrawn ? "" : whyNothing(run);
       drawCharts();
       show();
       say("");
@@ -173,48 +153,47 @@ export function explore(catalogue, makers, plotly, say) {
 
   // Drawing.
 
-  const isShown = (panel) => shown.includes(panel) && !byId(`${panel.id}-picture`).hidden;
-
-  /** Panels without data say why. */
-  function arrange() {
-    for (const panel of shown) {
-      const { id } = panel;
-      const why = panel.missing(scene);
-      byId(`${id}-missing`).textContent = why;
-      byId(`${id}-note`).textContent = "";
-      byId(`${id}-picture`).hidden = why !== "";
-      for (const button of byId(id).querySelectorAll("button")) button.disabled = why !== "";
-    }
+  /** Why a run has no picture at all, and where there are some. */
+  function whyNothing({ shown }) {
+    const played = point.runs.filter((run) => run.shown === "training").length;
+    const why =
+      shown === "outcome"
+        ? "This page has only the numbers of this run, in the list."
+        : "The study logs nothing of this run that could be drawn.";
+    return played ? `${why} Those marked ▸ can be played: ${played} of this point.` : why;
   }
 
   function drawCharts() {
-    for (const panel of shown.filter(isShown).filter(isChart)) {
-      byId(`${panel.id}-note`).textContent = panel.note?.(scene) ?? "";
-      panel.draw(scene);
-    }
+    board.drawCharts();
+    kept.drawCharts();
   }
 
   function drawMoving(atRest) {
     const step = scene.steps[at];
-    for (const panel of shown.filter(isShown)) {
-      if (isChart(panel)) continue;
-      panel.draw(scene, step, atRest);
-      const logged = scene.logged(panel.source, step);
-      const older = logged === step ? "" : `as logged at step ${logged}`;
-      const isFinite = scene.isFinite(panel.source, step);
-      const words = [
-        older,
-        isFinite ? panel.note?.(scene, step) : "not all values are finite here",
-      ];
-      byId(`${panel.id}-note`).textContent = words.filter(Boolean).join("; ");
-    }
+    board.drawMoving(step, atRest);
+    kept.drawMoving(step, atRest);
     read(step, atRest);
+  }
+
+  function release() {
+    kept.release();
+    show();
+  }
+
+  /** Keep a run of a point beside the others. */
+  async function keep(entry, run) {
+    const arrays = (await arraysAt(entry)).get(run.run_id) ?? {};
+    const words = `${grid.title(entry)}, seed ${run.seed}, ${run.outcome}`;
+    kept.keep(entry, run, systems[entry.system], arrays, view, words);
+    drawCharts();
+    show();
   }
 
   function show() {
     const step = scene.steps[at];
     drawMoving(false);
-    for (const { picture } of shown.filter(isChart)) picture?.cursor(step);
+    board.cursor(step);
+    beside.cursor(step);
     moving();
     if (!player.playing) resting = setTimeout(rest, REST);
   }
@@ -230,7 +209,7 @@ export function explore(catalogue, makers, plotly, say) {
     drawMoving(true);
     remember();
     const mine = resting;
-    await Promise.allSettled(shown.map(({ picture }) => picture?.queue));
+    await Promise.allSettled([...board.queues, ...beside.queues]);
     const isDone = mine === resting && asked === opened;
     if (isDone) byId("explore").dataset.rests = "yes"; // for those who drive the page
   }
@@ -250,19 +229,16 @@ export function explore(catalogue, makers, plotly, say) {
       const words = reading(systems[point.system].metrics, arrays.curves.at(step), rounded);
       parts.push(dated(words, arrays.curves.logged(step)));
     }
-    for (const panel of shown) {
+    for (const panel of board.shown) {
       const found = panel.reading?.(scene, step, atRest);
       if (found) parts.push(dated(found.words, found.step));
     }
     byId("reading-now").textContent = parts.join(" · ");
+    byId("sentence-now").textContent = sentence(scene, step);
+    tour.at(scene, at);
   }
 
   // Moving through the training.
-
-  function nearest(step) {
-    const away = scene.steps.map((other) => Math.abs(other - step));
-    return away.indexOf(Math.min(...away));
-  }
 
   function moveTo(place) {
     player.play(false);
@@ -272,7 +248,7 @@ export function explore(catalogue, makers, plotly, say) {
 
   /** Go to the logged step that is nearest to one. */
   function goTo(step) {
-    moveTo(nearest(step));
+    moveTo(scene.nearest(step));
   }
 
   let due; // when the next step is
@@ -300,7 +276,15 @@ export function explore(catalogue, makers, plotly, say) {
 
   function remember() {
     if (location.hash !== known) return; // another was set, and is about to be read
-    const address = format(scene.run.run_id, scene.steps[at], view, fits(shown), choices);
+    const usual = fits(board.shown);
+    const address = format(
+      scene.run.run_id,
+      kept.run?.run_id,
+      scene.steps[at],
+      view,
+      usual,
+      choices,
+    );
     // Another run is another place to come back to; what is seen of it is not.
     const another = addressed && addressed !== scene.run.run_id;
     addressed = scene.run.run_id;
@@ -310,21 +294,29 @@ export function explore(catalogue, makers, plotly, say) {
     known = location.hash;
   }
 
-  /** Show the view that the address names; the first training if it names none. */
+  /** Show the view that the address names; if it names none, the first stop or what moves most. */
   async function recall() {
     known = location.hash;
-    const { runId, step, view: seen } = parse(known, choices);
+    const { runId, beside: besides, step, view: seen } = parse(known, choices);
     if (runId === null && scene) return; // the name of a part of the page
     Object.assign(view, seen);
     for (const id of CHECKS) byId(id).checked = view[id];
     for (const name of Object.keys(choices)) byId(name).value = view[name];
-    const owner = points.find((entry) => entry.runs.some((run) => run.run_id === runId));
-    const trained = ({ runs }) => runs.filter((run) => run.shown === "training");
-    const best = (entry) =>
-      trained(entry).find((run) => run.outcome === systems[entry.system].opens_with);
-    const start = points.find(best) ?? points.find((entry) => trained(entry).length) ?? points[0];
-    const link = owner ? { runId, step } : { runId: best(start)?.run_id };
-    if (!(await choosePoint(owner ?? start, link))) return;
+    const owner = ownerOf(runId);
+    const [stop] = tour.stops;
+    const opening = stop
+      ? { entry: ownerOf(stop.run), runId: stop.run, step: stop.step }
+      : { entry: openingOf(points, systems).entry, runId: openingOf(points, systems).run.run_id };
+    const link = owner ? { entry: owner, runId, step } : opening;
+    if (!(await choosePoint(link.entry, link))) return;
+    const keeper = ownerOf(besides);
+    if (!keeper && kept.run) release();
+    else if (keeper && kept.run?.run_id !== besides) {
+      await keep(
+        keeper,
+        keeper.runs.find((run) => run.run_id === besides),
+      );
+    }
     addressed = scene?.run.run_id;
     byId("not-here").textContent = `The run “${runId}” is not in this page.`;
     byId("not-here").hidden = runId === null || owner !== undefined;
@@ -332,22 +324,10 @@ export function explore(catalogue, makers, plotly, say) {
 
   // Files.
 
-  /** A panel as a file. */
   function fileOf(id) {
-    const panel = shown.find((other) => other.id === id);
-    const asked = scene;
     const step = scene.steps[at];
-    const moment = panel.source
-      ? `_step_${scene.logged(panel.source, step)}_${scene.planeName}`
-      : "";
-    return {
-      name: `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`,
-      picture: panel.picture,
-      draw: () => panel.draw(asked, step, true),
-      redraw: () => isShown(panel) && panel.draw(scene, scene.steps[at], true),
-      table: () => panel.table(scene, step),
-      digits: 6,
-    };
+    const file = board.fileOf(id, step) ?? beside.fileOf(id, step);
+    return { ...file, redraw: () => file.redraw(scene.steps[at]) };
   }
 
   // Controls.
@@ -370,21 +350,32 @@ export function explore(catalogue, makers, plotly, say) {
   });
   onPlane((changes) => {
     Object.assign(view, changes, { chosen: true, wanted: "" });
-    offerPlanes(scene, shown);
+    offerPlanes(scene, board.shown);
     show();
   });
   byId("lines").addEventListener("change", ({ target }) => {
     view.lines = view.wanted = target.value;
+    kept.see(view);
     show();
   });
   for (const id of CHECKS) {
     byId(id).addEventListener("change", ({ target }) => {
       view[id] = target.checked;
       if (id === "fit") view.fitted = true;
+      kept.see(view);
       if (id === "log") drawCharts();
       show();
     });
   }
+  board.offerChoices((choice, value) => {
+    view[choice] = value;
+    kept.see(view);
+    drawCharts();
+    show();
+  });
+  byId("keep").addEventListener("click", () => keep(point, scene.run));
+  byId("release").addEventListener("click", release);
+  byId("tour-play").addEventListener("click", () => player.play(!player.playing));
   offerFiles(byId("explore"), fileOf);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (!scene) return;

@@ -113,6 +113,44 @@ export function around(xy, by) {
   return joined;
 }
 
+/** Lengths of the lines from every place to the one `by` further, mod p. */
+function lengths(xy, by) {
+  const p = xy.length / 2;
+  return Array.from({ length: p }, (_, a) => {
+    const b = (a + by) % p;
+    return Math.hypot(xy[2 * b] - xy[2 * a], xy[2 * b + 1] - xy[2 * a + 1]);
+  });
+}
+
+/**
+ * The step of the arithmetic progression that the eye looks for in a circle or a grid: joining a and
+ * a + step (mod p) gives the shortest lines in total. As `best_step` in plotting/panels.py.
+ */
+export function shortestStep(xy) {
+  let [best, least] = [1, Infinity];
+  for (let by = 1; by <= xy.length / 4; by++) {
+    const total = lengths(xy, by).reduce((sum, length) => sum + length, 0);
+    if (total < least) [best, least] = [by, total];
+  }
+  return best;
+}
+
+/**
+ * Lines between a and a + by (mod p), without those more than twice as long as the median: they lead
+ * from one row of a grid to another.
+ */
+export function progression(xy, by) {
+  const every = lengths(xy, by);
+  const sorted = [...every].sort((a, b) => a - b);
+  const half = sorted.length / 2;
+  const median = (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
+  const p = every.length;
+  return every.flatMap((length, a) => {
+    const b = (a + by) % p;
+    return length <= 2 * median ? [[xy[2 * a], xy[2 * a + 1], xy[2 * b], xy[2 * b + 1]]] : [];
+  });
+}
+
 /** Places moved away from the origin, by a share of the largest distance from it. */
 export function outward(xy, share) {
   let largest = 0;

@@ -10,6 +10,9 @@ export class Grid {
     this.experiments = experiments;
     this.colour = ""; // outcome that colours the cells
     byId("points").addEventListener("change", ({ target }) => choose(Number(target.value)));
+    byId("point-slider").addEventListener("input", ({ target }) =>
+      choose(this.line[target.value].place),
+    );
     byId("colour").addEventListener("change", ({ target }) => {
       this.colour = target.value;
       this.draw();
@@ -32,11 +35,26 @@ export class Grid {
   }
 
   draw() {
+    this.slide();
     const focused = byId("points").contains(document.activeElement);
     byId("points").replaceChildren(...this.tables());
     byId("points").hidden = this.points.length < 2;
     byId("point-note").textContent = this.note;
     if (focused) byId("points").querySelector("input:checked")?.focus();
+  }
+
+  /** A slider over the points, if they are on a line. */
+  slide() {
+    const [x, y] = this.swept;
+    const slider = byId("point-slider");
+    const isLine = x && !y && !x.words && this.points.length > 2;
+    slider.closest("label").hidden = !isLine;
+    if (!isLine) return;
+    this.line = [...this.points].sort((a, b) => a.at[x.place] - b.at[x.place]);
+    slider.max = this.line.length - 1;
+    slider.value = this.line.indexOf(this.chosen);
+    slider.setAttribute("aria-valuetext", this.title(this.chosen));
+    byId("point-now").textContent = this.title(this.chosen);
   }
 
   /** What is swept, the parameters with the most values first. */
@@ -130,13 +148,17 @@ export class Grid {
       return `${WORDS(name)} ${values[point.at[place]]}`;
     });
     const seeds = Object.entries(point.seeds).map(([name, seed]) => `${name} seed ${seed}`);
-    return [...words, ...seeds].join(", ") || point.name;
+    const alone = this.points.length < 2 && point.experiment.replaceAll("_", " ");
+    return [...words, ...seeds].join(", ") || alone || point.name;
   }
 
   /** The chosen point in words: its outcomes, with the interval of the one that colours. */
   get note() {
     const { estimates, outcomes } = this.chosen;
-    const counted = outcomes.map(([outcome, count]) => `${count} × ${outcome}`).join("; ");
+    const total = outcomes.reduce((sum, [, count]) => sum + count, 0);
+    const counted = outcomes
+      .map(([outcome, count]) => `${outcome} (${count} of ${total})`)
+      .join("; ");
     const [estimate, low, high, n] = estimates[this.colour] ?? [];
     const { label } = this.experiments[this.chosen.experiment].outcomes[this.colour] ?? {};
     const interval = `${rounded(estimate)} [${rounded(low)} … ${rounded(high)}], n = ${n}`;

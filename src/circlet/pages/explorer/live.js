@@ -5,7 +5,8 @@ import { offerFiles } from "circlet/files";
 /**
  * Set a simulation up in its section of the page, `live-NAME`.
  *
- * settings: by name, as the fields; `begin(settings)` starts anew; `step(settings)` goes a step on;
+ * A button with `data-with`, values of fields and a number of steps, starts it with these and pauses
+ * it after those. settings: by name, as the fields; `begin(settings)` starts anew; `step(settings)` goes a step on;
  * `show(settings)` draws and reads; `files(id)`: see offerFiles. Returns the player, and what
  * shows again.
  */
@@ -14,6 +15,7 @@ export function live(name, settings, { begin, step, show, files }) {
   const part = (id) => byId(`${name}-${id}`);
   const fields = [...section.querySelectorAll("input[type=number]")];
   let steps;
+  let until = Infinity; // the step at which it pauses
 
   /** A field that is empty or out of range keeps its last value, and says why. */
   function read() {
@@ -34,6 +36,7 @@ export function live(name, settings, { begin, step, show, files }) {
     read();
     begin(settings);
     steps = 0;
+    until = Infinity;
     draw();
   }
 
@@ -41,6 +44,7 @@ export function live(name, settings, { begin, step, show, files }) {
     for (let i = 0; i < times; i++) step(settings);
     steps += times;
     draw();
+    if (steps >= until) player.play(false);
   }
 
   const player = new Player(part("run"), "Start", () => advance(Number(part("frame").value)));
@@ -49,6 +53,15 @@ export function live(name, settings, { begin, step, show, files }) {
     advance(1);
   });
   part("restart").addEventListener("click", restart);
+  for (const button of section.querySelectorAll("button[data-with]")) {
+    button.addEventListener("click", () => {
+      const { steps: last, ...values } = JSON.parse(button.dataset.with);
+      for (const field of fields) field.value = values[field.name] ?? field.value;
+      restart();
+      until = last;
+      player.play(true);
+    });
+  }
   for (const field of section.querySelectorAll("input")) {
     const isStart = field.closest("[data-start]");
     field.addEventListener(isStart ? "change" : "input", () => {

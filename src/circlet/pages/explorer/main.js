@@ -1,9 +1,9 @@
-import { unpackText } from "circlet/catalogue";
+import { arrived, unpackText } from "circlet/catalogue";
 import { byId } from "circlet/controls";
 import { explore } from "circlet/explore";
 import { panels } from "circlet/panels";
 
-const text = (id) => unpackText(byId(id).textContent);
+const text = async (id) => unpackText(await arrived(id));
 
 function say(words) {
   byId("problem").textContent = words;
@@ -49,7 +49,7 @@ try {
   for (const collection of catalogue.collections) await add(collection);
   if (catalogue.points.some((point) => point.runs.length)) {
     byId("explore").hidden = false;
-    await explore(catalogue, panels, await load(), say);
+    await explore(catalogue, panels, load(), say);
   } else byId("no-runs").hidden = false;
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {

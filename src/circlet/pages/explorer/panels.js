@@ -1,5 +1,5 @@
 // Panels of a run that any system may have; collections add their own (circlet.pages.explorer). Each
-// has a `title`, and `make(holder, { plotly, goTo, data })` makes it: `missing(scene)`, why it is
+// has a `title`, `help`, what it shows in a sentence or two, and `make(holder, { plotly, goTo, data })` makes it: `missing(scene)`, why it is
 // empty, or ""; `draw(scene, step, atRest)` on its `picture`;
 // `table(scene, step)`, its data; and `source`, the array whose logged steps it moves with: without
 // one it is a chart, over which a line moves. It may have a `note(scene, step)`; `choices`, selects in its caption, by the
@@ -9,7 +9,7 @@
 import { Chart } from "circlet/charts";
 import { axesOf, domains, inWords, titleOf, valueAxis, wrapped } from "circlet/curves";
 import { classColour, Plane, theme } from "circlet/draw";
-import { around } from "circlet/geometry";
+import { around, progression, shortestStep } from "circlet/geometry";
 import { embeddingIn } from "circlet/pictures";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
@@ -39,6 +39,14 @@ function embeddingPanel(holder) {
     ["embedding", "position"]
       .filter((name) => scene.arrays[name])
       .map((name) => scene.inPlane(scene.arrays[name].at(step)));
+  /** What joins the numbers: the same progression in all of a training, that of its end. */
+  function lines(scene, xy) {
+    if (!scene.frequencies || scene.view.lines === "none") return [];
+    if (scene.view.lines === "neighbours") return around(xy, scene.neighbour);
+    if (scene.view.lines === "successive") return around(xy, 1);
+    const atEnd = () => shortestStep(scene.inPlane(scene.arrays.embedding.frame()));
+    return progression(xy, scene.once("progression", atEnd));
+  }
   return {
     source: "embedding",
     picture: plane,
@@ -50,7 +58,7 @@ function embeddingPanel(holder) {
     draw(scene, step) {
       const now = theme();
       const { colour } = now;
-      const { axes, view } = scene;
+      const { axes } = scene;
       const [xy, positions] = places(scene, step);
       const box = scene.box("embedding", (at) => places(scene, at), step);
       if (positions) {
@@ -67,9 +75,7 @@ function embeddingPanel(holder) {
         });
         return;
       }
-      const by = view.lines === "neighbours" ? scene.neighbour : 1;
-      const lines = scene.frequencies && view.lines !== "none" ? around(xy, by) : [];
-      plane.draw({ ...axes, box, ...embeddingIn(xy, lines, now) });
+      plane.draw({ ...axes, box, ...embeddingIn(xy, lines(scene, xy), now) });
     },
     table({ arrays, d }, step) {
       const of = (series, first, what) => {
@@ -91,8 +97,8 @@ const visible = (series, { log }) =>
   series.steps.map((step, i) => [step, i]).filter(([step]) => !log || step > 0);
 
 /** The axis of steps, from the first that is logged to the last: the same under all curves. */
-function stepAxis({ steps, view: { log } }) {
-  const ends = [steps.find((step) => !log || step > 0), steps.at(-1)];
+function stepAxis({ logs, view: { log } }) {
+  const ends = [logs.find((step) => !log || step > 0), logs.at(-1)];
   return {
     title: { text: "step" },
     exponentformat: "none",
@@ -252,7 +258,25 @@ function lossesPanel(holder, { plotly, goTo }) {
 }
 
 export const panels = {
-  embedding: { title: "Embedding", make: embeddingPanel },
-  signals: { title: "Signals", make: signalsPanel },
-  losses: { title: "Losses and accuracy", make: lossesPanel },
+  embedding: {
+    title: "Embedding",
+    help:
+      "Where the network places each number. Lines join numbers in equal steps, those with the " +
+      "shortest lines at the end: round a circle, or along the rows of a grid.",
+    make: embeddingPanel,
+  },
+  signals: {
+    title: "Signals",
+    help:
+      "How large the circle of each frequency is, step by step: the norm of the Fourier " +
+      "coefficient of the embedding.",
+    make: signalsPanel,
+  },
+  losses: {
+    title: "Losses and accuracy",
+    help:
+      "The loss is how surprised the network is by the right answers; accuracy, the share of " +
+      "right ones. Test: on what it was not trained on.",
+    make: lossesPanel,
+  },
 };

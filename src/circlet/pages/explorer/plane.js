@@ -11,23 +11,31 @@ export const fits = (panels) => panels.some((panel) => panel.fits);
 
 const count = (length, entry) => Array.from({ length }, (_, i) => entry(i));
 
+/** The plane that shows most of a scene: a frequency, or components, or the first two dimensions. */
+export function usualPlane(scene, panels) {
+  const { d, frequencies, strongest } = scene;
+  if (d <= 2) return { plane: 0, x: 0, y: 1 };
+  const moving = panels.filter((panel) => !isChart(panel));
+  // Components are those of the embedding: not what other pictures in the plane show best.
+  const isAlone = !frequencies && moving.length < 2 && scene.components.length > 1;
+  return { plane: isAlone ? COMPONENTS : strongest, x: 0, y: 1 };
+}
+
 /** Offer the planes of a scene; unless the reader has chosen, take the one that shows most. */
 export function offerPlanes(scene, panels) {
-  const { d, frequencies, p, strongest, view } = scene;
+  const { d, frequencies, p, view } = scene;
   const moving = panels.filter((panel) => !isChart(panel));
   const components = frequencies || d < 3 ? [] : scene.components; // which take a moment
   if (view.plane === COMPONENTS && components.length < 2) view.chosen = false;
   const width = view.plane === COMPONENTS ? components.length : d;
   const valid = view.plane <= frequencies && view.x < width && view.y < Math.max(width, 2);
   if (!view.chosen || !valid) {
-    // Components are those of the embedding: not what other pictures in the plane show best.
-    const most = components.length > 1 && moving.length < 2 ? COMPONENTS : strongest;
-    Object.assign(view, { plane: d > 2 ? most : 0, x: 0, y: 1, chosen: false });
+    Object.assign(view, usualPlane(scene, panels), { chosen: false });
   }
   if (!view.fitted) view.fit = fits(panels);
   byId("fit").checked = view.fit;
-  view.lines = view.wanted || (view.plane ? "neighbours" : "successive");
-  if (view.lines === "neighbours" && !scene.neighbour) view.lines = "successive";
+  view.lines = view.wanted || (view.plane ? "neighbours" : "shortest");
+  if (view.lines === "neighbours" && !scene.neighbour) view.lines = "shortest";
   options(
     "plane",
     [
@@ -40,7 +48,6 @@ export function offerPlanes(scene, panels) {
   const axes = count(view.plane === COMPONENTS ? components.length : d, (i) => [i, `${i + 1}`]);
   options("x", axes, view.x);
   options("y", axes, view.y);
-  // Where it says something: else a is joined to a + 1.
   byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
   byId("lines").value = view.lines;
   const hide = (id, hidden) => (byId(id).closest("label").hidden = hidden);

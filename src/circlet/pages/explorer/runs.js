@@ -30,14 +30,20 @@ export class Runs {
     });
   }
 
-  /** List the runs of a point, and choose the one that is wanted, if it is there; the one chosen. */
-  open(point, wanted) {
+  /**
+   * List the runs of a point, and choose the one that is wanted, if it is there, or the one of the
+   * `seed` that the reader has chosen; the one chosen.
+   */
+  open(point, wanted, sameSeed = false) {
     this.point = point;
-    const linked = point.runs.find((run) => run.run_id === wanted);
+    const linked = point.runs.find((run) =>
+      sameSeed ? run.seed === this.seed : run.run_id === wanted,
+    );
     const has = (run) => run.outcome === this.outcome;
     if (linked ? !has(linked) : !point.runs.some(has)) this.outcome = "";
     if (!this.columns.includes(this.by)) this.by = "seed";
     this.run = linked ?? firstOf(this.listed);
+    if (!sameSeed) this.seed = this.run.seed; // else it comes back where there is a run of it
     this.offer();
     this.list();
     return this.run;
@@ -71,6 +77,7 @@ export class Runs {
 
   take(run) {
     this.run = run;
+    this.seed = run.seed;
     this.chosen(run);
   }
 

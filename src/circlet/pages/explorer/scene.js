@@ -6,12 +6,25 @@ const BOX_FRAMES = 25; // steps that decide the box of a picture
 const MOST = 6; // principal components to choose from
 const BESIDE = ["embedding", "signals", "curves"]; // arrays with logs of their own
 
+const isState = (name) => name !== "signals" && name !== "curves";
+
+/** The steps of some arrays, in their order. */
+function stepsOf(every) {
+  return [...new Set(every.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
+}
+
 export class Scene {
   /** point, run, system: as in the catalogue; arrays: Series by name. */
   constructor(point, run, system, arrays, view) {
     Object.assign(this, { point, run, system, arrays, view });
-    const every = Object.values(arrays).flatMap((series) => series.steps);
-    this.steps = [...new Set(every)].sort((a, b) => a - b);
+    this.logs = stepsOf(Object.values(arrays)); // of all arrays
+    // The pictures move with the embedding and the weights: other steps would show no other frame.
+    const frames = stepsOf(
+      Object.keys(arrays)
+        .filter(isState)
+        .map((name) => arrays[name]),
+    );
+    this.steps = frames.length > 2 ? frames : this.logs;
     if (!this.steps.length) this.steps = [point.steps];
     // Of the embedding; what only its outcome is shown of may say so in its parameters.
     const { p, d } = point.parameters;
@@ -45,6 +58,12 @@ export class Scene {
   once(name, make) {
     if (!this.made.has(name)) this.made.set(name, make());
     return this.made.get(name);
+  }
+
+  /** The place of the step that is nearest to one. */
+  nearest(step) {
+    const away = this.steps.map((other) => Math.abs(other - step));
+    return away.indexOf(Math.min(...away));
   }
 
   /** The logged step at which an array is shown at some step. */

@@ -2,8 +2,9 @@
 
 A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
 ``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
-and those that it declares in ``COLUMNS``, made from its ``TABLES``. Without one, the outcome is the
-status of the run: finished, diverged or no parent.
+and those that it declares in ``COLUMNS``, made from its ``TABLES``. Its column ``named``, if it has
+one, is whether a figure shows the run or it is the best of its point: those come first. Without a
+``run_list.py``, the outcome is the status of the run: finished, diverged or no parent.
 """
 
 import numpy as np
@@ -46,6 +47,8 @@ def table(study: Study) -> pd.DataFrame:
     places = {f"{p.experiment}/{p.name}": i for i, p in enumerate(study.points)}
     frame["seed"] = frame["run_id"].str.rsplit("/s", n=1).str[1].astype(int)
     frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
+    named = frame["named"] if "named" in frame else pd.Series(False, frame.index)
+    frame["named"] = named.eq(True)  # of other collections it is null
     frame["shown"] = explorer_budget.choose(frame, study.points)
     own = columns(study)
     frame = frame.reindex(columns=names(own))

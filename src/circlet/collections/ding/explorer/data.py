@@ -1,11 +1,11 @@
-"""Coefficients of the linear differential equations that the panel shows."""
+"""Coefficients of the linear differential equations that the panel shows; the survivors' stop."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-TABLES = ("ode_coefficients",)
+TABLES = ("ode_coefficients", "survival")
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
@@ -19,3 +19,25 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
             rounded = matrix.map("{:.5g}".format).astype(float)
             found.setdefault(run_id, {})[method] = rounded.to_numpy().tolist()
     return found
+
+
+def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
+    """The survivors of the run that moves most finely; of several, of that with the fewest."""
+    own = played[played["system"] == "embedding_mlp"]
+    own = own.assign(count=[0 if ks is None else len(ks) for ks in own["survivors"]])
+    own = own[own["count"] > 0].sort_values(
+        ["frames", "count", "run_id"], ascending=[False, True, True]
+    )
+    if own.empty:
+        return []
+    run = own.iloc[0]
+    ks = [str(k) for k in run["survivors"]]
+    every = (int(run["p"]) - 1) // 2
+    named = f"frequency {ks[0]}" if len(ks) == 1 else f"frequencies {', '.join(ks)}"
+    text = (
+        f"A network with more dimensions starts with {every} circles, one for each frequency, all "
+        f"of similar size. At the end {len(ks)} of them survive ({named}): their signals are "
+        "coloured below, the others fade."
+    )
+    stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}
+    return [stop]

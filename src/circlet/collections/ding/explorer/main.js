@@ -53,4 +53,12 @@ function lawPanel(holder, { plotly, data }) {
   };
 }
 
-export const panels = { ode: { title: "Linear ODE of the signals", make: lawPanel } };
+export const panels = {
+  ode: {
+    title: "Linear ODE of the signals",
+    help:
+      "A law fitted to the signals: how much each of them makes each other grow (blue) or shrink " +
+      "(orange) in a step.",
+    make: lawPanel,
+  },
+};

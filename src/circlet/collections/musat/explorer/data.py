@@ -1,4 +1,4 @@
-"""What the live simulations begin with: the parameters that a study has by default."""
+"""What the live simulations begin with, and the tour: from noise to a circle, and to a grid."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,14 @@ _PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")
 _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
 
 
+# Of the live network: seeds of the page, and what they end in after so many steps, as tests check.
+_STARTS = {
+    "a circle": {"seed": 0, "weight_decay": 1.5, "steps": 2000},
+    "a grid": {"seed": 7, "weight_decay": 0.3, "steps": 2000},
+    "overfitting": {"seed": 8, "weight_decay": 0.3, "steps": 2000},
+}
+
+
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
     """Parameters of both, and how many weights the network has."""
     count = constant_attention.SYSTEM.weights
@@ -21,5 +29,50 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
     return {
         "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES},
         "network": network,
+        "starts": _STARTS,
         "weights": int(count(**network)),
     }
+
+
+def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
+    """The run with an outcome that moves most finely; of several, the one nearest to perfect.
+
+    Networks come before particles.
+    """
+    own = played[(played["outcome"] == outcome) & (played["d"] == 2)]
+    own = own.assign(is_particles=own["system"] != "constant_attention")
+    if own.empty:
+        return None
+    measure = {"circle": "norm_ratio", "grid": "imperfections"}[outcome]
+    order = ["is_particles", "frames", measure, "run_id"]
+    return own.sort_values(order, ascending=[True, False, True, True]).iloc[0]
+
+
+def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
+    """Noise and the circle that it becomes; a grid."""
+    mine = played[played["system"].isin(["constant_attention", "particles"])]
+    circle, grid = _best(mine, "circle"), _best(mine, "grid")
+    first = grid if circle is None else circle
+    if first is None:
+        return []
+    stops = [_stop("Noise", first, 0, (
+        "At step 0 every number stands at a random place, and the sums of two numbers tell nothing "
+        "about the answer. Press Play and watch the numbers move until the end of the training."
+    ))]  # fmt: skip
+    if circle is not None:
+        stops.append(_stop("A circle", circle, circle["last_step"], (
+            "At the end of the same training the numbers stand around a circle: the largest "
+            f"distance from the middle is {circle['norm_ratio']:.2f} times the smallest. Adding "
+            "two numbers adds their angles, so the direction of their sum tells the answer."
+        )))  # fmt: skip
+    if grid is not None:
+        stops.append(_stop("A grid", grid, grid["last_step"], (
+            "Another random start ends in a grid: equal steps between numbers lead along its rows. "
+            f"{int(grid['imperfections'])} of its pair sums lie next to one with another answer, "
+            "marked in yellow."
+        )))  # fmt: skip
+    return stops
+
+
+def _stop(title: str, run: pd.Series, step: int, text: str) -> dict[str, Any]:
+    return {"title": title, "run": run["run_id"], "step": int(step), "text": text}

@@ -1,7 +1,7 @@
 // The live particles: picture, readings, dragging. The equations are in particles.js.
 import { byId } from "circlet/controls";
 import { Plane, theme } from "circlet/draw";
-import { around } from "circlet/geometry";
+import { progression, shortestStep } from "circlet/geometry";
 import { live } from "circlet/live";
 import { forces, pairsOf, start, step, sumsOf, weightOf } from "circlet/musat/particles";
 import { imperfect, readShape } from "circlet/musat/shape";
@@ -76,7 +76,7 @@ export function simulate(defaults) {
       xLabel: "dimension 1",
       yLabel: "dimension 2",
       box: [-edge, edge, -edge, edge],
-      lines: around(positions, 1),
+      lines: progression(positions, shortestStep(positions)),
       arrows: isChecked("arrows") ? arrows(settings) : [],
       dots: [
         ...(isChecked("means") ? means(bad) : []),

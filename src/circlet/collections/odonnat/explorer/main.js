@@ -100,6 +100,16 @@ function attentionPanel(holder) {
 }
 
 export const panels = {
-  sequences: { title: "Sequence embeddings", make: sequencesPanel },
-  attention: { title: "Attention", make: attentionPanel },
+  sequences: {
+    title: "Sequence embeddings",
+    help:
+      "One point for each sequence, coloured by its right answer. Background: the answer that " +
+      "the network gives there.",
+    make: sequencesPanel,
+  },
+  attention: {
+    title: "Attention",
+    help: "A row for each sequence: how much of each position enters its point.",
+    make: attentionPanel,
+  },
 };

@@ -1,0 +1,55 @@
+// The tour: a few stops, each a run at a step with two sentences, as links.
+import { byId } from "circlet/controls";
+
+const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
+
+const NOWHERE = "Pick a stop, or look at any other run below.";
+
+export class Tour {
+  /** Stops as in the catalogue, of runs that are in the page. */
+  constructor(stops) {
+    this.stops = stops;
+    byId("tour").hidden = !stops.length;
+    const items = stops.map((stop, i) => {
+      const link = document.createElement("a");
+      Object.assign(link, { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+      const item = document.createElement("li");
+      item.append(link);
+      return item;
+    });
+    byId("tour-stops").replaceChildren(...items);
+    byId("tour-next").addEventListener("click", () => {
+      location.hash = addressOf(stops[(stops.indexOf(this.stop) + 1) % stops.length]);
+    });
+  }
+
+  /** Where the reader is: a scene and one of its steps, by place. A stop stays while its run does. */
+  at(scene, place) {
+    const { run_id } = scene.run;
+    const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
+    const here = this.stops.find(isHere);
+    if (here) this.stop = here;
+    else if (this.stop?.run !== run_id) this.stop = undefined;
+    byId("tour-text").textContent = this.stop?.text ?? NOWHERE;
+    for (const link of byId("tour-stops").querySelectorAll("a")) {
+      const isHere = this.stop && link.hash === addressOf(this.stop);
+      if (isHere) link.setAttribute("aria-current", "step");
+      else link.removeAttribute("aria-current");
+    }
+  }
+}
+
+/** What is trained, in two sentences, and its words behind a question mark. */
+export function introduce({ introduction, terms }) {
+  byId("introduction").textContent = introduction;
+  byId("terms").hidden = !Object.keys(terms).length;
+  const entries = Object.entries(terms).flatMap(([word, meaning]) =>
+    [
+      ["dt", word],
+      ["dd", meaning],
+    ].map(([kind, text]) => Object.assign(document.createElement(kind), { textContent: text })),
+  );
+  byId("terms")
+    .querySelector("dl")
+    .replaceChildren(...entries);
+}

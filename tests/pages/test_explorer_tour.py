@@ -1,0 +1,229 @@
+"""The explorer in a real Chromium: what it says to a reader who knows nothing yet."""
+
+import http.server
+import re
+import threading
+
+import numpy as np
+import pytest
+from conftest import serious
+from driving import CIRCLES, NETWORK, at, settled, step_now, table
+
+from circlet.plotting import panels
+
+pytestmark = pytest.mark.browser
+
+
+def drawn(page, panel):
+    """What is drawn in a panel; its label says which of two it is."""
+    return page.inner_html(f"#{panel}-picture svg")
+
+
+def stops(page):
+    return page.eval_on_selector_all("#tour-stops a", "all => all.map(one => one.hash)")
+
+
+def test_it_opens_with_what_is_learned_on_a_run_that_moves(page_of, finished):
+    page = page_of()
+    settled(page)
+    assert "modular addition" in page.inner_text("#introduction")
+    assert page.url.endswith(stops(page)[0])
+    assert step_now(page) == 0
+    runs = table("explorer_runs", finished).set_index("run_id")
+    opened = page.input_value("#run-list input:checked")
+    alike = runs[(runs["system"] == runs["system"][opened]) & (runs["d"] == 2)]
+    alike = alike[alike["outcome"] == runs["outcome"][opened]]
+    states = table("explorer_states", finished).query("name == 'embedding'")
+    frames = states[states["run_id"].isin(alike.index)].groupby("run_id").size()
+    assert int(page.get_attribute("#step-slider", "max")) == frames.max() - 1
+    page.click("#terms summary")
+    assert "remainder" in page.inner_text("#terms dl")
+    page.click("#embedding .help summary")
+    assert "places each number" in page.inner_text("#embedding .help p")
+    assert not serious(page)
+
+
+def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finished):
+    page = page_of()
+    settled(page)
+    runs = table("explorer_runs", finished).set_index("run_id")
+    hashes = stops(page)
+    assert len(hashes) >= 3
+    texts = set()
+    for _ in hashes:
+        fragment = page.evaluate("location.hash")
+        run_id, step = re.fullmatch(r"#run=(.+)&step=(\d+)(?:&.*)?", fragment).groups()
+        assert runs["shown"][run_id] == "training"
+        assert step_now(page) == int(step)
+        assert page.locator("#tour-stops [aria-current]").count() == 1
+        text = page.inner_text("#tour-text")
+        assert len(re.findall(r"[.!?](?: |$)", text)) >= 2
+        texts.add(text)
+        page.click("#tour-next")
+        page.wait_for_function("before => location.hash !== before", arg=fragment)
+        settled(page)
+    assert len(texts) == len(hashes)
+    assert page.evaluate("location.hash") == hashes[0]  # round and round
+
+
+def test_a_stop_leaves_when_another_run_is_chosen(page_of):
+    page = page_of()
+    settled(page)
+    page.click("#forward")
+    assert "random place" in page.inner_text("#tour-text")  # of the same training
+    page.locator("#run-list input:not(:checked)").first.check()
+    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
+    assert page.locator("#tour-stops [aria-current]").count() == 0
+
+
+def test_a_step_is_said_in_a_sentence(page_of):
+    page = page_of(at(NETWORK, 0))
+    settled(page)
+    assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
+    module = """async () => {
+      const { trend, dominating } = await import("circlet/reading");
+      return [[0.1, 0.9, 1, 1.5, 9, NaN].map(trend),
+        [[1, 4, 2], [4, 1, 3.5], [1, 1, 1, 1, 1], [0, 0], [3]].map(dominating)];
+    }"""
+    trends, frequencies = page.evaluate(module)
+    assert trends == ["drops", "falls slowly", "hardly changes", "rises", "jumps up", ""]
+    assert frequencies == [
+        "frequency 2 dominates", "frequencies 1 and 3 lead", "no frequency stands out", "", "",
+    ]  # fmt: skip
+
+
+def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
+    page = page_of(at(NETWORK, 7))
+    settled(page)
+    (other,) = page.locator("#points input:not(:checked)").all()
+    place = other.get_attribute("value")
+    page.check(f"#points input[value='{place}']", force=True)
+    page.wait_for_selector("#run-list input:checked[value*='_wd0/s00003']")
+    assert step_now(page) == 7
+
+
+def test_a_run_is_kept_beside_another(page_of):
+    page = page_of(at(NETWORK, 40))
+    settled(page)
+    page.click("#keep")
+    settled(page)
+    assert drawn(page, "embedding-kept") == drawn(page, "embedding")
+    other = NETWORK.replace("s00003", "s00001")
+    page.check(f"#run-list input[value='{other}']")
+    settled(page)
+    kept = drawn(page, "embedding-kept")
+    assert kept != drawn(page, "embedding")
+    assert f"beside={NETWORK}" in page.url
+    page.locator("#step-slider").fill("0")
+    settled(page)
+    assert drawn(page, "embedding-kept") != kept
+    assert "seed 3" in page.inner_text("#kept-words")
+    again = page_of(page.url[page.url.index("#") :])
+    settled(again)
+    assert drawn(again, "embedding-kept") == drawn(page, "embedding-kept")
+    page.click("#release")
+    settled(page)
+    assert page.locator(".kept:not([hidden])").count() == 0
+    assert "beside" not in page.url
+
+
+def test_lines_are_the_shortest_progression_of_the_figures(page_of):
+    page = page_of(at(CIRCLES))
+    module = """async (xy) => {
+      const { shortestStep, progression } = await import("circlet/geometry");
+      const by = shortestStep(xy);
+      return [by, progression(xy, by)];
+    }"""
+    stream = np.random.default_rng(0)
+    for p in (5, 12, 17):
+        vectors = stream.normal(size=(p, 2))
+        by, lines = page.evaluate(module, vectors.ravel().tolist())
+        assert by == panels.best_step(vectors)
+        joined = np.hstack([vectors, np.roll(vectors, -by, axis=0)])
+        lengths = np.linalg.norm(joined[:, 2:] - joined[:, :2], axis=1)
+        np.testing.assert_allclose(lines, joined[lengths <= 2 * np.median(lengths)])
+
+
+ENDS = """async ({ seed, weight_decay, steps }) => {
+  const { begin, initial, measure, split, step } = await import("circlet/musat/network");
+  const { normRatio } = await import("circlet/musat/shape");
+  const all = { p: 17, d: 2, hidden: 32, train_fraction: 0.8, learning_rate: 0.01, weight_decay };
+  const trained = split(all.p, all.train_fraction, seed);
+  const training = begin(all, initial(all, seed), trained);
+  for (let i = 0; i < steps; i++) step(training, all);
+  const measured = measure(training.weights, all, training.pairs, trained);
+  return { ratio: normRatio(training.weights.embedding), ...measured };
+}"""
+
+
+def test_live_networks_end_in_what_their_buttons_say(page_of):
+    page = page_of()
+    starts = page.eval_on_selector_all(
+        "#live-network [data-with]",
+        "all => all.map(b => [b.textContent, JSON.parse(b.dataset.with)])",
+    )
+    ends = {words: page.evaluate(ENDS, start) for words, start in starts}
+    assert ends["a circle"]["ratio"] < 1.2
+    assert ends["a grid"]["ratio"] > 1.2 and ends["a grid"]["test_accuracy"] > 0.6
+    overfit = ends["overfitting"]
+    assert overfit["train_accuracy"] > 0.9 and overfit["test_accuracy"] < 0.2
+
+
+def test_a_button_starts_a_live_network(page_of):
+    page = page_of()
+    page.click("#live-network [data-with]:has-text('overfit')")
+    page.wait_for_function("Number(document.getElementById('network-steps').textContent) > 20")
+    assert page.inner_text("#network-run") == "Pause"
+    page.click("#network-run")
+    assert page.locator("#network-losses-picture svg > g > path").count() >= 2
+
+
+def test_the_first_picture_does_not_wait_for_the_rest_of_the_file(browser, finished):
+    """The server keeps back all after the data of the first stop until the picture is there."""
+    content = (finished.folder / "results/smoke/explorer.html").read_bytes()
+    cut = content.index(b'id="plotly"')
+    assert cut < len(content) / 2
+    go_on = threading.Event()
+
+    class Slow(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[:cut])
+            self.wfile.flush()
+            go_on.wait(120)
+            self.wfile.write(content[cut:])
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_page()
+    try:
+        page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
+        page.wait_for_selector("#embedding-picture svg > g + g text", timeout=60_000)
+        assert page.evaluate("document.readyState") == "loading"
+        go_on.set()
+        page.wait_for_selector("#losses-picture .js-plotly-plot", timeout=60_000)
+    finally:
+        go_on.set()
+        page.close()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_touch_on_a_curve_scrolls_the_page(page_of):
+    page = page_of(at(NETWORK), size="phone")
+    settled(page)
+    area = page.locator("#losses-picture .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    before = page.evaluate("scrollY")
+    session = page.context.new_cdp_session(page)
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    gesture = {"yDistance": -200, "gestureSourceType": "touch"}
+    session.send("Input.synthesizeScrollGesture", place | gesture)
+    page.wait_for_function("before => scrollY > before + 100", arg=before)
