@@ -18,11 +18,16 @@ def read(study: "Study") -> pd.DataFrame:
     """The claims of all collections with a system of the study, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the row that answers a
-    claim, as a dict of typed values. Raises ConfigError if a file is not one of claims.
+    claim, as a dict of typed values. A collection without systems is about those of others: its
+    claims are there if the study has a role of one of them. Raises ConfigError if a file is not one
+    of claims.
     """
     frames = []
+    asked = (study.whole or study).reproduce
     for collection in study.used_collections:
-        if found := claims(collection):
+        found = claims(collection)
+        has_systems = bool(collection.modules("systems"))
+        if any(has_systems or claim["role"] in asked for claim in found):
             frame = pd.DataFrame(found)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)

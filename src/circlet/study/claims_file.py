@@ -12,7 +12,8 @@ a kind does not need be empty:
     runs it is of; how far off a value may be, where the kind has no rule; the bars of words;
 ``tally``
     ``test``, or why it is no test of its own: ``repeat`` (another claim has the same runs and says
-    the same), ``arithmetic`` (no chance in it), ``fitted`` (constants were chosen by this table);
+    the same), ``arithmetic`` (no chance in it), ``fitted`` (constants were chosen by this table),
+    ``beyond`` (no paper says so of these networks);
 ``role, conditions, accepts``
     whose experiment is asked, the conditions under which the published value holds, and others
     under which it can be told, too;
@@ -60,6 +61,7 @@ TALLIES = {  # what a claim is counted as, in words for readers
     "repeat": "repeats or complements of a test",
     "arithmetic": "arithmetic of the code",
     "fitted": "of tables to which constants were fitted",
+    "beyond": "findings beyond the papers",
 }
 PAPER = "paper"
 WHERE = "where."

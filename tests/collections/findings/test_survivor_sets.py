@@ -129,3 +129,8 @@ def test_growth_is_told_from_none(monkeypatch):
         found = table_of(circle_growth, study).set_index("model")
         assert found["error_left_out"].idxmin() == best
         assert found.loc[best, "slope_low"] > 0
+        assert found.loc[best, "correlation_low"] > 0.9
+    # The last values are proportional to p: they grow much faster than ln p.
+    assert found.loc["linear", "growth_low"] < 1 < found.loc["linear", "growth_high"]
+    assert found.loc["logarithmic", "growth_low"] > 2
+    assert found.loc["constant", "growth"] == pytest.approx(101 / 13, rel=0.1)

@@ -40,7 +40,7 @@ COLUMNS = [
         "tally",
         pa.string(),
         "test, or why it is none of its own: other (runs as the claim accepts them), repeat, "
-        "arithmetic, fitted",
+        "arithmetic, fitted, beyond (the papers)",
     ),
     column("published", pa.float64(), "published value; null if the claim is in words"),
     *estimate("measured", "our value; a share per as many runs as the paper has"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from circlet.analysis import association, stats
+from circlet.analysis import association, contrasts, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -20,6 +20,12 @@ COLUMNS = [
     EXPERIMENT,
     column("model", pa.string(), "constant, linear (in p) or logarithmic (in ln p)"),
     *estimate("slope", "circles per unit of p, or of ln p; n: runs"),
+    *estimate("correlation", "r over runs of circles with p, or with ln p; n: seeds"),
+    *estimate(
+        "growth",
+        "circles at the largest modulus over those at the smallest, relative to "
+        "what the model would have without an intercept; n: runs of the rarer",
+    ),
     column("intercept", pa.float64(), "circles at p = 0, or at p = 1"),
     column("r2", pa.float64(), "of the means of all moduli"),
     column("error_left_out", pa.float64(), "root mean square error of a modulus that is left out"),
@@ -51,6 +57,8 @@ def table(study: Study) -> Iterator[dict]:
     if len(means) < 4:
         return
     p, y = means.index.to_numpy(float), means.to_numpy(float)
+    ends = [counts.loc[counts["p"] == end, "n_circles"] for end in (p.max(), p.min())]
+    growth = contrasts.ratio_of_means(*ends)
     for model, transform in _MODELS.items():
         x = transform(p)
         degree = int(np.ptp(x) > 0)
@@ -66,10 +74,20 @@ def table(study: Study) -> Iterator[dict]:
             if degree
             else stats.Estimate(n=len(counts))
         )
+        correlation = (
+            association.correlation_over_units(
+                transform(counts["p"].to_numpy(float)), counts["n_circles"], counts["seed"]
+            )
+            if degree
+            else stats.Estimate()
+        )
+        expected = x[p.argmax()] / x[p.argmin()] if degree else 1.0
         yield {
             "experiment": name,
             "model": model,
             **slope.columns("slope"),
+            **correlation.columns("correlation"),
+            **growth.times(1 / expected).columns("growth"),
             "intercept": float(line[-1]),
             "r2": float(1 - (miss**2).sum() / ((y - y.mean()) ** 2).sum()),
             "error_left_out": left_out(x, y),

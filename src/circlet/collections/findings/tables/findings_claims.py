@@ -1,0 +1,185 @@
+"""Table ``findings_claims``: what docs/findings.md says, as the quantities that it is about.
+
+Here are those that no column of another table is. ``claims.csv`` has the bars. Intervals are at
+95 %. Of two values of the same runs the difference is taken as if they were of different ones: as
+they go together, its interval is too wide rather than too narrow.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import contrasts, stats
+from circlet.analysis.stats import Estimate
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, column, estimate
+from circlet.study.plan import Study
+from circlet.study.points import Point
+
+OPTIONAL_ROLES = ("shared_law", "shared_law_elsewhere", "network_forces", "precision", "survey")
+TABLES = ()
+OPTIONAL_TABLES = (
+    "shared_laws",
+    "shared_law_pairs",
+    "shared_law_rollouts",
+    "shared_law_elsewhere",
+    "force_summary",
+    "force_coefficients",
+    "precision",
+    "relations",
+)
+COLUMNS = [
+    column("claim", pa.string(), "identifier of the claim"),
+    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
+    *COUNTS,
+]
+
+
+def _chosen(frame: pd.DataFrame, where: dict[str, object]) -> pd.DataFrame:
+    """The rows with some values."""
+    for name, value in where.items():
+        frame = frame[frame[name] == value]
+    return frame
+
+
+def _of(frame: pd.DataFrame, name: str, **where: object) -> Estimate:
+    """An estimate in the only row with some values, or none if there is no such row."""
+    rows = _chosen(frame, where)
+    if rows.empty:
+        return Estimate()
+    value, low, high, n = rows.iloc[0][[name, f"{name}_low", f"{name}_high", f"{name}_n"]]
+    return Estimate(float(value), float(low), float(high), int(n))
+
+
+def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estimate:
+    """An estimate in the row of one kind minus that in the row of another; n is the smaller."""
+    a, b = (_of(frame, name, **{by: kind}) for kind in (more, less))
+    return contrasts.difference(a, b)._replace(n=min(a.n, b.n))
+
+
+def largest_by_name(pairs: pd.DataFrame) -> Estimate:
+    """What names explain of the squares that the mean field leaves, beyond names by chance.
+
+    Of the terms and the window where it may be largest. Its interval is that of a test by
+    permutation turned around: as far about the gain as gains with names by chance go.
+    """
+    half = pairs["chance_high"] - pairs["chance"]
+    gain = pairs["gain"] - pairs["chance"]
+    i = (gain + half).idxmax()
+    n = int(pairs["n_runs"].min())
+    return Estimate(float(gain[i]), float(gain[i] - half[i]), float(gain[i] + half[i]), n)
+
+
+def fitted_there_is_better(elsewhere: pd.DataFrame) -> Estimate:
+    """Share of networks where a law fitted there has an R^2 higher by 0.05 and more."""
+    return stats.share(*stats.counted(elsewhere["r2_own"] - elsewhere["r2"] >= 0.05))
+
+
+def strength_of_circles(coefficients: pd.DataFrame) -> Estimate:
+    """f_a of networks that end as circles divided by that of the better half of grids."""
+    parts = [_of(coefficients, "f_a", structure=kind) for kind in ("circle", "grid")]
+    n = min(part.n for part in parts)
+    if not all(part.low > 0 for part in parts):
+        return Estimate(n=n)
+    logs = (part.mapped(math.log) for part in parts)
+    return contrasts.difference(*logs).mapped(math.exp)._replace(n=n)
+
+
+def _by_seed(runs: pd.DataFrame, arithmetic: str) -> pd.DataFrame | None:
+    """Runs of an arithmetic by seed, with the share of float64's circles that they keep."""
+    own = runs[(runs["arithmetic"] == arithmetic) & runs["lost"].notna()].set_index("seed")
+    kept = own["n_circles"] - own["gained"]
+    return own.assign(kept=kept / (kept + own["lost"])) if len(own) else None
+
+
+def kept(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
+    """Share of the circles of float64 that another arithmetic keeps, mean over starts."""
+    own = _by_seed(runs, arithmetic)
+    return None if own is None else stats.bounded_mean(own["kept"], 0, 1)
+
+
+def kept_more(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
+    """The same minus what float32 with the usual gradient keeps, over starts."""
+    usual, own = (_by_seed(runs, name) for name in ("float32 cancelling", arithmetic))
+    if own is None or usual is None:
+        return None
+    return contrasts.paired_difference(usual["kept"], own["kept"], reach=1)[0]
+
+
+def losing(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
+    """Share of starts that lose a circle of float64."""
+    own = _by_seed(runs, arithmetic)
+    return None if own is None else stats.share(*stats.counted(own["lost"] > 0), method="exact")
+
+
+def spikes(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
+    """Largest late train loss divided by that of float64, geometric mean over starts."""
+    twin, own = (_by_seed(runs, name) for name in ("float64 exact", arithmetic))
+    if own is None or twin is None:
+        return None
+    return stats.geometric_mean(own["late_spike"] / twin["late_spike"])
+
+
+def sums(relations: pd.DataFrame) -> Estimate:
+    """How often one survivor is the sum of two others, relative to random sets of their sizes."""
+    return _of(relations[relations["size"].isna()], "excess")
+
+
+_WHOLE = {"first_step": 0, "last_step": 1000}
+_NETWORK = {"d": 2, "weight_decay": 1, "pairs": "train"}
+_Effect = Callable[[pd.DataFrame], Estimate | None]
+# Identifier, role, table, which rows of it that are of that role, effect; None: no such runs.
+_CLAIMS: list[tuple[str, str, str, dict[str, object], _Effect]] = [
+    ("memory_helps_most", "shared_law", "shared_laws", _WHOLE,
+     lambda t: gap(t, "beyond_three", "law", "memory", "mean_field")),
+    ("names_add_little", "shared_law", "shared_law_pairs", {"memory": False}, largest_by_name),
+    ("last_change_tells_more", "shared_law", "shared_law_rollouts", {"step": 10},
+     lambda t: gap(t, "jaccard", "law", "persistence", "order")),
+    ("laws_differ_elsewhere", "shared_law_elsewhere", "shared_law_elsewhere",
+     {"law": "mean_field", "first_step": 50}, fitted_there_is_better),
+    ("circles_feel_more_alignment", "network_forces", "force_summary",
+     _NETWORK | {"step": 50, "measure": "cosine_alignment"},
+     lambda t: gap(t, "value", "structure", "circle", "grid")),
+    ("circles_have_stronger_alignment", "network_forces", "force_coefficients",
+     _NETWORK | {"after": 10}, strength_of_circles),
+    ("exact_float32_keeps_circles", "precision", "precision", {},
+     lambda t: kept(t, "float32 exact")),
+    ("subtraction_loses_circles", "precision", "precision", {},
+     lambda t: kept_more(t, "float32 exact")),
+    ("subtraction_hurts_most_runs", "precision", "precision", {},
+     lambda t: losing(t, "float32 cancelling")),
+    ("subtraction_makes_spikes", "precision", "precision", {},
+     lambda t: spikes(t, "float32 cancelling")),
+    ("tf32_spares_circles", "precision", "precision", {},
+     lambda t: kept_more(t, "float32 exact, tf32 products")),
+    ("bfloat16_spares_circles", "precision", "precision", {},
+     lambda t: kept_more(t, "float32 exact, bfloat16 products")),
+    ("sums_are_rare", "survey", "relations", {"p": 59, "d": 128, "weight_decay": 0.5}, sums),
+]  # fmt: skip
+
+
+def _counts(rows: pd.DataFrame, points: list[Point]) -> dict[str, int]:
+    """Finished and planned runs; of laws those that are scored, the second half of a point's."""
+    if "n_runs" in rows:
+        finished, planned = rows["n_runs"].max(), rows["n_planned"].max()
+    elif "run_id" in rows:
+        finished, planned = rows["run_id"].nunique(), sum(point.count for point in points)
+    else:
+        scored = "r2_n" if "r2_n" in rows else "jaccard_n"
+        finished = rows.groupby("point")[scored].max().sum()
+        planned = sum(point.count - point.count // 2 for point in points)
+    return {"n_runs": int(finished), "n_planned": int(planned)}
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per claim that the study can speak to."""
+    for claim, role, name, where, effect in _CLAIMS:
+        if role not in study.reproduce:
+            continue
+        rows = _chosen(parquet.read_table(study, name, role), where)
+        found = effect(rows) if len(rows) else None
+        if found is not None:
+            counts = _counts(rows, study.experiment(study.reproduce[role]))
+            yield {"claim": claim, **found.columns("effect"), **counts}

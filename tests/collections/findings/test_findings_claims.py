@@ -1,0 +1,158 @@
+import math
+
+import pandas as pd
+import pytest
+from conftest import ROOT, config
+
+from circlet.analysis import claims, verdicts
+from circlet.analysis.stats import Estimate
+from circlet.collections.findings.tables import findings_claims
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+PUBLISHED = claims.read(Study.read(ROOT / "config/findings.yaml")).set_index("claim")
+OURS = PUBLISHED[PUBLISHED["collection"] == "findings"]
+
+
+def judged(name, effect):
+    return verdicts.judge(OURS.loc[f"findings_{name}"].to_dict(), effect).verdict
+
+
+def runs_of(arithmetic, lost, spike=1.0, circles=5):
+    """A row of `precision` per start, of which some have lost circles of float64."""
+    return pd.DataFrame(
+        {"arithmetic": arithmetic, "seed": range(len(lost)), "lost": lost, "gained": 0,
+         "late_spike": spike, "n_circles": [circles - n for n in lost]}
+    )  # fmt: skip
+
+
+@pytest.fixture
+def precision():
+    return pd.concat([
+        runs_of("float64 exact", [0] * 12, 1e-7),
+        runs_of("float32 exact", [0] * 12, 1e-7),
+        runs_of("float32 cancelling", [1, 2, 1, 3, 2, 1, 1, 2, 2, 1, 1, 2], [1e-4, 3e-4] * 6),
+        runs_of("float32 exact, tf32 products", [0, 0, 0, 1] * 3),
+    ])  # fmt: skip
+
+
+def test_arithmetics_are_told_by_the_circles_that_they_keep(precision):
+    usual = findings_claims.kept(precision, "float32 cancelling")
+    assert usual.value == pytest.approx(1 - 19 / 60)
+    spared = findings_claims.kept_more(precision, "float32 exact")
+    assert spared.value == pytest.approx(19 / 60)
+    assert judged("subtraction_loses_circles", spared) == verdicts.REPRODUCED
+    rounded = findings_claims.kept_more(precision, "float32 exact, tf32 products")
+    assert rounded.value == pytest.approx(16 / 60)
+    assert judged("tf32_spares_circles", rounded) == verdicts.REPRODUCED
+    assert findings_claims.kept_more(precision, "float32 exact, bfloat16 products") is None
+    losing = findings_claims.losing(precision, "float32 cancelling")
+    assert judged("subtraction_hurts_most_runs", losing) == verdicts.REPRODUCED
+    none = findings_claims.losing(precision, "float32 exact")
+    assert judged("subtraction_hurts_most_runs", none) == verdicts.DEVIATES
+    spikes = findings_claims.spikes(precision, "float32 cancelling")
+    assert spikes.value == pytest.approx(1000 * math.sqrt(3))
+    assert judged("subtraction_makes_spikes", spikes) == verdicts.REPRODUCED
+
+
+def test_twelve_starts_without_a_loss_do_not_bound_what_all_keep(precision):
+    """One start in twelve may be unlike the others: 0.95 is not excluded, nor certain."""
+    kept = findings_claims.kept(precision, "float32 exact")
+    assert (kept.value, kept.high) == (1, 1)
+    assert judged("exact_float32_keeps_circles", kept) == verdicts.UNDECIDED
+
+
+def test_runs_without_a_twin_in_float64_are_left_out(precision):
+    precision.loc[precision["seed"] > 5, "lost"] = math.nan
+    assert findings_claims.kept(precision, "float32 cancelling").n == 6
+
+
+def row(name, value, half, n, **keys):
+    return keys | Estimate(value, value - half, value + half, n).columns(name)
+
+
+def test_kinds_of_runs_are_told_apart_by_the_intervals_of_both():
+    rows = pd.DataFrame([
+        row("value", 0.6, 0.06, 13, structure="circle"),
+        row("value", 0.3, 0.08, 40, structure="grid"),
+        row("value", 0.4, 0.01, 100, structure="any"),
+    ])  # fmt: skip
+    found = findings_claims.gap(rows, "value", "structure", "circle", "grid")
+    assert found == pytest.approx(Estimate(0.3, 0.2, 0.4, 13))
+    assert judged("circles_feel_more_alignment", found) == verdicts.REPRODUCED
+    swapped = findings_claims.gap(rows, "value", "structure", "grid", "circle")
+    assert judged("circles_feel_more_alignment", swapped) == verdicts.DEVIATES
+    none = findings_claims.gap(rows[1:], "value", "structure", "circle", "grid")
+    assert none.n == 0
+    assert math.isnan(none.value)
+
+
+def test_strengths_are_compared_as_factors():
+    rows = pd.DataFrame([
+        row("f_a", 2.0, 0.2, 13, structure="circle"), row("f_a", 0.5, 0.1, 40, structure="grid"),
+    ])  # fmt: skip
+    found = findings_claims.strength_of_circles(rows)
+    assert found.value == pytest.approx(4)
+    assert 2.5 < found.low < 4 < found.high < 5.5
+    assert judged("circles_have_stronger_alignment", found) == verdicts.REPRODUCED
+    unknown = rows.assign(f_a_low=-0.1)
+    assert math.isnan(findings_claims.strength_of_circles(unknown).low)
+
+
+def test_names_are_judged_where_they_matter_most():
+    rows = pd.DataFrame(
+        {"gain": [0.01, 0.09, -0.2], "chance": [-0.01, 0.0, -0.2],
+         "chance_high": [0.0, 0.01, -0.1], "n_runs": 60}
+    )  # fmt: skip
+    found = findings_claims.largest_by_name(rows)
+    # The third gains nothing, but names by chance differ so much that it might.
+    assert found == pytest.approx(Estimate(0.0, -0.1, 0.1, 60))
+    assert judged("names_add_little", found) == verdicts.UNDECIDED
+    found = findings_claims.largest_by_name(rows[:2])
+    assert found == pytest.approx(Estimate(0.09, 0.08, 0.10, 60))
+    assert judged("names_add_little", found) == verdicts.DEVIATES
+
+
+def test_networks_are_counted_that_have_a_law_of_their_own():
+    rows = pd.DataFrame({"r2": [-4, 0.8, 0.2, 0.1], "r2_own": [0.9, 0.84, 0.26, 0.9]})
+    assert findings_claims.fitted_there_is_better(rows).value == 0.75
+
+
+def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
+    study = Study.read(ROOT / "config/findings.yaml")
+    frame = pd.DataFrame([
+        row("excess", excess, 0.1, n, relation="sum", size=size, p=59, d=128, weight_decay=decay,
+            n_runs=n, n_planned=1000)
+        for excess, size, decay, n in
+        [(0.4, math.nan, 0.5, 950), (2.0, 4, 0.5, 400), (3.0, math.nan, 0.2, 1000)]
+    ])  # fmt: skip
+    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
+    survey = [claim for claim in findings_claims._CLAIMS if claim[1] == "survey"]
+    monkeypatch.setattr(findings_claims, "_CLAIMS", survey)
+    (found,) = findings_claims.table(study)
+    assert found["claim"] == "sums_are_rare"
+    assert found["effect"] == 0.4
+    assert (found["n_runs"], found["n_planned"]) == (950, 1000)
+    assert judged("sums_are_rare", Estimate(0.4, 0.3, 0.5, 950)) == verdicts.REPRODUCED
+    assert judged("sums_are_rare", Estimate(1.0, 0.9, 1.1, 950)) == verdicts.DEVIATES
+
+
+def test_no_claim_counts_as_a_test_of_a_paper():
+    assert set(OURS["tally"]) == {"beyond"}
+    assert claims.answer(OURS.assign(verdict=verdicts.REPRODUCED)) == ""
+
+
+def test_every_claim_has_its_row_and_its_runs():
+    """Roles, conditions and keys are those of the configs that ask for them."""
+    made = {f"findings_{claim}" for claim, *_ in findings_claims._CLAIMS}
+    assert made == set(OURS.index[OURS["table"] == "findings_claims"])
+    for name, role in ((name, role) for name, role, *_ in findings_claims._CLAIMS):
+        assert OURS.loc[f"findings_{name}", "role"] == role
+        assert OURS.loc[f"findings_{name}", "keys"] == {"claim": name}
+
+
+def test_studies_that_ask_nothing_of_the_findings_have_none_of_their_claims():
+    """The collection has no system of its own, so that it serves every study."""
+    read = claims.read(Study.of(config()))
+    assert "musat" in set(read["collection"])
+    assert "findings" not in set(read["collection"])
