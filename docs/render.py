@@ -22,6 +22,7 @@ from scipy.stats import fisher_exact
 
 from circlet import terminal
 from circlet.analysis import claims, stats
+from circlet.analysis.verdicts import VERDICTS
 from circlet.lazy_import import load
 from circlet.plotting import style
 from circlet.storage import parquet
@@ -127,10 +128,14 @@ def strangest(study: str, name: str, collection: str) -> float:
     return float(1 - (1 - tail(study, name)) ** n)
 
 
-def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> str:
-    """The claims of a collection with some verdicts, as a Markdown table."""
+def verdicts(
+    study: str, collection: str, *chosen: str, tests: bool = False, source: str = ""
+) -> str:
+    """The claims of a collection with some verdicts, or of one source, as a Markdown table."""
     card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & card["verdict"].isin(chosen)]
+    own = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
+    if source:
+        own = own[own["source"] == source]
     if tests:
         own = own[own["tally"] == claims_file.TEST]
     lines = ["| verdict | where | claim | here | means the same | n |", "|---" * 6 + "|"]
@@ -138,7 +143,7 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool = False) -> 
         ends = interval(row.measured_low, row.measured_high)
         here = f"{number(row.measured)} {ends}" if row.measured_n else ""
         same = terminal.span(row.same_low, row.same_high).replace("-", "−")
-        further = row.reference not in ("paper", row.source.lower())
+        further = row.reference not in ("paper", "circlet", row.source.lower())
         where = f"{row.source} ({row.reference})" if further else row.source
         statement = row.statement.replace("|", "\\|")
         unit = f" {row.unit}" if row.unit and row.measured_n else ""
