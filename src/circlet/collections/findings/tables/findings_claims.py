@@ -6,7 +6,7 @@ they go together, its interval is too wide rather than too narrow.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 import pyarrow as pa
@@ -127,11 +127,11 @@ def sums(relations: pd.DataFrame) -> Estimate:
     return _of(relations[relations["size"].isna()], "excess")
 
 
-_WHOLE = {"first_step": 0, "last_step": 1000}
-_NETWORK = {"d": 2, "weight_decay": 1, "pairs": "train"}
+_WHOLE: dict[str, object] = {"first_step": 0, "last_step": 1000}
+_NETWORK: dict[str, object] = {"d": 2, "weight_decay": 1, "pairs": "train"}
 _Effect = Callable[[pd.DataFrame], Estimate | None]
 # Identifier, role, table, which rows of it that are of that role, effect; None: no such runs.
-_CLAIMS: list[tuple[str, str, str, dict[str, object], _Effect]] = [
+_CLAIMS: list[tuple[str, str, str, Mapping[str, object], _Effect]] = [
     ("memory_helps_most", "shared_law", "shared_laws", _WHOLE,
      lambda t: gap(t, "beyond_three", "law", "memory", "mean_field")),
     ("names_add_little", "shared_law", "shared_law_pairs", {"memory": False}, largest_by_name),
