@@ -60,7 +60,7 @@ def test_recipes_for_pandas_run_one_after_the_other(project):
     """And they load every table."""
     text = (ROOT / "docs/pandas.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    claims = {f"{paper}_claims" for paper in ("musat", "ding", "odonnat")}
+    claims = {f"{paper}_claims" for paper in ("musat", "ding", "odonnat", "findings")}
     missing = {n for n in TABLES if f'table("{n}")' not in code} - claims
     assert not missing
     (project.folder / "recipes.py").write_text(code.replace('"results"', '"results/smoke"', 1))

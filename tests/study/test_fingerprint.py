@@ -52,7 +52,7 @@ ROOMS = {
     "build": BASE,
     "bench": (*FILES, "systems", "training", "build", "terminal", "collections.*.plain"),
     "compare": FILES,
-    "frozen": (*FILES, "analysis.make", "compare"),
+    "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
     "config_edit": FILES,

@@ -11,6 +11,7 @@ from circlet.study import config_file, interventions, registry
 PAPERS = [c for c in registry.SHIPPED if c.about.get("authors")]
 SYSTEMS = registry.Systems(registry.SHIPPED)
 WORDS = {word for c in PAPERS for word in (c.name, c.about["short"])} | SYSTEMS.keys()
+WORDS -= {registry.PACKAGE.name}  # the authors of one collection
 OWN = registry.PACKAGE / "collections"
 
 

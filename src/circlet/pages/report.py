@@ -209,7 +209,7 @@ def make(target: Target) -> None:
     card = card.merge(claims.read(study)[["claim", "figure", "reason"]], "left", "claim")
     card[["figure", "reason"]] = card[["figure", "reason"]].fillna("")
     tests = card[card["tally"] == claims_file.TEST]
-    summary = table("outcome_summary", ["experiment", "outcome", "unit", "n_runs"])
+    summary = table("outcome_summary", ["experiment", "outcome", "point", "unit", "n_runs"])
     effects = table("effects", ["experiment", "outcome", "parameter"])
     listed = table("explorer_runs", ["run_id", "experiment", "shown"])
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}

@@ -101,6 +101,8 @@ def claims_of(monkeypatch, structures, magnitudes):
 
     def read(study, name, role):
         frame = tables[name]
+        value = frame["weight_decay"].astype(str) + frame.get("f_a", frame["seed"]).astype(str)
+        frame = frame.assign(run_id=value + "/" + frame["seed"].astype(str))
         return frame[frame["experiment"] == study.reproduce[role]]
 
     monkeypatch.setattr(parquet, "read_table", read)

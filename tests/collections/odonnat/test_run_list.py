@@ -16,9 +16,12 @@ def test_outcomes_of_transformers(monkeypatch):
     frame = pd.DataFrame(list(cases), columns=["success", "p", "head_present", "clustered"])
     frame["head_present"] = frame["head_present"].astype("boolean")
     frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
+    frame["experiment"] = ["e", "e", "e", "f", "g"]
     frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
     monkeypatch.setattr(parquet, "read_table", lambda study, name: {"heads": frame}[name])
     found = run_list.runs(None)
     assert found["run_id"].tolist() == frame["run_id"].tolist()
     assert found["outcome"].tolist() == list(cases.values())
     assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
+    # Of each experiment the run that stands for the two phases; the third has no success.
+    assert found["named"].tolist() == [True, False, False, True, False]

@@ -37,7 +37,7 @@ COLUMNS = [
 ]
 
 
-def _chosen(frame: pd.DataFrame, where: dict[str, object]) -> pd.DataFrame:
+def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
     """The rows with some values."""
     for name, value in where.items():
         frame = frame[frame[name] == value]
@@ -127,8 +127,9 @@ def sums(relations: pd.DataFrame) -> Estimate:
     return _of(relations[relations["size"].isna()], "excess")
 
 
-_WHOLE: dict[str, object] = {"first_step": 0, "last_step": 1000}
-_NETWORK: dict[str, object] = {"d": 2, "weight_decay": 1, "pairs": "train"}
+_WHOLE = {"first_step": 0, "last_step": 1000}
+_NETWORK = {"d": 2, "weight_decay": 1, "pairs": "train"}
+_NEEDS = {"shared_law_elsewhere": ("shared_law",)}  # roles without which there is no table
 _Effect = Callable[[pd.DataFrame], Estimate | None]
 # Identifier, role, table, which rows of it that are of that role, effect; None: no such runs.
 _CLAIMS: list[tuple[str, str, str, Mapping[str, object], _Effect]] = [
@@ -176,7 +177,7 @@ def _counts(rows: pd.DataFrame, points: list[Point]) -> dict[str, int]:
 def table(study: Study) -> Iterator[dict]:
     """A row per claim that the study can speak to."""
     for claim, role, name, where, effect in _CLAIMS:
-        if role not in study.reproduce:
+        if not {role, *_NEEDS.get(name, ())} <= study.reproduce.keys():
             continue
         rows = _chosen(parquet.read_table(study, name, role), where)
         found = effect(rows) if len(rows) else None
