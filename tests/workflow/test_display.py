@@ -145,6 +145,6 @@ def test_figures_that_take_little_training_come_first_with_what_they_are_made_fr
         assert all(experiments[name] >= own for name in targets.trained_for(figure))
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]
-    assert takes == sorted(takes)
+    assert takes == pytest.approx(sorted(takes))  # sums in another order
     # Two cores have trained for the first pictures of each paper long before the end.
     assert others["figures/grid_and_circle"] > others["figures/published_tables"] == 1

@@ -209,8 +209,12 @@ def make(target: Target) -> None:
     card = card.merge(claims.read(study)[["claim", "figure", "reason"]], "left", "claim")
     card[["figure", "reason"]] = card[["figure", "reason"]].fillna("")
     tests = card[card["tally"] == claims_file.TEST]
-    summary = table("outcome_summary", ["experiment", "outcome", "point", "unit", "n_runs"])
-    effects = table("effects", ["experiment", "outcome", "parameter"])
+    outcome = ["experiment", "outcome", "label"]
+    summary = table(
+        "outcome_summary", [*outcome, "point", "unit", "estimate", "low", "high", "n_runs"]
+    )
+    sizes = [f"{name}{end}" for name in ("rho", "change") for end in ("", "_low", "_high")]
+    effects = table("effects", [*outcome, "parameter", "per", *sizes])
     listed = table("explorer_runs", ["run_id", "experiment", "shown"])
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [_section(c, runs, figures, card, listed) for c in study.collections]

@@ -61,7 +61,7 @@ TALLIES = {  # what a claim is counted as, in words for readers
     "repeat": "repeats or complements of a test",
     "arithmetic": "arithmetic of the code",
     "fitted": "of tables to which constants were fitted",
-    "beyond": "findings beyond the papers",
+    "beyond": "beyond the papers",
 }
 PAPER = "paper"
 WHERE = "where."
