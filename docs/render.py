@@ -209,6 +209,12 @@ def lasso_r2(study: str) -> pd.DataFrame:
     return fits.pivot_table(index="d", columns="method", values="r2")
 
 
+def usual(study: str, column: str) -> str:
+    """Mean R² of the Lasso at the paper's alpha over runs, by a column of ``ode_path``."""
+    path = table(study, "ode_path")
+    return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
+
+
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -276,7 +282,7 @@ def pages() -> dict[Path, str]:
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
-        over_runs=over_runs, lasso_r2=lasso_r2, rises=rises,
+        over_runs=over_runs, lasso_r2=lasso_r2, usual=usual, rises=rises,
         systems=systems, parameters=parameters,
     )  # fmt: skip
     found = {}
