@@ -17,8 +17,6 @@ KNOWN = {
     "for all has no interval, so that it decides nothing",
     "weights: sums in the place of means": "claims about weights are ratios: a factor drops out",
     "seed effects: accuracies shuffled": "the claim is undecided with true accuracies, too",
-    "every spike counted twice": "claims about numbers of spikes are undecided, too wide; what is "
-    "the mean over the spikes of a run stays the same",
     "causes confused": "the claim is undecided with the true ones, too",
     "gains of spikes and of quiet steps swapped": "they do not differ, so that the claims deviate "
     "before and after",
