@@ -108,6 +108,8 @@ def roots(target) -> set[str]:
         and (collection.folder / name).exists()
     }
     systems = {target.study.known[name].module for name in target.study.systems}
+    if "equations" in declarations.literals(target.module).get("FROM_COLLECTIONS", ()):
+        systems |= {target.study.known[name].equations for name in target.study.systems}
     return {target.module} | made_by.get(target.kind, set()) | contributed | systems
 
 
