@@ -310,7 +310,10 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
             if study.table(name) in target.inputs and name not in study.left_out
         }
         found[collection.name] = _finite(own.data(tables, set(played["run_id"])))
-        tour += own.tour(tables, played) if len(played) and hasattr(own, "tour") else []
+        # A partial study may have no run of its systems, and then lacks what its runs list.
+        systems = collection.modules("systems")
+        mine = played[played["system"].isin(systems)] if systems else played
+        tour += own.tour(tables, mine) if len(mine) and hasattr(own, "tour") else []
     return found, tour
 
 
