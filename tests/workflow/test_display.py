@@ -81,7 +81,7 @@ def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     study_of(empty_project, notify=COMMAND, experiments=long)
     session = OnTerminal(empty_project, "logs")
     session.reads(until=b"of 2 runs")
-    session.reads(until=b"runs   e/")
+    session.reads(until=b" %  e/")  # it trains
     os.write(session.terminal, b"\x03")
     said, status = session.ends()
     assert status == 1, said

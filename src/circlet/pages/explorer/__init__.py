@@ -393,7 +393,7 @@ def make(target: Target) -> None:
     points: list[dict[str, Any]] = []
     chunks: list[str] = []
     states, systems = None, {}
-    played = pd.DataFrame({"run_id": []})
+    played = pd.DataFrame({"run_id": [], "system": []})
     if not absent:
         runs, states, ends = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
         runs = _with_frames(runs, states)

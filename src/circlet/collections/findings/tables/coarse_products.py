@@ -1,0 +1,56 @@
+"""Table ``coarse_products``: whether rounding the factors of products changes what networks end as.
+
+Runs with rounded factors are compared with those of float32 of the same seed. Trajectories part
+within a few hundred steps, so it is the share of ends that is compared, not the single runs.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import contrasts, log_frames, stats
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("coarse_products", "coarse_products_of_heads")
+TABLES = ()
+OPTIONAL_TABLES = ("structures", "heads")
+COLUMNS = [
+    EXPERIMENT,
+    column("products", pa.string(), "type that the factors are rounded to; float32: not rounded"),
+    *estimate("share", "share of runs that end as a circle, or that solve the task", "0..1"),
+    *estimate("change", "the same minus that of float32, paired by seed"),
+    *COUNTS,
+]
+_ENDS = {
+    "coarse_products": ("structures", "is_circle"),
+    "coarse_products_of_heads": ("heads", "success"),
+}
+
+
+def table(study: Study) -> Iterator[dict]:
+    """A row per role and type of the factors."""
+    for role, (name, end) in _ENDS.items():
+        if role not in study.reproduce:
+            continue
+        runs = parquet.read_table(study, name, role)
+        ends: dict[str, pd.Series] = {}
+        for point, _, own in log_frames.by_point(runs, study):
+            if point.experiment != study.reproduce[role]:
+                continue
+            products = point.settings["products"]
+            ends[products] = own.set_index("seed")[end].astype(float)
+            row = {
+                "experiment": point.experiment,
+                "products": products,
+                **stats.share(*stats.counted(own[end].astype(bool))).columns("share"),
+                "n_runs": len(own),
+                "n_planned": point.count,
+            }
+            if products != "float32" and "float32" in ends:
+                both = (ends["float32"], ends[products])
+                change, _ = contrasts.paired_difference(*both, is_share=True)
+                row |= change.columns("change")
+            yield row
