@@ -8,6 +8,7 @@ No number that a study gives is typed: `value("full_length", "ding_circle_number
 4.7 [4.3, 5.1].
 """
 
+import json
 import re
 import sys
 from functools import cache
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import fisher_exact
 
+from circlet import bench as benchmark
 from circlet import terminal
 from circlet.analysis import claims, stats
 from circlet.analysis.verdicts import VERDICTS
@@ -165,12 +167,26 @@ def made(study: str) -> str:
     )
 
 
-def summary(study: str, experiment: str, outcome: str, scale: float = 1) -> str:
-    """Estimate of an outcome over an experiment of one point, with its interval."""
-    rows = table(study, "outcome_summary")
-    row = rows[(rows["experiment"] == experiment) & (rows["outcome"] == outcome)].iloc[0]
-    center, low, high = (scale * row[name] for name in ("estimate", "low", "high"))
+def summary(study: str, experiment: str, outcome: str, scale: float = 1, **where: Any) -> str:
+    """Estimate of an outcome at the point of an experiment with these values, and its interval."""
+    at = {"experiment": experiment, "outcome": outcome, **where}
+    found = row(study, "outcome_summary", **at)
+    center, low, high = (scale * found[name] for name in ("estimate", "low", "high"))
     return f"{number(center)} {interval(low, high)}"
+
+
+def extremes(study: str, experiment: str, outcome: str, **where: Any) -> pd.Series:
+    """Estimates of an outcome at the points of an experiment with these values, smallest first."""
+    rows = table(study, "outcome_summary")
+    for column, wanted in {"experiment": experiment, "outcome": outcome, **where}.items():
+        rows = rows[rows[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+    return rows["estimate"].sort_values()
+
+
+def effect(study: str, experiment: str, outcome: str, parameter: str, column: str) -> str:
+    """What a parameter does to an outcome of an experiment: ``rho``, or the ``change`` per unit."""
+    at = {"experiment": experiment, "outcome": outcome, "parameter": parameter}
+    return cell(study, "effects", column, **at)
 
 
 def row(study: str, name: str, **where: Any) -> Any:
@@ -229,6 +245,22 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
 
 
 @cache
+def bench() -> dict[str, Any]:
+    """What ``circlet bench --json`` measured."""
+    return json.loads((DOCS / "studies/bench.json").read_text(encoding="utf-8"))
+
+
+def measured(system: str) -> dict[str, Any]:
+    """Its row of the training of a system."""
+    return next(row for row in bench()["training"] if row["system"] == system)
+
+
+def bench_text() -> str:
+    """The same as ``circlet bench`` prints it."""
+    return benchmark.text(bench())
+
+
+@cache
 def planted() -> pd.DataFrame:
     """Wrong results that were planted in frozen studies, and what became of them."""
     return pd.read_csv(DOCS / "studies/planted_errors.csv")
@@ -282,8 +314,9 @@ def pages() -> dict[Path, str]:
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
-        over_runs=over_runs, lasso_r2=lasso_r2, usual=usual, rises=rises,
-        systems=systems, parameters=parameters,
+        over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
+        rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
+        measured=measured,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").rglob("*.md")):
