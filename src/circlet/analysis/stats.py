@@ -47,14 +47,6 @@ class Estimate(NamedTuple):
         """The same, its interval cut at bounds."""
         return self._replace(low=max(self.low, least), high=min(self.high, most))
 
-    def above(self, bar: float) -> "Estimate":
-        """By how much it lies above a bar."""
-        return Estimate(self.value - bar, self.low - bar, self.high - bar, self.n)
-
-    def below(self, bar: float) -> "Estimate":
-        """By how much it lies below a bar."""
-        return self.above(bar).times(-1)
-
 
 def known(values: ArrayLike) -> np.ndarray:
     """The values that are known, as floats."""
