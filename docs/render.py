@@ -140,7 +140,7 @@ def verdicts(
         own = own[own["source"] == source]
     if tests:
         own = own[own["tally"] == claims_file.TEST]
-    lines = ["| verdict | where | claim | here | means the same | n |", "|---" * 6 + "|"]
+    lines = ["| verdict | where | claim | here | agrees within | n |", "|---" * 6 + "|"]
     for row in own.itertuples():
         ends = interval(row.measured_low, row.measured_high)
         here = f"{number(row.measured)} {ends}" if row.measured_n else ""

@@ -73,8 +73,8 @@ REFUSED = {
     "a word of Python": (lambda mine: new.system(mine, "class"), "'class': must be lower-case"),
     "capitals": (lambda mine: new.table(mine, "Sizes"), "'Sizes': must be lower-case letters"),
     "a name with a dot": (lambda mine: new.figure(mine, "a.b"), "'a.b': must be lower-case"),
-    "twice": (lambda mine: [new.system(mine, "a") for _ in "ab"], "systems/a.py: is there already"),
-    "a collection again": (lambda mine: new.collection(mine), "is there already"),
+    "twice": (lambda mine: [new.system(mine, "a") for _ in "ab"], "systems/a.py: already exists"),
+    "a collection again": (lambda mine: new.collection(mine), "already exists"),
     "no collection": (lambda mine: new.system(mine / "x", "a"), "there is no such folder"),
     "no system": (lambda mine: new.table(mine, "a"), "has no system yet; make one with"),
     "a name of circlet": (
@@ -112,7 +112,7 @@ BROKEN = {
     "runs that look at each other": (
         "equations/sums.py", "    order = seeds",
         "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",
-        "after 20 steps with other runs than alone"),
+        "after 20 steps between training alone and"),
     "epochs of another length": (
         "systems/sums.py", "SystemSpec(\n",
         "SystemSpec(\n    steps_per_epoch=lambda batch_size, **_: 3,\n",

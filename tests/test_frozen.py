@@ -71,7 +71,7 @@ def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "text.md").write_text("mine")
-    with pytest.raises(LogError, match="is in the way"):
+    with pytest.raises(LogError, match="already exists and has no"):
         frozen.freeze(Study.read(CONFIG), other)
     with pytest.raises(ConfigError, match="table"):
         frozen.freeze(Study.read(CONFIG), tmp_path / "third", ["structure"])

@@ -298,7 +298,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
         build.make(table)
     runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
     log = next(study.blocks).log("embeddings")
-    assert "Of logs only the footers were read, and how runs ended" in terminal.status(study)
+    assert "Only the footers of logs and how runs ended were read" in terminal.status(study)
     assert "Every byte of the finished logs and of the tables was read." in terminal.status(
         study, True
     )
@@ -382,7 +382,7 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
     base = next(study.blocks)
     base.log("signals").unlink()
     said = terminal.status(study)
-    assert f"missing: {base.log('runs').parent}, from which 2 finished runs of other" in said
+    assert f"missing: {base.log('runs').parent}: 2 finished runs of other" in said
     assert "put its logs back, or the next run makes both again" in said
 
 

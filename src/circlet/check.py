@@ -193,9 +193,9 @@ def _together(point: Point) -> str:
             worst = max(worst, difference / max(1.0, values.abs().max().item()))
             if not difference <= CLOSE * max(1.0, values.abs().max().item()):
                 raise CircletError(
-                    f"{name} of seed {seed} is another after {point.steps} steps with other runs "
-                    f"than alone (by {difference:.2g}): each run must depend on its own seed and "
-                    "its own row of every array alone"
+                    f"{name} of seed {seed} differs by {difference:.2g} after {point.steps} steps "
+                    "between training alone and training together with other runs: each run must "
+                    "depend only on its own seed and its own row of every array"
                 )
     return f"{RUNS} runs of {point.steps} steps together equal those alone (within {worst:.0e})"
 

@@ -319,7 +319,7 @@ def _target(study: Study, command: str, name: str) -> targets.Target:
     known = {target.name: target for target in getattr(targets, kind)(study)}
     if name not in known:
         raise errors.ConfigError(
-            f"the study yields no {name!r} (its {kind}: {', '.join(sorted(known))})"
+            f"the study does not make {name!r} (its {kind}: {', '.join(sorted(known))})"
         )
     return known[name]
 
@@ -415,7 +415,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     states = progress.states(whole)
     done = [block for block, state in states if state == "done"]
     if not done:
-        raise errors.LogError(f"{whole.results}: nothing is done yet")
+        raise errors.LogError(f"{whole.results}: no run is done yet")
     study = whole.partial(done)
     *parts, report, explorer = targets.ordered(study)
     outputs = [path for target in (*parts, report, explorer) for path in target.outputs]

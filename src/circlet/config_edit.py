@@ -118,11 +118,13 @@ def _check(path: Path, written: Path, seeds: dict[str, dict[str, Any]]) -> None:
         before = old["experiments"][name]["seeds"] | {"more": []} | seeds.get(name, {})
         if own["seeds"] | {"more": own["seeds"].get("more", [])} != before:
             raise ConfigError(
-                f"{path}: left as it is: {name} has its seeds from the same lines as another "
-                "experiment; give it its own"
+                f"{path}: not changed: {name} shares the lines of its seeds with another "
+                "experiment; give it lines of its own"
             )
     folders = old.get("collections")
     try:
         Study.of(content | ({"collections": folders} if folders else {}))
     except ConfigError as error:
-        raise ConfigError(f"{path}: left as it is, as it would be wrong: {error}") from None
+        raise ConfigError(
+            f"{path}: not changed, because the result would be an error: {error}"
+        ) from None

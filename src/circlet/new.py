@@ -20,7 +20,7 @@ def collection(path: Path) -> list[Path]:
     if name in {shipped.name for shipped in registry.SHIPPED}:
         raise ConfigError(f"{path}: circlet has a collection {name!r}; choose another name")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ConfigError(f"{path}: is there already")
+        raise ConfigError(f"{path}: already exists")
     title = name.replace("_", " ").capitalize()
     text = _filled("collection.yaml", collection=name, title=title)
     return _write({path / "collection.yaml": text})
@@ -71,7 +71,8 @@ def figure(path: Path, name: str) -> list[Path]:
 def _check_name(name: str) -> None:
     if not registry.NAME.fullmatch(name) or keyword.iskeyword(name):
         raise ConfigError(
-            f"{name!r}: must be lower-case letters, digits and underscores, and no word of Python"
+            f"{name!r}: must be lower-case letters, digits and underscores, and not a keyword of "
+            "Python"
         )
 
 
@@ -94,7 +95,7 @@ def _write(texts: dict[Path, str]) -> list[Path]:
     """Write files, if none of them is there."""
     for path in texts:
         if path.exists():
-            raise ConfigError(f"{path}: is there already")
+            raise ConfigError(f"{path}: already exists")
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -68,8 +68,8 @@ def plan(study: Study) -> str:
             "<<>>>>>>",
         ),
         "",
-        "CPU time: expected, on one core. MB, min: memory and time limit (minutes) that a job of "
-        "the largest block asks for, on a CPU; on SLURM 500 MB more, for Snakemake.",
+        "CPU time: expected, on one core. MB, min: memory and time limit (minutes) requested for a "
+        "job of the largest block, on a CPU; on SLURM 500 MB more, for Snakemake.",
         "",
     ]
     for name in study.config["experiments"]:
@@ -102,8 +102,8 @@ def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]
     if not wanted:
         return []
     return [
-        f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, its job about "
-        f"{JOB_SECONDS:.0f} s more to start; `block: {wanted}` would be faster"
+        f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, plus about "
+        f"{JOB_SECONDS:.0f} s to start its job; `block: {wanted}` would be faster"
     ]
 
 
@@ -131,8 +131,8 @@ def status(study: Study, verify: bool = False) -> str:
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
     for parent, n_runs in progress.lost_parents(study, found):
         notes[
-            f"missing: {parent.log('runs').parent}, from which {n_runs} finished runs of other "
-            "experiments started: put its logs back, or the next run makes both again"
+            f"missing: {parent.log('runs').parent}: {n_runs} finished runs of other experiments "
+            "started from it; put its logs back, or the next run makes both again"
         ] = None
     notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, found)}
     if verify:
@@ -140,7 +140,7 @@ def status(study: Study, verify: bool = False) -> str:
         notes["Every byte of the finished logs and of the tables was read."] = None
     elif any(state == "done" for _, state in found):
         notes[
-            "Of logs only the footers were read, and how runs ended; status --verify reads every "
+            "Only the footers of logs and how runs ended were read; status --verify reads every "
             "byte."
         ] = None
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
@@ -149,9 +149,9 @@ def status(study: Study, verify: bool = False) -> str:
 def _regrouped(study: Study) -> list[str]:
     """Which finished runs are made again because their blocks have changed."""
     return [
-        f"regrouped: {n} finished runs of {experiment} are in blocks of other seeds, as `seeds` or "
-        "`block` was edited: they are made again. Numbers of seeds that fill their blocks (20, 50, "
-        "100, 150, ... without `block`) never change one"
+        f"regrouped: {n} finished runs of {experiment} are in blocks of other seeds, because "
+        "`seeds` or `block` was edited: they are made again. Numbers of seeds "
+        "that fill whole blocks (20, 50, 100, 150, ... without `block`) avoid this"
         for experiment, n in progress.regrouped(study).items()
     ]
 
@@ -202,7 +202,7 @@ def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def failures(study: Study, chosen: str, most: int = 20) -> str:
-    """What has failed, when a run of the study has ended before its time, and what to do.
+    """What has failed, when a run of the study has ended early, and what to do.
 
     ``chosen`` is the option that gives commands the study.
     """
@@ -224,7 +224,7 @@ def failures(study: Study, chosen: str, most: int = 20) -> str:
         [
             *lines,
             f"{then} the command: it resumes from here.",
-            f"Tables and report of what is done: python -m circlet partial {chosen}",
+            f"Tables and report of the runs done so far: python -m circlet partial {chosen}",
         ]
     )
 
@@ -244,7 +244,7 @@ def span(low: float, high: float) -> str:
 
 
 def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
-    """What falls short of its half-width, what would do, what it costs, and the lines of YAML.
+    """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
 
     ``needs`` and ``wanted`` are those of `circlet.sweeps.power`.
     """
@@ -275,12 +275,12 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
     )
     for (experiment, what, why), n in never.items():
         where = f" at {n} points" if n > 1 else ""
-        lines.append(f"no number of seeds: {experiment} {what}{where}: {why}".replace(":  ", ": "))
+        lines.append(f"not estimated: {experiment} {what}{where}: {why}".replace(":  ", ": "))
     if wanted.seeds:
-        again = f" and {wanted.again} again, whose blocks grow," if wanted.again else ""
+        again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
         cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
         time = f"~{duration(wanted.seconds)} of CPU time"
-        lines += ["", f"To have them all: {cost}, {time}.", "", "experiments:"]
+        lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
         for name, seeds in wanted.seeds.items():
             lines += [f"  {name}:", *_yaml(seeds)]
     return "\n".join(lines)
@@ -314,7 +314,7 @@ def compared(found: Any) -> str:
         for row in known.loc[order.index].rename(columns={"at": "at_"}).head(MOST_ROWS).itertuples()
     ]
     if not rows:
-        return "\n".join([*lines, "No outcome of a setting is in both."])
+        return "\n".join([*lines, "The two studies have no outcome of a setting in common."])
     header = ("setting", "outcome", "B - A", "95 % interval", "of", "")
     beyond, untold = len(known) - len(rows), len(table) - len(known)
     return "\n".join(
@@ -322,9 +322,9 @@ def compared(found: Any) -> str:
             *lines,
             aligned(header, rows, "<<>>><"),
             *([f"... and {beyond} more, less clear"] if beyond else []),
-            *([f"{untold} more have too few runs to tell a difference"] if untold else []),
-            f"*: the interval leaves zero out; {int(clear.sum())} of {len(known)}, of which about "
-            f"{0.05 * len(known):.0f} by chance alone if nothing differed",
+            *([f"{untold} more have too few runs for an interval"] if untold else []),
+            f"*: the interval excludes zero; {int(clear.sum())} of {len(known)}. If nothing "
+            f"differed, about {0.05 * len(known):.0f} would by chance",
         ]
     )
 
@@ -352,7 +352,7 @@ def scorecard(study: Study) -> str:
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:
         return (
-            "no scorecard: the config's `reproduce` names nothing that has published values\n"
+            "no scorecard: no entry of `reproduce` in the config has published values\n"
             f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
         )
     behind = targets.behind(target)
@@ -360,8 +360,8 @@ def scorecard(study: Study) -> str:
     if not current or not all(map(parquet.is_current, target.study.blocks)):
         raise LogError(
             f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
-            f"finds nothing to do, delete {study.results / 'tables'}, and what `python -m circlet "
-            "status` lists"
+            f"finds nothing to do, delete {study.results / 'tables'} and the folders that "
+            "`python -m circlet status` lists"
         )
     frame = parquet.read_table(study, "scorecard")
     # Claims about experiments that the study does not name are counted below, not listed.
@@ -381,13 +381,13 @@ def scorecard(study: Study) -> str:
             )
         )
         rows += [("", text, "", "", "", "", "") for text in further]
-    header = ("verdict", "claim", "here", "95 % interval", "means the same", "n", "runs")
+    header = ("verdict", "claim", "here", "95 % interval", "agrees within", "n", "runs")
     return "\n".join(
         [
             aligned(header, rows, "<<>>>>>"),
             "",
-            "The interval is that of our value; the verdict counts the noise of the published one,",
-            "too. n: what is independent, such as runs, embeddings or draws.",
+            "The interval is that of our value; the verdict also includes the sampling error of",
+            "the published value. n: number of independent samples (runs, embeddings or draws).",
             *_reasons(frame),
             "",
             *_tallies(frame),
@@ -415,4 +415,4 @@ def _tallies(card: Any) -> Iterator[str]:
         counts = ", ".join(f"{n} {v.replace('_', ' ')}" for v, n in row.items() if n)
         yield f"  {row.sum():3} {claims_file.TALLIES[tally]}: {counts}"
     if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
-        yield f"  Were all tests true, at most about {chance:.1f} would deviate by chance."
+        yield f"  If all tests were true, at most about {chance:.1f} would deviate by chance."

@@ -50,7 +50,7 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(locks.fcntl, "flock", refuse)
     assert locks.lock(tmp_path) is None
-    assert "has no locks" in capsys.readouterr().err
+    assert "does not support file locks" in capsys.readouterr().err
 
 
 def test_results_that_cannot_be_written_are_one_line(tmp_path):

@@ -71,7 +71,7 @@ BAD = {
     "products": (config(products="float16"), "e.products: 'float16' is not one of"),
     "products of float64": (
         config(products="tf32", sweep={"dtype": ["float32", "float64"]}),
-        "e: p17_d2_wd0_dtype-float64_products-tf32 has products = tf32, which rounds what is",
+        "e: p17_d2_wd0_dtype-float64_products-tf32 has products = tf32, which rounds",
     ),
 }  # fmt: skip
 

@@ -152,8 +152,8 @@ DOCUMENTS = {
     "5 MB": ("# much\n" * 800_000, "longer than 4000000 bytes"),
     "UTF-16": ("results: r".encode("utf-16"), "not YAML: 'utf-8' codec"),
     "NUL": ("results: \0", "control characters are not allowed"),
-    "no integer": ("results: !!int ''", "is not what its tag"),
-    "no date": ("results: !!timestamp x", "is not what its tag"),
+    "no integer": ("results: !!int ''", "does not fit its tag"),
+    "no date": ("results: !!timestamp x", "does not fit its tag"),
     "an object": ("results: !!python/object/apply:os.system [id]", "could not determine"),
     "yte": ("__use_yte__: true\nresults: r\nexperiments: {}", "unknown key '__use_yte__'"),
 }  # fmt: skip

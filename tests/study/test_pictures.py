@@ -88,7 +88,7 @@ def test_captions_say_what_of_which_runs():
         ({"heat": "e", "curves": "e"}, "must have one kind of picture"),
         ({"x": "p"}, "must have one kind of picture"),
         ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
-        ({"heat": "e", "x": "d", "y": "d"}, "d has two places"),
+        ({"heat": "e", "x": "d", "y": "d"}, "d is given two places"),
         ({"heat": "e", "by": "d"}, "figures.0.by: a picture of kind heat takes x, y, facet"),
         ({"heat": "e", "show": ["circles"]}, "there is no outcome 'circles'"),
         ({"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
@@ -105,15 +105,15 @@ def test_what_cannot_be_drawn_is_one_line(figure, said):
 @pytest.mark.parametrize(
     ("kind", "own", "said"),
     [
-        ("curves", {}, "of at least 1 swept parameters, and 'e' sweeps none; draw it as distrib"),
+        ("curves", {}, "at least 1 swept parameters, but 'e' sweeps none; draw it as distrib"),
         (
             "pairs",
             {"sweep": DECAYS},
-            "of at least 2 swept parameters, and 'e' sweeps 1; draw it as",
+            "at least 2 swept parameters, but 'e' sweeps 1; draw it as",
         ),
-        ("heat", {}, "of at least 1"),
-        ("marginals", {}, "of at least 1"),
-        ("forest", {"sweep": DECAYS}, "the differences that `compare` of e asks for"),
+        ("heat", {}, "needs at least 1"),
+        ("marginals", {}, "needs at least 1"),
+        ("forest", {"sweep": DECAYS}, "shows differences, so e needs the key `compare`"),
     ],
 )
 def test_a_picture_needs_what_it_is_of(kind, own, said):

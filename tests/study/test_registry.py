@@ -89,7 +89,7 @@ WRONG = {
         having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 1 "),
     "no embedding": (
         less("systems/drift.py", '    embedding="embedding",\n', ''),
-        "the log 'embeddings' is about an embedding; give its name"),
+        "the log 'embeddings' needs an embedding; give its name"),
     "an unknown log": (
         less("systems/drift.py", '"embeddings"', '"thoughts"'), "there is no log 'thoughts' ("),
     "an unknown key": (having("collection.yaml", "tilte: x\n"), "n.yaml: unknown key 'tilte'"),
@@ -130,7 +130,7 @@ CONTRADICTIONS = {
             ),
             "tables/copies.py": ("TABLES = ()", 'TABLES = ("mine.distances",)'),
         },
-        "mine.distances -> mine.copies -> mine.distances: are made from each other",
+        "mine.distances -> mine.copies -> mine.distances: depend on each other",
     ),
     "other roles": (
         {"tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)')},
@@ -169,7 +169,7 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
     ({"sweep": {"d": [1, 2]}}, "mine.rates: needs an experiment that varies only rate, e varies d"),
     ({"sweep": {"rate": [2]}}, "e.sweep.rate: 2.0 is greater than the maximum of 1"),
     ({"log": {"curves": {}}}, "mine.drift has no such log (it has: signals, embeddings)"),
-    ({"interventions": [{"freeze": {}}]}, "needs a trained system, mine.drift is simulated"),
+    ({"interventions": [{"freeze": {}}]}, "needs a trained system, but mine.drift is simulated"),
 ])  # fmt: skip
 def test_its_systems_and_roles_are_checked_as_those_of_circlet(mine, changes, expected):
     study = config_of(mine)
@@ -288,7 +288,7 @@ LOOKED_UP = {
         "equations/drift.py: DATA: there is no file 'x.csv' beside it"),
     "a text for files of equations": (
         less("equations/drift.py", "\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data'),
-        'equations/drift.py: DATA must be a tuple of names, as ("words.txt",)'),
+        'equations/drift.py: DATA must be a tuple of names, as in ("words.txt",)'),
     "torch in what planning reads": (
         less("systems/drift.py", "from circlet", "import torch\nfrom circlet"),
         "systems/drift.py: imports torch: that takes seconds in every plan"),
@@ -305,11 +305,11 @@ LOOKED_UP = {
     "a role of a figure": (less("figures/distances.py", '"mine.rates"', '"mine.rate"'), "ROLES: t"),
     "tables in a circle": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ("mine.distances",)'),
-        "tables mine.distances -> mine.distances: are made from each other"),
+        "tables mine.distances -> mine.distances: depend on each other"),
     "a table of the run list": (
         less("run_list.py", '("mine.distances",)', '("mine.distance",)'), "run_list.py: TABLES: t"),
     "a text for tables": (
-        less("run_list.py", '("mine.distances",)', '"mine.distances"'), "must be a tuple of texts"),
+        less("run_list.py", '("mine.distances",)', '"mine.distances"'), "a tuple of strings"),
     "a figure of the report": (
         less("collection.yaml", "[distances]", "[distance]"), "yaml: figures: there is no figure"),
     "a table of an outcome": (
@@ -336,7 +336,7 @@ LOOKED_UP = {
         having("claims.csv", ONE.replace(",distances\n", ",x\n")), "far: figure: there is no figu"),
     "a kind of claims": (having("claims.csv", ONE.replace("mean", "men")), "far: no kind 'men'"),
     "a number of claims": (having("claims.csv", ONE.replace(",1,", ",one,")), "published must be"),
-    "a claim twice": (having("claims.csv", ONE + ONE.splitlines()[1]), "claims.csv: far: is there"),
+    "a claim twice": (having("claims.csv", ONE + ONE.splitlines()[1]), "far: is listed twice"),
     "an import of it": (
         less("tables/distances.py", "mine import distance", "mine.distnce import of"),
         "imports circlet.collections.mine.distnce, which does not exist"),
@@ -398,7 +398,7 @@ def test_a_config_may_lie_in_its_collection(mine):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("../../x", "becomes the name of a folder: values that are texts may have letters, digits"),
+        ("../../x", "becomes the name of a folder: values that are texts may have only"),
         ("a b", "becomes the name of a folder"),
         ("a\nb", "becomes the name of a folder"),
         ("Z24", "parameters.kind: 'Z24' does not match '^[^Z]'"),

@@ -101,7 +101,7 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": {"range": [5, 9, 0]}}}, "first, end and step, whole numbers"),
         ({"sweep": {"p": {"range": [0, 1e9]}}}, "at most 10000 are allowed"),
         ({"sweep": {"p": {"logspaced": [1, 2, 3]}}}, "did you mean 'logspace'?"),
-        ({"sweep": {"p": {"uniform": [5, 9]}}}, "say how often with `sample: 100`"),
+        ({"sweep": {"p": {"uniform": [5, 9]}}}, "number of points, as in `sample: 100`"),
         ({"sweep": {"p": {"uniform": [9, 5]}}, "sample": 2}, "must be smaller than the second"),
         ({"sweep": {"p": [5]}, "sample": 2}, "nothing is drawn at random"),
         ({"sweep": {"p": {"uniform": [5, 6]}}, "sample": 9}, "fewer than 9 different points"),
@@ -110,7 +110,7 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": {"uniform": [5, math.nan]}}, "sample": 2}, "must be finite numbers"),
         ({"sweep": {"p": {"choice": [[5]]}}, "sample": 1}, "choice.0"),
         ({"sweep": {"p": {"uniform": [5.5, 9]}}, "sample": 1}, "both must be whole numbers"),
-        ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 9999]}}}, "are alike when rounded"),
+        ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 9999]}}}, "are equal when rounded"),
     ],
 )
 def test_what_is_no_sweep_is_one_line(changes, said):

@@ -263,14 +263,17 @@ COLUMNS = ",".join((*claims_file.COLUMNS, "where.x"))
         ({"published": ""}, "published: a share needs it"),
         ({"published": "12"}, "published must be a count among published_n runs"),
         ({"kind": "mean"}, "published_low or margin: a mean needs it"),
-        ({"kind": "mean", "published_low": "1"}, "published_low and published_high go together"),
+        (
+            {"kind": "mean", "published_low": "1"},
+            "published_low and published_high must both be given, or neither",
+        ),
         (
             {"kind": "mean", "published_low": "6", "published_high": "7"},
             "published must lie between",
         ),
         ({"kind": "mean", "margin": "0"}, "margin must be above 0"),
         ({"kind": "ratio", "margin": "1"}, "margin must be a factor above 1"),
-        ({"kind": "ratio", "margin": "2", "published": "-1"}, "a ratio has numbers above 0 alone"),
+        ({"kind": "ratio", "margin": "2", "published": "-1"}, "a ratio needs numbers above 0"),
         ({"kind": "correlation"}, "published must lie between -1 and 1"),
         ({"kind": "words", "margin": "1"}, "least or most: a words needs it"),
         (

@@ -63,7 +63,7 @@ def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message
         (lambda g: g.update(embedding=torch.ones(3, 2, 17)),
          r"embedding: found torch.float32 \(3, 2, 17\), expected floats \(3, 17, 2\)"),
         (lambda g: g.update(embedding=torch.ones(3, 17, 2)),
-         "embedding: write into it, do not replace it"),
+         "embedding: must be written in place, not replaced"),
         (lambda g: g.update(embeding=torch.ones(3, 17, 2)),
          r"embeding: found torch.float32 \(3, 17, 2\), expected no such array"),
     ],

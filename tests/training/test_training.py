@@ -162,7 +162,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
 
     monkeypatch.setattr(job, "run", refuse)
     block = next(Study.of(config(tmp_path)).blocks)
-    with pytest.raises(CircletError, match="no memory for 2 runs at once; set a smaller `block`"):
+    with pytest.raises(CircletError, match="not enough memory for 2 runs; set a smaller `block`"):
         job.run_block(block, "cpu")
 
     def fail(*_, **__):

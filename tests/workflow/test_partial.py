@@ -150,7 +150,7 @@ def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
         cli.main(["partial", "--study", half_done.json])
     assert end.value.code == 1
     said = capsys.readouterr().err
-    assert f"error: {folder}: is in the way. It has no .circlet.json" in said
+    assert f"error: {folder}: already exists and has no .circlet.json" in said
     assert len(said.splitlines()) == 1
     assert mine.read_text() == "another study's"
     assert [p.name for p in folder.iterdir()] == ["logs"]
@@ -244,4 +244,4 @@ def test_failed_blocks_are_counted(half_done, capsys):
 def test_nothing_done_is_one_line(empty_project):
     done = empty_project.run("circlet", "partial", check=False)
     assert done.returncode == 1
-    assert done.stderr == "error: results: nothing is done yet\n"
+    assert done.stderr == "error: results: no run is done yet\n"

@@ -83,7 +83,7 @@ def circlet(
         for done, _ in enumerate(steps, 1):
             if time.perf_counter() >= until:
                 return size * done
-        raise AssertionError(f"{system}: a bench is shorter")
+        raise AssertionError(f"{system}: is too long for a benchmark")
 
     wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
 

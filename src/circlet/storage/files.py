@@ -45,13 +45,13 @@ def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     try:
         if folder.exists() and not mark.exists() and any(folder.iterdir()):
             raise LogError(
-                f"{folder}: is in the way. It has no {_MARK}, so it is somebody else's, or an "
+                f"{folder}: already exists and has no {_MARK}, so it is somebody else's, or an "
                 "earlier version made it; move it, or delete it if nothing in it is yours"
             )
         earlier = json.loads(mark.read_text(encoding="utf-8"))["files"] if mark.exists() else []
         known = {str(file.relative_to(folder)) for file in planned}.union(earlier)
     except (ValueError, KeyError, TypeError) as error:
-        raise LogError(f"{mark}: is damaged; move {folder}, and try again") from error
+        raise LogError(f"{mark}: is damaged; move {folder} and rerun the command") from error
     except OSError as error:
         raise LogError(f"{folder}: cannot be read: {error.strerror}") from error
     _write_mark(mark, known)

@@ -64,7 +64,7 @@ def _locked(path: Path) -> IO[bytes] | None:
                 stream.write(f"process {os.getpid()} on {platform.node()}\n".encode())
             return stream
         stream.close()
-    raise Busy("processes that come and go")
+    raise Busy("several short-lived processes")
 
 
 def _is_at(stream: IO[bytes], path: Path) -> bool:
@@ -92,7 +92,9 @@ def lock(results: Path) -> IO[bytes] | None:
         sys.exit(f"error: {error}")
     if stream is None:
         print(
-            f"warning: {path.parent} has no locks: start no other Snakemake on it", file=sys.stderr
+            f"warning: {path.parent} does not support file locks: do not start a second Snakemake "
+            "on it",
+            file=sys.stderr,
         )
     return stream
 

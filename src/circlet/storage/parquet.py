@@ -55,8 +55,8 @@ def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
         digest = made.get("sha256")
         if digest is None:
             raise LogError(
-                f"{path}: is damaged, or of an early version without checksums; if so, delete the "
-                "folders `logs` and `tables`, and run again"
+                f"{path}: is damaged, or was made by an early version without checksums; if so, "
+                "delete the folders `logs` and `tables`, and run again"
             )
         blank = content.replace(digest.encode(), _NO_DIGEST.encode())
         if hashlib.sha256(blank).hexdigest() != digest:
@@ -118,7 +118,8 @@ def read(path: Path, key: str | None = None) -> pa.Table:
     made, table = _read(path)
     if key not in (None, made.get("key")):
         raise LogError(
-            f"{path}: was made from another config, other code or other tables than now; delete it "
+            f"{path}: was made from another config, other code or other tables than the current "
+            "ones; delete it "
             "and run snakemake"
         )
     return table

@@ -187,7 +187,7 @@ class Results:
             keys = parquet.footer(path).get("keys")
             if keys is None:
                 raise LogError(
-                    f"{path}: is of an early version, which did not say what runs it is of"
+                    f"{path}: was made by an early version, which did not record its runs"
                 )
             self._known[block] = keys
         return self._known[block]

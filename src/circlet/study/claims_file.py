@@ -8,23 +8,24 @@ a kind does not need be empty:
     the table, figure or section there; a sentence, in which ``{}`` stands for the published value;
     the unit of the value;
 ``kind, published, published_low, published_high, published_n, margin, least, most``
-    how it is judged (`circlet.analysis.verdicts`): the published value, its 95 % interval, how many
-    runs it is of; how far off a value may be, where the kind has no rule; the bars of words;
+    how it is judged (`circlet.analysis.verdicts`): the published value, its 95 % interval, and its
+    number of runs; the largest difference that counts as agreement, if the kind has no rule for
+    it; the thresholds of a claim in words;
 ``tally``
-    ``test``, or why it is no test of its own: ``repeat`` (another claim has the same runs and says
-    the same), ``arithmetic`` (no chance in it), ``fitted`` (constants were chosen by this table),
-    ``beyond`` (no paper says so of these networks);
+    ``test``, or why it does not count as a test: ``repeat`` (another claim says the same of the
+    same runs), ``arithmetic`` (not random), ``fitted`` (constants were fitted to this table),
+    ``beyond`` (no paper makes this claim for these networks);
 ``role, conditions, accepts``
-    whose experiment is asked, the conditions under which the published value holds, and others
-    under which it can be told, too;
+    the role whose experiment is used, the conditions under which the published value holds, and
+    other conditions under which the claim can still be judged;
 ``table, column, where.KEY, rival, figure``
-    the table and column that answer it, in the row with these keys; a column with what a trivial
-    answer would have, which must not pass; the figure that shows it;
+    the table and column with our value, in the row with these keys; a column with the value of a
+    trivial answer, which our value must beat; the figure that shows it;
 ``reason``
-    why it deviates, in sentences, if it does and that is known. Claims with one reason have the
-    same words. Pages that tell what deviates take them from here.
+    why the claim deviates, in sentences, if the reason is known. Claims with the same reason have
+    the same text. Pages show it next to claims that deviate.
 
-Tables, roles and figures of the same collection go by their own names. The table has ``column``,
+Tables, roles and figures of the same collection have their short names. The table has ``column``,
 ``column_low``, ``column_high`` and ``column_n``, as `circlet.storage.schema.estimate` declares
 them, and `circlet.storage.schema.COUNTS`: finished runs behind the row, and planned ones.
 """
@@ -57,10 +58,10 @@ NEEDS = {
 TEST, OTHER = "test", "other"
 TALLIES = {  # what a claim is counted as, in words for readers
     TEST: "tests",
-    OTHER: "told from other runs than the published ones",
+    OTHER: "judged on other runs than the published ones",
     "repeat": "repeats or complements of a test",
     "arithmetic": "arithmetic of the code",
-    "fitted": "of tables to which constants were fitted",
+    "fitted": "about tables to which we fitted constants",
     "beyond": "beyond the papers",
 }
 PAPER = "paper"
@@ -94,10 +95,10 @@ def claims(collection: Collection) -> list[Claim]:
         row.update(usual | {name: value for name, value in row.items() if value})
         where = f"{path}: {row['claim']}"
         if row["claim"] in names:
-            raise ConfigError(f"{where}: is there twice")
+            raise ConfigError(f"{where}: is listed twice")
         names.add(row["claim"])
         if None in row:
-            raise ConfigError(f"{where}: has more values than there are columns")
+            raise ConfigError(f"{where}: has more values than the file has columns")
         for name, known in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
             if row[name] not in known:
                 among = ", ".join(known)
@@ -124,7 +125,9 @@ def _check_numbers(where: str, row: Claim) -> None:
         if all(math.isnan(values[name]) for name in names.split()):
             raise ConfigError(f"{where}: {' or '.join(names.split())}: a {kind} needs it")
     if math.isnan(values["published_low"]) != math.isnan(values["published_high"]):
-        raise ConfigError(f"{where}: published_low and published_high go together")
+        raise ConfigError(
+            f"{where}: published_low and published_high must both be given, or neither"
+        )
     if (
         values["published_low"] > values["published"]
         or values["published_high"] < values["published"]
@@ -135,7 +138,9 @@ def _check_numbers(where: str, row: Claim) -> None:
     if kind == "share" and not 0 <= values["published"] <= values["published_n"]:
         raise ConfigError(f"{where}: published must be a count among published_n runs")
     if kind == "correlation" and (abs(values["published"]) >= 1 or values["published_n"] < 4):
-        raise ConfigError(f"{where}: published must lie between -1 and 1, of 4 runs and more")
+        raise ConfigError(
+            f"{where}: published must lie between -1 and 1, with published_n of at least 4"
+        )
     smallest = 1.0 if kind in ("ratio", "words_ratio") else 0.0
     if values["margin"] < smallest or (values["margin"] == smallest and kind != "exact"):
         what = "a factor above 1" if smallest else "above 0"
@@ -143,4 +148,4 @@ def _check_numbers(where: str, row: Claim) -> None:
     if kind in ("ratio", "words_ratio") and any(
         values[name] <= 0 for name in ("published", "published_low", "least", "most")
     ):
-        raise ConfigError(f"{where}: a {kind} has numbers above 0 alone")
+        raise ConfigError(f"{where}: a {kind} needs numbers above 0")

@@ -66,7 +66,10 @@ def read(path: str | Path) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             content = file.read(most + 1)
         if len(content) > most:
-            raise ConfigError(f"is longer than {most} bytes: no config is, is it the right file?")
+            raise ConfigError(
+                f"is longer than {most} bytes; a config should not be: check that it is the right "
+                "file"
+            )
         text = content.decode("utf-8-sig")
         _check_document(text)
         config = yaml.load(text, Loader=StrictLoader)
@@ -78,7 +81,7 @@ def read(path: str | Path) -> dict[str, Any]:
         text = str(error).replace('in "<unicode string>",', "at")
         raise ConfigError(f"not YAML: {text}") from error
     except (LookupError, AttributeError, TypeError) as error:  # of PyYAML, as for `!!bool 5`
-        raise ConfigError("not YAML: a value is not what its tag (!!bool, !!int) says") from error
+        raise ConfigError("not YAML: a value does not fit its tag (!!bool, !!int)") from error
     if not isinstance(config, dict):
         raise ConfigError("a config must be a mapping of keys to values, see config/README.md")
     folders = config.get("collections")
@@ -137,7 +140,8 @@ def _check_document(text: str) -> None:
 def _check_nodes(found: int, most: int) -> None:
     if found > most:
         raise ConfigError(
-            f"has more than {most} keys and values (an alias counts as all that it stands for)"
+            f"has more than {most} keys and values (an alias counts as everything that it expands "
+            "to)"
         )
 
 

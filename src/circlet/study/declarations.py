@@ -48,7 +48,7 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
         return list(graphlib.TopologicalSorter(reads).static_order())
     except graphlib.CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
-        raise ConfigError(f"tables {circle}: are made from each other") from None
+        raise ConfigError(f"tables {circle}: depend on each other") from None
 
 
 @functools.cache
@@ -155,21 +155,23 @@ def declared(kind: str, module: str) -> dict[str, Any]:
     upper = [name for name in names if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in known]:
         raise ConfigError(
-            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(known)}); a "
-            f"constant of its own begins with an underscore: _{unknown[0]}"
+            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(known)}); names "
+            f"of other constants must begin with an underscore: _{unknown[0]}"
         )
     if lacking := [name for name in needed if name not in upper]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
         raise ConfigError(f"{path}: does not define {function}()")
     if kind in ("figures", "pictures") and not ast.get_docstring(tree_of(module)):
-        raise ConfigError(f"{path}: has no docstring, which is the figure's caption")
+        raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     found = literals(module)
     for name in upper:
         if name == "COLUMNS":  # of pyarrow, for whoever imports the module
             continue
         if name not in found:
-            raise ConfigError(f"{path}: {name} must be a literal, as it is read, not imported")
+            raise ConfigError(
+                f"{path}: {name} must be a literal, because it is read without importing the module"
+            )
         value = found[name]
         if name in ("LEAST", "POOLS", "MOST_PANELS"):
             continue
@@ -179,5 +181,5 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         single = name in ("OPTIONAL_ROLES", "SHOWS") and isinstance(value, str)
         texts = (value,) if single else value
         if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
-            raise ConfigError(f"{path}: {name} must be a tuple of texts, as in ('runs',)")
+            raise ConfigError(f"{path}: {name} must be a tuple of strings, as in ('runs',)")
     return found

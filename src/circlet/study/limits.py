@@ -30,7 +30,7 @@ def check_results(results: str) -> None:
     """Raise ConfigError if its results cannot be in a folder, or may lie in another study's."""
     path, given, full = Path(results), config_file.shown(results), os.path.realpath(results)
     if path.name == ".." or full in (os.path.realpath("."), "/"):
-        raise ConfigError(f"results: {given} must be a folder of its own, as results/mine")
+        raise ConfigError(f"results: {given} must be a folder of its own, such as results/mine")
     # A command of a collection has a folder of its name.
     folders = (*FOLDERS, *(name for c in registry.SHIPPED for name in c.modules("commands")))
     for above, name in zip(path.parents, reversed(path.parts), strict=False):
@@ -85,7 +85,7 @@ def check_name(where: str, point: "Point") -> None:
     if not re.fullmatch(r"[\w.,+\-]+", point.name, re.ASCII):
         raise ConfigError(
             f"{where}: {config_file.shown(point.name)} becomes the name of a folder: values that "
-            "are texts may have letters, digits and . , + - _ alone"
+            "are texts may have only letters, digits and . , + - _"
         )
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
     longest = len("_".join([*point.key, point.last_block]))

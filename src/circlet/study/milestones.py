@@ -52,7 +52,7 @@ def check(
             raise ConfigError(f"{where}: is also an outcome of a system; choose another name")
         if {"from", "to"} <= what.keys():
             if extra := what.keys() & {"metric", "above", "below"}:
-                raise ConfigError(f"{where}: with from and to there can be no {min(extra)}")
+                raise ConfigError(f"{where}: with from and to, remove {min(extra)}")
             for end in ("from", "to"):
                 if "metric" not in every.get(what[end], {}):
                     raise ConfigError(

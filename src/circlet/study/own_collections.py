@@ -108,11 +108,13 @@ def _check_modules(collection: Collection) -> None:
     for module in todo:  # grows as it goes
         path, files = path_of(module), literals(module).get("DATA", ())
         if "DATA" in defined(module) and "DATA" not in literals(module):
-            raise ConfigError(f"{path}: DATA must be a literal, as it is read without importing it")
+            raise ConfigError(
+                f"{path}: DATA must be a literal, because it is read without importing the module"
+            )
         for name in fingerprint.absent(module):
             raise ConfigError(f"{path}: imports {name}, which does not exist")
         if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
-            raise ConfigError(f'{path}: DATA must be a tuple of names, as ("words.txt",)')
+            raise ConfigError(f'{path}: DATA must be a tuple of names, as in ("words.txt",)')
         for file in files:
             if not (path.parent / file).is_file():
                 raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
@@ -128,7 +130,7 @@ def _check_system(system: SystemSpec) -> None:
     if way := fingerprint.way_to("torch", system.module):
         raise ConfigError(
             f"{path_of(system.module)}: imports {', which imports '.join([*way[1:], 'torch'])}: "
-            f"that takes seconds in every plan; what computes belongs in "
+            f"that takes seconds in every plan; move the computation to "
             f"{path_of(system.equations)}"
         )
     where = f"{path_of(system.module)}: SYSTEM"
@@ -175,7 +177,7 @@ def _check_metrics(where: str, system: SystemSpec) -> None:
         if not registry.NAME.fullmatch(name) or name in taken:
             raise ConfigError(
                 f"{where}: metrics: {name!r} must be lower-case letters, digits and underscores, "
-                "and no parameter or other column of runs"
+                "and not a parameter or another column of runs"
             )
 
 
@@ -207,14 +209,16 @@ def _check_functions(system: SystemSpec) -> None:
     where = f"{path_of(system.module)}: SYSTEM"
     if has & {"loss", "gradients"} and not system.is_trained:
         raise ConfigError(
-            f"{where}: it is trained, and has no parameter 'learning_rate'; take that of "
-            "circlet.systems.parameters, LEARNING_RATE"
+            f"{where}: it is trained, but has no parameter 'learning_rate'; use LEARNING_RATE of "
+            "circlet.systems.parameters"
         )
     if "optimizer" in system.parameters:
         choices = system.parameters["optimizer"].limits.get("enum", ["any text"])
         _look_up(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
     if system.embedding not in ("", "embedding") and not is_network:
-        raise ConfigError(f"{where}: embedding must be 'embedding', the name that initial() gives")
+        raise ConfigError(
+            f"{where}: embedding must be 'embedding', the name that initial() returns"
+        )
 
 
 def _fits(where: str, value: Any, schema: dict[str, Any]) -> None:

@@ -119,12 +119,12 @@ def _picture(
     parameters = swept(points)
     if len(parameters) < (least := says.get("LEAST", 0)):
         raise ConfigError(
-            f"{where}: {kind} is of at least {least} swept parameters, and {experiment!r} sweeps "
+            f"{where}: {kind} needs at least {least} swept parameters, but {experiment!r} sweeps "
             f"{len(parameters) or 'none'}; draw it as {'curves' if parameters else 'distributions'}"
         )
     if "comparisons" in says["TABLES"] and not study.config["experiments"][experiment]["compare"]:
         raise ConfigError(
-            f"{where}: {kind} shows the differences that `compare` of {experiment} asks for"
+            f"{where}: {kind} shows differences, so {experiment} needs the key `compare`"
         )
     most = says.get("MOST_PANELS", MOST_PANELS)
     places, left = _placed(where, parameters, spec, allowed, most)
@@ -180,7 +180,7 @@ def _placed(
             if name not in names:
                 raise ConfigError(f"{where}.{place}: {unknown('swept parameter', name, names)}")
     if twice := [n for n in names if sum(n in given for given in places.values()) > 1]:
-        raise ConfigError(f"{where}: {twice[0]} has two places")
+        raise ConfigError(f"{where}: {twice[0]} is given two places")
     # Axes go to numbers with many values, the rest to words and to numbers with few.
     left = sorted(
         (p for p in parameters if not any(p.name in given for given in places.values())),

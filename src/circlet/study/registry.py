@@ -163,7 +163,7 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
         if not NAME.fullmatch(name) or keyword.iskeyword(name):
             raise ConfigError(
                 f"collections: {text}: its folder must be named with lower-case letters, digits "
-                "and underscores, and not as a word of Python, as it becomes a module"
+                "and underscores, and not with a keyword of Python, because it becomes a module"
             )
         if name in {c.name for c in SHIPPED}:
             raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
@@ -297,7 +297,7 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         )
     if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
         raise ConfigError(
-            f"{path}: SYSTEM: the log {min(about)!r} is about an embedding; give its name, as in "
+            f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "
             "embedding='embed.weight'"
         )
     *package, _, stem = module.split(".")

@@ -39,10 +39,11 @@ def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> Non
                 sweep[name] = _grid(here, kind, numbers, is_whole)
     if ranges and "sample" not in settings:
         raise ConfigError(
-            f"{where}.sweep.{min(ranges)}: is drawn at random; say how often with `sample: 100`"
+            f"{where}.sweep.{min(ranges)}: is drawn at random; give the number of points, as in "
+            "`sample: 100`"
         )
     if ranges and "cases" in settings:
-        raise ConfigError(f"{where}: has both cases and values drawn at random, give one")
+        raise ConfigError(f"{where}: has both cases and values drawn at random; remove one of them")
     if "sample" in settings and not (ranges or "cases" in settings):
         raise ConfigError(
             f"{where}.sample: nothing is drawn at random; give a parameter a range under `sweep`, "
@@ -80,7 +81,7 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
         values = [first, *(round(v) if is_whole else _rounded(v, *ends) for v in between), last]
         different = list(dict.fromkeys(values))
         if len(different) < len(values) and not is_whole:
-            raise ConfigError(f"{where}.{kind}: some of {count} values are alike when rounded")
+            raise ConfigError(f"{where}.{kind}: some of {count} values are equal when rounded")
         values = different
     if not values:
         raise ConfigError(f"{where}.{kind}: {shown(numbers)}: has no values")

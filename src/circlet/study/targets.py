@@ -95,7 +95,8 @@ class Target:
         """
         if fingerprint.edited() and code_of(self.kind, self.module, self.study) != self.code:
             raise LogError(
-                f"{self.name}: the code of circlet was edited after this job had started; run again"
+                f"{self.name}: the code of circlet was edited after this job had started; rerun "
+                "the command"
             )
         return replace(self, study=replace(self.study, keys=self.table_keys))
 

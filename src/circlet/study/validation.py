@@ -92,7 +92,7 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         if both := set(case) & set(settings["sweep"]):
             raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
     if "steps" in settings and "epochs" in settings:
-        raise ConfigError(f"{where}: has both steps and epochs, give one")
+        raise ConfigError(f"{where}: has both steps and epochs; remove one of them")
     if not {"steps", "epochs"} & set(settings):
         raise ConfigError(f"{where}: needs steps or epochs")
     if "epochs" in settings and not system.steps_per_epoch:
@@ -116,15 +116,15 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and "freeze" in named:
         raise ConfigError(
-            f"{where}.interventions: freeze needs a trained system, {name} is simulated"
+            f"{where}.interventions: freeze needs a trained system, but {name} is simulated"
         )
     if not system.embedding and (unfit := set(named) & set(OF_EMBEDDING)):
         raise ConfigError(
-            f"{where}.interventions: {min(unfit)} is about the embedding, {name} has none"
+            f"{where}.interventions: {min(unfit)} acts on the embedding, but {name} has none"
         )
     if "signals" not in system.logs and (unfit := set(named) & set(SPECTRAL)):
         raise ConfigError(
-            f"{where}.interventions: {min(unfit)} is about frequencies, {name} has none"
+            f"{where}.interventions: {min(unfit)} acts on frequencies, but {name} has none"
         )
     if "transfer" in named and not system.shapes:
         raise ConfigError(f"{where}.interventions: transfer: {name} cannot start from others")
@@ -194,7 +194,7 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
         if len(arguments.keys() - {"of"}) != 1:
             raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
         if ("of" in arguments) != ("strongest" in arguments):
-            raise ConfigError(f"{where}: strongest and of go together")
+            raise ConfigError(f"{where}: strongest and of must both be given, or neither")
 
 
 def _check_list(where: str, schemas: dict[str, Any], name: str, values: list) -> None:
@@ -238,8 +238,8 @@ def check_point(where: str, point: "Point") -> None:
             raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
     if point.settings["products"] != "float32" and point.settings["dtype"] != "float32":
         raise ConfigError(
-            f"{where}: {point.name} has products = {point.settings['products']}, which rounds what "
-            "is float32; its dtype is float64"
+            f"{where}: {point.name} has products = {point.settings['products']}, which rounds "
+            "float32 numbers, but its dtype is float64"
         )
     own = point.parameters
     if own.get("momentum") and own.get("optimizer", "adamw") != "sgd" and point.system.is_trained:

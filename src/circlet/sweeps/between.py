@@ -109,7 +109,7 @@ def _outcomes(
         groups = [_groups(table, keys) for table in own]
         lacking = len(groups[0].keys() ^ groups[1].keys())
         if lacking:
-            only.append(f"{experiment}: {lacking} settings are in one of them alone")
+            only.append(f"{experiment}: {lacking} settings are in only one of them")
         for key in (key for key in groups[0] if key in groups[1]):
             varied = [f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(own, k)]
             first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)

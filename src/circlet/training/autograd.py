@@ -95,8 +95,8 @@ class FromLoss:
         if not name:
             return arrays
         if name != "embedding" and "embedding" in arrays:
-            raise self._error(f"the network has {name} and embedding; rename the latter, as logs "
-                              "call the embedding so")  # fmt: skip
+            raise self._error(f"the network has {name} and embedding; rename the latter: in logs "
+                              "this is the name of the embedding")  # fmt: skip
         if name not in arrays:
             known = ", ".join(arrays)
             raise self._error(f"SYSTEM.embedding: the network has no {name!r} (it has: {known})")

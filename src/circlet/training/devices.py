@@ -159,7 +159,7 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
                 yield free
                 return
             if caught:
-                raise Interrupted(caught[0], "it waited for a GPU, and had not begun")
+                raise Interrupted(caught[0], "it was waiting for a GPU and had not begun")
             if not told:
                 log.info("waiting for one of %d GPUs, all are taken by other jobs", len(names))
                 told = True

@@ -110,7 +110,7 @@ def _run_block(
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
-                f"{point.experiment}/{point.name}: no memory for {block.count} runs at once; "
+                f"{point.experiment}/{point.name}: not enough memory for {block.count} runs; "
                 "set a smaller `block`"
             ) from error
         raise

@@ -61,7 +61,10 @@ class _Rounding(TorchDispatchMode):
             args = list(args)
             args[factors] = map(self._round, args[factors])
         elif name == "mkldnn_rnn_layer":
-            raise CircletError("products: those of an nn.LSTM are out of reach; use an nn.GRU")
+            raise CircletError(
+                "products: an nn.LSTM is not supported, because its products cannot be rounded; "
+                "use an nn.GRU"
+            )
         return operation(*args, **(kwargs or {}))
 
     def _round(self, factor: Any) -> Any:

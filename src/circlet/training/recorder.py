@@ -116,10 +116,10 @@ class Recorder:
         for kind in self.kept:
             due = [step for step in self.point.steps_logged(kind) if step <= done]
             if list(kept[kind]) != due:
-                raise ValueError(f"{kind} of other steps")
+                raise ValueError(f"{kind} has other steps")
             for arrays in kept[kind].values():
                 if arrays.keys() != wanted[kind].keys():
-                    raise ValueError(f"{kind} of other names")
+                    raise ValueError(f"{kind} has other names")
                 for name, array in arrays.items():
                     check_alike(array, wanted[kind][name], torch.float32)
             restored[kind] = {

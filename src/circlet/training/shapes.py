@@ -55,7 +55,7 @@ def checked(system: str, gradients: Gradients) -> Gradients:
         for name, values in given.items():
             if not isinstance(values, _Guarded):
                 raise CircletError(
-                    f"{system}: gradient of {name}: write into it, do not replace it"
+                    f"{system}: gradient of {name}: must be written in place, not replaced"
                 )
 
     return call

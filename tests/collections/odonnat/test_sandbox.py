@@ -195,9 +195,9 @@ def test_the_frame_of_a_film_stands_still(trained):
             "there is no run 'e/none/s00000' of sparse_transformer; they are named",
         ),
         (["RUN", "--step", "5"], "logs its network at 7 steps, not at 5 (nearest: 4"),
-        (["RUN", "--film", "--output", "a.avi"], "a film is a .gif or an .mp4"),
+        (["RUN", "--film", "--output", "a.avi"], "a film must end in .gif or .mp4"),
         (["RUN", "--film", "--frames", "0"], "needs at least 2 frames"),
-        (["RUN", "--output", "a.xyz"], "a.xyz: a picture is a .png, .svg or .pdf"),
+        (["RUN", "--output", "a.xyz"], "a.xyz: a picture must end in .png, .svg or .pdf"),
         (["RUN", "--film", "--step", "4"], "give one of them"),
     ],
 )

@@ -84,7 +84,7 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
         )
     path = path or _default(study, run_id, f"step_{step}.png")
     if path.suffix not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"{path}: a picture is a .png, .svg or .pdf")
+        raise ConfigError(f"{path}: a picture must end in .png, .svg or .pdf")
     ((moment, _),) = run.moments([step])
     sandbox.write(moment, run.title(step), path)
     return path
@@ -95,9 +95,12 @@ def film(study: Study, run_id: str, frames: int, path: Path | None) -> tuple[Pat
     run = Run(study, run_id)
     path = path or _default(study, run_id, "training.gif")
     if path.suffix not in (".gif", ".mp4"):
-        raise ConfigError(f"{path}: a film is a .gif or an .mp4")
+        raise ConfigError(f"{path}: a film must end in .gif or .mp4")
     if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise ConfigError(f"{path}: needs ffmpeg, which is not installed; name a .gif")
+        raise ConfigError(
+            f"{path}: needs ffmpeg, which is not installed; install it, or choose a name that ends "
+            "in .gif"
+        )
     if frames < 2:
         raise ConfigError(f"a film needs at least 2 frames, not {frames}")
     steps = evenly(run.steps, frames)

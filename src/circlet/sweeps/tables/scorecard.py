@@ -84,7 +84,7 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     """
     if role not in study.reproduce:
         if study.whole and role in study.whole.reproduce:
-            return f"nothing is done yet of {study.whole.reproduce[role]}"
+            return f"no run is done yet of {study.whole.reproduce[role]}"
         return f"not part of this study: `reproduce` has no {role}"
     for point in study.experiment(study.reproduce[role]):
         for name, value in ({"shared": "none"} | conditions).items():

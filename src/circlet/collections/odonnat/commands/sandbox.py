@@ -29,7 +29,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     """Draw the panels of one run at one step, or film its training."""
     sandbox = load("circlet.collections.odonnat.sandbox")
     if arguments.film and arguments.step is not None:
-        raise ConfigError("--step is of a picture, --film is of all steps: give one of them")
+        raise ConfigError("--step draws one step and --film draws all steps: give only one of them")
     if not arguments.film:
         print(sandbox.picture(study, arguments.run, arguments.step, arguments.output))
         return
@@ -38,4 +38,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     spent = time.monotonic() - started
     print(f"{path}: {frames} frames, drawn in {spent:.0f} s ({spent / frames:.2f} s each)")
     if frames < arguments.frames:
-        print("The run logs its network at no more steps (log.parameters: {every_epochs: 1}).")
+        print(
+            "The run logs its network at no other steps; to log more: log.parameters: "
+            "{every_epochs: 1}."
+        )

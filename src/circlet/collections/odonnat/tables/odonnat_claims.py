@@ -293,7 +293,7 @@ def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     """What a claim is made of; none if the study lacks some of it."""
     found = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
     if found["spikes"].duplicated(["run_id", "step"]).any():
-        raise LogError("table spikes: has a spike twice")
+        raise LogError("table spikes: lists a spike twice")
     for need in _NEEDS.get(claim, ()):
         if need in OPTIONAL_TABLES:
             found[need] = _rows(study, need, roles)
