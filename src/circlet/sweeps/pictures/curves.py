@@ -1,6 +1,6 @@
 """Each dot is a run. The line joins the share of runs, their mean or, for steps, their median; the
-band is its 95 % interval, drawn up to the highest dot where it has no upper end. Triangles are runs
-that had not got so far by their last step.
+band is its 95 % interval, drawn up to the highest dot if it has no upper end. Triangles are runs
+that had not reached the milestone by their last step.
 """
 
 import numpy as np

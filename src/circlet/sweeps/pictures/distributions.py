@@ -1,5 +1,5 @@
 """Each dot is a run. Above the dots: the share of runs, their mean or, for steps, their median,
-with its 95 % interval. Triangles are runs that had not got so far by their last step.
+with its 95 % interval. Triangles are runs that had not reached the milestone by their last step.
 """
 
 import numpy as np

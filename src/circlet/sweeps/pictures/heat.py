@@ -1,8 +1,8 @@
 """Each cell is a setting. Colour and first number: the share of its runs, their mean or, for steps,
 their median. Second number: the half-width of its 95 % interval (of the longer side). If fewer than
-half of the runs got so far, the median is only known to be larger than the number that is shown; a
-dash means that there are too few runs. Dashed lines are where an outcome crosses its threshold.
-Where there are many cells, a second map has the half-widths.
+half of the runs reached the milestone, the median is only known to be larger than the number shown;
+a dash means that there are too few runs. Dashed lines show where an outcome crosses its threshold.
+If there are many cells, a second map shows the half-widths.
 """
 
 import numpy as np

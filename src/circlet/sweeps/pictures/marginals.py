@@ -1,8 +1,8 @@
 """Each dot is a run, at its value of one parameter; all others differ from run to run, or are
-averaged over. The line joins shares or means of runs with near values, for steps medians; bands are
-95 % intervals. Triangles are runs that had not got so far by their last step. rho is Spearman's
-rank correlation with its 95 % interval, at equal values of the parameters that are swept over a
-list.
+averaged over. The line joins shares or means of runs with similar values (for steps, medians);
+bands are 95 % intervals. Triangles are runs that had not reached the milestone by their last step.
+rho is Spearman's rank correlation with its 95 % interval, with the parameters that are swept over a
+list held fixed.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Each dot is a setting, at its values of two parameters; its colour is the share of its runs,
 their mean or, for steps, their median. Crosses are settings without finished runs, or where fewer
-than half of the runs had got so far by their last step.
+than half of the runs had reached the milestone by their last step.
 """
 
 from matplotlib.figure import Figure

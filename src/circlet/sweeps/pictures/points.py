@@ -1,6 +1,6 @@
-"""Each row is a setting: the share of its runs, their mean or, for steps, their median, with its
-95 % interval; an arrow is an end that is not known. Of more than forty settings, an even selection
-is drawn.
+"""Each row is a setting: the share of its runs, their mean or, for steps, their median, with its 95
+% interval; an arrow marks an end that is not known. If there are more than forty settings, an
+evenly spaced selection is drawn.
 """
 
 import numpy as np

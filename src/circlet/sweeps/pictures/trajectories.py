@@ -1,5 +1,5 @@
 """Means over runs against steps, with their 95 % intervals as bands (up to twelve settings in a
-panel); dashed, on the train set.
+panel). Dashed lines are metrics on the train set.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Ding et al., figure 12. Test loss of networks that start with only the strongest final circles of
-another run (left), or with random ones (right), beside that run. The legend says how many circles
-each ends with.
+another run (left), or with random circles (right), compared with that run. The legend gives the
+number of circles at the end.
 """
 
 import pandas as pd

@@ -1,5 +1,6 @@
 """Ding et al., figure 8. Loss on all pairs of a trained network when all but one, two or three of
-its surviving circles are removed from the embedding, at steps of training; a line per choice.
+its surviving circles are removed from the embedding, against the training step. Each line keeps
+other circles.
 """
 
 from matplotlib.figure import Figure

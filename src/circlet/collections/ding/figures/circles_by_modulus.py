@@ -1,4 +1,4 @@
-"""Ding et al., figure 14. Mean number of circles that survive, for moduli that are prime or not."""
+"""Ding et al., figure 14. Mean number of circles that survive, for prime and composite moduli."""
 
 from matplotlib.figure import Figure
 

@@ -1,7 +1,7 @@
 """Ding et al., figure 10. Mean number of circles that survive against weight decay, by both rules;
-dotted, all frequencies there are. The rule of twice the mean signal counts none where all
-frequencies live on alike. A signal above 10 is meant for runs of 30 000 steps: on shorter ones it
-counts circles that are only slow to die.
+dotted, the number of all frequencies. The rule of twice the mean signal counts none if all
+frequencies survive with similar signals. The rule of a signal above 10 is meant for runs of 30 000
+steps: on shorter runs it also counts circles that have not died yet.
 """
 
 from matplotlib.figure import Figure

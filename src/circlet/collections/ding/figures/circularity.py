@@ -1,5 +1,5 @@
 """Ding et al., figure 11. Left: circularity of the initial embedding against its dimension. Right:
-of frequencies that die and survive.
+circularity of frequencies that die and of those that survive.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""Ding et al., figure 13. Norm of the gradient of the loss by the embedding at every frequency,
-survivors in colour.
+"""Ding et al., figure 13. Norm of the loss gradient with respect to the embedding, for every
+frequency; survivors in colour.
 """
 
 from matplotlib.figure import Figure

@@ -1,6 +1,6 @@
 """Ding et al., figure 4. Test loss of networks whose embedding stays as initialised, against its
-dimension d. From d = p on (dotted) every circle is in the span of a random embedding. Dots are
-runs, bands 95 % intervals of the mean; as in the paper, losses above 1 are cut off.
+dimension d. From d = p on (dotted) a random embedding spans every circle. Dots are runs, bands 95 %
+intervals of the mean; as in the paper, losses above 1 are cut off.
 """
 
 from matplotlib.figure import Figure

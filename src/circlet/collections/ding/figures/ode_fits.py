@@ -1,6 +1,6 @@
 """Ding et al., figure 9. How well linear differential equations describe the signals of the first
-1000 steps: R² of one-step changes against dimension, a dead and a surviving circle with the
-rollouts of the fits, and the coefficients of a Lasso.
+1000 steps: R² of one-step changes against dimension; the signals of a circle that dies and of one
+that survives, with the rollouts of the fits; and the coefficients of a Lasso.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""Ding et al., figure 2. Left: the signal of every frequency over training; survivors in colour,
-the dead in grey. Right: the embedding in the plane of its strongest dead and of its strongest
-surviving frequency, at the start, half way and at the end.
+"""Ding et al., figure 2. Left: the signal of every frequency during training; frequencies that
+survive in colour, those that die in grey. Right: the embedding in the plane of the strongest
+frequency that dies and of the strongest that survives, at the start, halfway and at the end.
 """
 
 import numpy as np

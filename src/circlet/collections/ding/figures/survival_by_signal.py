@@ -1,6 +1,6 @@
-"""Ding et al., figure 6. Left: how often a frequency survives against its initial signal, a dot per
-embedding and frequency. Middle: one frequency scaled at initialisation. Right: embeddings
-constructed of two frequencies.
+"""Ding et al., figure 6. Left: survival rate of a frequency against its initial signal, a dot per
+embedding and frequency. Middle: the same if one frequency is scaled at initialisation. Right: if
+the embedding is constructed from two frequencies.
 """
 
 import numpy as np

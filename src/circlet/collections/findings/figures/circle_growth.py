@@ -1,6 +1,6 @@
-"""Beyond the papers: how the number of circles grows with the modulus. Means of runs with their
-95 % intervals; lines in p and in ln p by least squares. The legend has the root mean square error
-of a modulus that is left out of the fit.
+"""Beyond the papers: how the number of circles grows with the modulus. Means of runs with their 95
+% intervals, and least-squares lines in p and in ln p. The legend gives the root mean square error
+at a modulus that is left out of the fit.
 """
 
 import numpy as np

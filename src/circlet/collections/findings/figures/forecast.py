@@ -1,6 +1,6 @@
-"""Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast that
-knows the signals up to a step alone, on runs whose embedding and network it has not seen. Bands
-are 95 % intervals, by a bootstrap over embeddings and networks.
+"""Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast from only
+the signals up to a step, on runs whose embedding and network were not used to fit it. Bands are 95
+% intervals from a bootstrap over embeddings and networks.
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
-"""Beyond the paper: do networks feel the particles' forces? Cosine of minus the loss gradient on
-the embedding (train pairs) with attraction, repulsion and alignment of Mușat's particle model, by
-step, when shift and scale of every coordinate are removed from both. Colours: what runs end as; of
-those that are no circle, the half with fewer imperfections are called grids. Dashed and grey: the
-same with relabelled numbers, which is what the geometry gives without the classes. Bands are 95 %
-intervals of means over runs, of structures with at least five.
+"""Beyond the paper: do the gradients of networks contain the forces of Mușat's particle model?
+Cosine between the descent direction of the embedding (minus the loss gradient, train pairs) and
+attraction, repulsion and alignment, against the step; shift and scale of every coordinate are
+removed from both. Colours: the structure at the end; of the runs that are not circles, the half
+with fewer imperfections are called grids. Dashed and grey: the same with relabelled numbers, which
+shows what the geometry alone gives. Bands are 95 % intervals of means over runs, for structures
+with at least five runs.
 """
 
 from matplotlib.figure import Figure

@@ -1,9 +1,10 @@
 """Beyond the papers: laws that all runs share, fitted to half of the runs and scored on the others.
-Left: R² of the change in a step, by window of steps. 870 numbers let every frequency feel every
-other; 30 let only the ratio of two frequencies matter; three are a · signal + b · mean + c. A point
-at −0.5 is below it. Middle: the set of survivors that a law predicts from a step on.
-Grey: the strongest signals of that step, as many as survive, which no law of signal and mean can
-beat. Right: signals of a run (lines) and what the three numbers make of its step 50 (dashed).
+Left: R² of the change per step, by window of steps. The law with 870 coefficients lets every
+frequency act on every other; with 30, only the ratio of two frequencies matters; the law with three
+is a · signal + b · mean + c. Points drawn at −0.5 are lower. Middle: agreement of the survivors
+with those that a law predicts from a step on. Grey: the strongest signals of that step, as many as
+survive; no law of signal and mean can do better. Right: signals of a run (lines), and the
+prediction of the law with three coefficients from step 50 (dashed).
 """
 
 import numpy as np

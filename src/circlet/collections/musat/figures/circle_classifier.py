@@ -1,5 +1,5 @@
 """A circle (left) and its classifier (right); Mușat, figure 4. The pair sums line up along rays
-from the origin and the regions are slices of a pizza.
+from the origin, and the regions of the classes are sectors around it.
 """
 
 from matplotlib.figure import Figure

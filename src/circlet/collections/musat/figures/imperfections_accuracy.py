@@ -1,6 +1,6 @@
 """Validation accuracy against grid imperfections, one dot per run: what table 1 of Mușat averages.
-Circles generalise although the count calls most of their pair sums imperfect; among the others,
-imperfections cost accuracy. The correlation is that of the non-circles, with Fisher's 95 %
+Circles generalise although most of their pair sums count as imperfect. Among the others, more
+imperfections go with lower accuracy. The correlation is that of the non-circles, with Fisher's 95 %
 interval.
 """
 

@@ -1,7 +1,7 @@
-"""Mușat's table 1 under each initialisation that the paper may have used. Numbers and colours: by
-how many standard deviations the published value lies above that of networks initialised so, in a
-sample of 100 runs. Right: how often a sample has a whole table that is as far away as the paper's,
-cells of the same runs taken together (p, corrected for the number of initialisations).
+"""Mușat's table 1 under each initialisation that the paper may have used. Numbers and colours: how
+many standard deviations of a sample of 100 runs the published value lies above the mean of networks
+with this initialisation. Right: probability that a sample's whole table lies as far away as the
+paper's (p, corrected for the number of initialisations).
 """
 
 import numpy as np

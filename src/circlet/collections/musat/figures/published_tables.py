@@ -1,6 +1,6 @@
-"""Tables 1 and 2 of Mușat against ours, column by column. Bars are our 95 % intervals; the grey
-bands are the values that mean the same as the published ones. The verdict also counts the noise of
-the published value, whose sample of 100 runs is blurred, too.
+"""Tables 1 and 2 of Mușat compared with ours, column by column. Bars are our 95 % intervals; the
+grey bands are the margins around the published values. The verdict also includes the sampling error
+of the published value, which comes from 100 runs.
 """
 
 import pandas as pd
@@ -91,7 +91,7 @@ def draw(study: Study) -> Figure:
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
             Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
             Line2D([], [], color="black", label="published", **published),
-            Patch(color="0.93", label="means the same"),
+            Patch(color="0.93", label="within the margin"),
         ],
         loc="center",
     )

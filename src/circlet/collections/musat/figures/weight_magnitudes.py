@@ -1,6 +1,6 @@
 """Mean absolute weights and biases of the hidden layer at the end of training, against weight
-decay; Mușat, figure 6. Biases are limited more than weights: the ratio of the two falls. Dots are
-runs, bands are 95 % intervals of the mean.
+decay; Mușat, figure 6. Biases shrink more than weights: the ratio of the two falls. Dots are runs,
+bands are 95 % intervals of the mean.
 """
 
 from matplotlib.figure import Figure

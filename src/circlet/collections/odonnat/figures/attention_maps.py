@@ -1,6 +1,6 @@
-"""Odonnat et al.: attention at the first and the last step of the run of the two phases, for probes
-of class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and the attention
-that all runs end with on the distractors.
+"""Odonnat et al.: attention at the first and the last step of the run of figure 2, for probes of
+class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and the final attention
+of all runs to the distractors.
 """
 
 import numpy as np

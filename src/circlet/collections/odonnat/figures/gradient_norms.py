@@ -1,6 +1,6 @@
 """Odonnat et al., figure 3: losses, accuracies, and norms of the gradient on the whole train set by
-part of the network. Above, the run of the two phases, trained in batches (log scale); below, the
-most accurate run with full batches (linear scale).
+part of the network. Top: the run of figure 2, trained in batches (log scale). Bottom: the most
+accurate run with full batches (linear scale).
 """
 
 from matplotlib.figure import Figure

@@ -1,6 +1,6 @@
 """Odonnat et al., ablations: share of runs that solve p = 2, share with a clustering head, and mean
-test accuracy, by hyperparameter; all else at its default. Every run has as many epochs, so larger
-batches take fewer steps. Bars are 95 % intervals.
+test accuracy, by hyperparameter; all others at their defaults. All runs have the same number of
+epochs, so larger batches take fewer steps. Bars are 95 % intervals.
 """
 
 import numpy as np

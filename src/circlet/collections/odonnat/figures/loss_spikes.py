@@ -1,8 +1,8 @@
 """Odonnat et al., figures 4 and 5: loss spikes of networks that had solved their task. For the
 highest spike of each amplifier: the loss, the probes over the decisions before and after, and how
-far norm(ξ) moved. Below, all spikes: how much the norm and the MLP amplify a motion of the
-sequences that carry the spike, relative to the median sequence, and which part of the network makes
-the jump alone.
+far norm(ξ) moved. Bottom, all spikes: how much the normalisation and the MLP amplify a motion of
+the sequences that cause the spike, relative to the median sequence, and which part of the network
+alone causes the jump.
 """
 
 import numpy as np

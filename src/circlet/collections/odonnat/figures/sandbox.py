@@ -1,8 +1,8 @@
-"""The visual sandbox: every layer of one network (Odonnat et al.) at its last step, of the run that
-stands for the two phases. Colours are classes; in the panels of pairs they are tokens, numbers are
-positions, bold in the prefix. Numbers at clusters are the sums of tokens that they stand for,
-weighted by the integer signature (none if it is not legal). Any other run and step, or a film:
-python -m circlet sandbox.
+"""The visual sandbox: every layer of one network (Odonnat et al.) at its last step; the run is that
+of figure 2. Colours are classes; in the panels of pairs they are tokens, and numbers are positions,
+bold in the prefix. Numbers at clusters are the sums of their tokens, weighted by the integer
+signature (none if it is not legal). For any other run and step, or a film, run: python -m circlet
+sandbox.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Beyond the paper: initialisation, data and order of batches crossed, each with each. Left, the
-outcome of every combination; right, the share of the variance that each seed explains beside the
-others; the rest is their interplay, and chaos.
+"""Beyond the paper: seeds of initialisation, data and order of batches in all combinations. Left:
+the outcome of every combination. Right: the share of the variance that each seed explains; the rest
+is interaction between them, and chaos.
 """
 
 import numpy as np
