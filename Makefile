@@ -3,7 +3,7 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
-# A test that hangs is ended, with a trace of where it was; the others go on.
+# A test that hangs is stopped with a traceback; the others continue.
 PYTEST := $(BIN)/python -m pytest --timeout 600
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 
@@ -31,13 +31,13 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-# What only some need: make .venv/with-browser, .venv/with-slurm.
+# Optional dependencies: make .venv/with-browser, .venv/with-slurm.
 $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
-# So that the bare `snakemake --profile slurm` works: installs the plugin, and links the profile of this
-# folder where Snakemake looks for names.
+# Installs the SLURM plugin and links profiles/slurm to where Snakemake looks for profiles, so that
+# `snakemake --profile slurm` works.
 PROFILE := $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/snakemake/slurm
 
 slurm: $(VENV)/with-slurm
@@ -48,35 +48,37 @@ slurm: $(VENV)/with-slurm
 	@ln -sfn $(CURDIR)/profiles/slurm $(PROFILE)
 	@echo "$(PROFILE) -> $(CURDIR)/profiles/slurm"
 
-# Pages of docs/ with numbers, from their templates and the frozen studies; and whether both agree, without training.
+# Writes the pages of docs/ that have numbers, from their templates and the frozen studies.
 docs: $(VENV)/installed
 	$(BIN)/python docs/render.py
 
-# The same as a site, with the API from the docstrings. A link that leads nowhere is an error.
+# Builds the docs as a website, with the API from the docstrings. A broken link is an error.
 site: $(VENV)/with-site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "$(CURDIR)/site/index.html"
 
+# Recomputes the tables of the frozen studies that follow from others, and compares all numbers of docs/, without
+# training.
 audit: $(VENV)/installed
 	@for study in docs/studies/*/config.yaml; do $(BIN)/python -m circlet audit --configfile $$study || exit 1; done
 	$(BIN)/python docs/render.py --check
 
-# Sweeps whose processes are killed, studies of 100 000 runs, 2000 mutants of configs: minutes.
+# Killed sweeps, studies of 100 000 runs, 2000 mutated configs. Takes minutes.
 test-slow: $(VENV)/installed
 	$(PYTEST) -m slow $(SIDE_BY_SIDE)
 
-# On a real SLURM of two nodes, which is started for it and ended after it: needs root on Debian.
+# Starts a real SLURM with two nodes and stops it afterwards. Needs root on Debian.
 test-slurm: $(VENV)/with-slurm
 	$(PYTEST) -m slurm
 
-# On a machine with a GPU: that it computes what the CPU does, and how fast.
-# The pipeline is left out: a GPU does not change it.
+# On a machine with a GPU: tests that it gives the same results as the CPU, and measures its speed.
+# The pipeline is not measured, because a GPU does not change it.
 gpu: $(VENV)/installed
 	$(BIN)/python -m pytest tests/training/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --training-only --configfile config/paper.yaml
 
-# In a real browser, Debian's Chromium, after the formatter of JavaScript (Node's npm). Screenshots
-# are left in tests/screenshots.
+# Checks the format of the JavaScript (with npm), then tests the pages in Debian's Chromium.
+# Screenshots are written to tests/screenshots.
 EXPLORER := src/circlet/pages/explorer
 
 test-browser: $(VENV)/with-browser
