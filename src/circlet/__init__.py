@@ -7,7 +7,7 @@ __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``circlet.load``, imported when it is asked for, as no command needs it."""
+    """Import ``circlet.load`` on first use, because no command needs it."""
     if name == "load":
         return importlib.import_module("circlet.storage.results").load
     raise AttributeError(f"module 'circlet' has no attribute {name!r}")

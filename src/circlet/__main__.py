@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 def run() -> int:
-    """Run the command; its exit status."""
+    """Run the command; returns its exit status."""
     try:
         from circlet.cli import main
 

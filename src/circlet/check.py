@@ -1,4 +1,4 @@
-"""Try all that a collection has: what its author would else find out in a job, hours later.
+"""Try all parts of a collection, to find errors before a job does, hours later.
 
 Declarations are looked up as a plan does. Each system then takes a few steps of a few runs, and
 its tables and figures are made from them twice: as they are, and as if all had diverged.
@@ -36,7 +36,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was tried: what it is about, and what was found."""
+    """The result of one check: its subject and the finding."""
 
     about: str
     text: str
@@ -44,7 +44,7 @@ class Finding:
 
 
 def collection(path: Path) -> Iterator[Finding]:
-    """Everything that is tried of a collection, one by one; raises ConfigError if it is none."""
+    """Yield the results of all checks of a collection; raises ConfigError if it is none."""
     own = registry.find([str(path)])[-1]
     own_collections.check((*registry.SHIPPED, own), registry.Systems((*registry.SHIPPED, own)))
     yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
@@ -72,7 +72,7 @@ def _count(own: Collection) -> str:
 
 
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
-    """What is said of something, up to the first thing that is wrong with it."""
+    """The findings about one part, up to the first error."""
     try:
         for text in tried:
             yield Finding(about, text)
@@ -88,7 +88,7 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
 
 
 def _study(own: Collection, results: Path) -> Study:
-    """An experiment of each system at its defaults, and one of each role that can be had."""
+    """A study with an experiment of each system at its defaults, and of each possible role."""
     systems = registry.Systems([own])
     logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
     steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
@@ -144,7 +144,7 @@ def _two_values(parameter: Parameter) -> list[Any]:
 
 
 def _of_system(own: Collection, block: Block) -> Iterator[str]:
-    """What is tried of a system, in the order in which faults are easiest to understand."""
+    """The checks of a system, ordered so that errors are easiest to understand."""
     point = block.point
     arrays = autograd.equations(point.system).initial(point.parameters, point.seeds(0))
     numbers = sum(array.size for array in arrays.values())
@@ -184,7 +184,7 @@ def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:
 
 
 def _together(point: Point) -> str:
-    """Whether runs that advance together are the same as alone."""
+    """Check that runs that are trained together equal runs trained alone."""
     seeds = [*point.every_seed]
     stacked, worst = _weights(point, seeds), 0.0
     for i, seed in enumerate(seeds):
@@ -201,7 +201,7 @@ def _together(point: Point) -> str:
 
 
 def _gradient(point: Point) -> str:
-    """Whether the gradient is that of the loss."""
+    """Check that the gradient is that of the loss."""
     equations = autograd.equations(point.system)
     runs = point.every_seed if point.system.batched else point.every_seed[:1]
     seeds = [point.seeds(seed) for seed in runs]
@@ -227,7 +227,7 @@ def _gradient(point: Point) -> str:
 
 
 def _epoch(point: Point) -> str:
-    """Whether an epoch has as many steps as it takes to see the train set once."""
+    """Check that the steps of an epoch pass over the train set once."""
     equations, seeds = autograd.equations(point.system), [point.seeds(0)]
     data = equations.data(point.parameters, seeds, torch.float64, CPU)
     if not isinstance(data, autograd.Examples):
@@ -292,7 +292,7 @@ def _claims(own: Collection, study: Study) -> Iterator[str]:
 
 
 def _diverged(study: Study, results: Path) -> Study:
-    """The same study as if every run had diverged: nothing in its logs is finite."""
+    """The same study as if every run had diverged: all numbers in its logs are NaN."""
     config = study.config | {"results": str(results), "collections": study.folders}
     other = Study.of(config)
     for block, theirs in zip(other.blocks, study.blocks, strict=True):

@@ -1,4 +1,4 @@
-"""What the terminal shows: the plan, the status and the scorecard, as text."""
+"""Text for the terminal: the plan, the status and the scorecard."""
 
 import contextlib
 import math
@@ -180,7 +180,7 @@ def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def _goes_on(block: Block, why: str) -> bool:
-    """Whether a finished block that differs in some settings is to be continued."""
+    """Whether a finished block with other settings can be continued."""
     if why != "steps" or not block.point.settings["keep_state"] or not block.state.exists():
         return False
     return bool(parquet.footer(block.log("runs"))["spec"]["steps"] < block.point.steps)
@@ -398,7 +398,7 @@ def scorecard(study: Study) -> str:
 
 
 def _reasons(card: Any) -> Iterator[str]:
-    """Why claims are not decided, or in what their runs differ; the last without a verdict."""
+    """Why claims are undecided, and how the runs of others differ from the paper's."""
     noted = card[card["note"] != ""]
     open_ = noted["verdict"].isin(["undecided", "not_run"])
     verdicts = noted["verdict"].where(open_, "judged on").str.replace("_", " ")
@@ -407,7 +407,7 @@ def _reasons(card: Any) -> Iterator[str]:
 
 
 def _tallies(card: Any) -> Iterator[str]:
-    """How often each verdict occurs: of tests, and of claims that are none of their own."""
+    """How often each verdict occurs, for tests and for claims that do not count as tests."""
     from circlet.analysis import claims
 
     yield f"scorecard: {len(card)} claims"

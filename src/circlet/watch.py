@@ -1,4 +1,4 @@
-"""How far a study is while it runs: one display, in the terminal that runs it or in any other.
+"""Progress display of a running study, in the terminal that runs it or in any other.
 
 All of it is seen from files, so it is the same on local cores and on SLURM: logs and targets that
 are there, and the text logs of jobs, which say every ten seconds how far a block is.
@@ -41,7 +41,7 @@ log = logging.getLogger("circlet")
 
 @dataclass(frozen=True)
 class State:
-    """What is done of a study, what runs, and what failed."""
+    """The state of a study: what is done, what runs, and what failed."""
 
     runs: tuple[int, int]  # done, planned
     targets: tuple[int, int]
@@ -59,7 +59,7 @@ class State:
 
 @dataclass
 class Watch:
-    """Looks at a study again and again; what was done once is not looked at any more."""
+    """Looks at a study repeatedly; what is done is not checked again."""
 
     study: Study
     wanted: Iterable[Path] | None = None
@@ -137,7 +137,7 @@ class Watch:
         )  # fmt: skip
 
     def seconds_left(self, state: State, now: float) -> float | None:
-        """Time left, at the pace since the first look; None as long as nothing is known of it."""
+        """Time left, at the speed since the first look; None if it is not known yet."""
         done, left = state.work
         if self.first is None:
             self.first = now, done
@@ -147,7 +147,7 @@ class Watch:
         return left * (now - began) / (done - before)
 
     def _likely(self, block: Block) -> float:
-        """Seconds that a block will take, if it is as finished ones of its system were."""
+        """Expected seconds of a block, from the finished blocks of its system."""
         name, seconds = block.point.system.name, self.seconds[block.key]
         return seconds * self.took[name] / self.expected[name] if name in self.took else seconds
 
@@ -167,7 +167,7 @@ class Watch:
         return True
 
     def _is_made(self, target: Target) -> bool:
-        """Whether a target is there: a table as planned, others made after what they read."""
+        """Whether a target is made: a table with the planned key, others after their inputs."""
         first = target.outputs[0]
         if first in self.made:
             return True
@@ -189,7 +189,7 @@ class Watch:
         return made
 
     def _is_old(self, path: Path) -> bool:
-        """Whether a file that is made again still is the one of before."""
+        """Whether a file that will be made again is still the old one."""
         return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
 
     def _said(self, job_log: Path) -> tuple[bool, float, str]:
@@ -210,7 +210,7 @@ class Watch:
 
 
 def when(state: State, left: float | None) -> str:
-    """When it will be done, in words."""
+    """The time left, in words."""
     if state.is_done:
         return "done"
     return f"about {terminal.duration(left)} left" if left is not None else "time left: not known"
@@ -254,7 +254,7 @@ def show(
     wait: Callable[[float], bool | None],
     handlers: Iterable[logging.StreamHandler] = (),
 ) -> None:
-    """Display how far a study is until it is done, or until ``wait(seconds)`` is true.
+    """Display the progress of a study until it is done, or until ``wait(seconds)`` is true.
 
     Messages that others print, and those of ``handlers``, stand above the display. Where standard
     error is no terminal: a line every thirty seconds, and one for each failure.
@@ -304,12 +304,12 @@ class Display:
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin; it ends with the program at the latest, which leaves the terminal as it was."""
+        """Start the display; it ends with the program at the latest and restores the terminal."""
         self._thread.start()
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """Show how it ended, and no more."""
+        """Show the final state and stop."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

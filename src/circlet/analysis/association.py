@@ -13,7 +13,7 @@ from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, rati
 
 
 def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Estimate:
-    """Pearson's r of pairs of which those of one unit are not independent; n counts units.
+    """Pearson's r of pairs that are dependent within a unit; n counts units.
 
     The jackknife leaves out one unit at a time, on Fisher's scale; Student's interval.
     """
@@ -80,7 +80,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
 
 
 def _independent(frame: "pd.DataFrame") -> str:
-    """What can be taken for independent, units or strata; empty if there are too few of both."""
+    """The independent groups: units, or else strata; empty if there are too few of both."""
     return next((name for name in ("unit", "stratum") if frame[name].nunique() > 2), "")
 
 

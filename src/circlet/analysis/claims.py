@@ -56,7 +56,7 @@ def text_of(keys: dict) -> str:
 
 
 def by_chance(card: pd.DataFrame) -> float:
-    """How many of the claims of a scorecard that have a value would deviate, were all of them true.
+    """Expected number of deviating claims, of those with a value, if all of them were true.
 
     Intervals of 95 % leave a true value out once in twenty times; of a sentence with one bar, once
     in forty on the wrong side, if the value lies at the bar. It is an upper bound: a difference
@@ -80,7 +80,7 @@ def answer(card: pd.DataFrame) -> str:
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The claims of a scorecard that deviate, by recorded reason, which is empty where none is.
+    """The claims of a scorecard that deviate, by recorded reason; empty text if there is none.
 
     ``card`` has a column ``reason``. Of claims without one each stands for itself.
     """

@@ -1,4 +1,4 @@
-"""Scores of classifiers of circles that no constant answer can reach."""
+"""Scores of survival classifiers for which every constant answer is at chance."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ def crossed_scores(
     networks: np.ndarray,
     make: Callable,
 ) -> pd.DataFrame:
-    """How well the survivors of each run are told by runs that share nothing with it.
+    """How well a classifier predicts each run's survivors, fitted to runs that share no seed.
 
     Rows are frequencies: features ``x``, (rows, features), the truth ``alive``, bool, and the
     run, the embedding and the network that each is of, (rows,). A run is scored by a classifier

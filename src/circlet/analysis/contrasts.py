@@ -12,7 +12,7 @@ from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, m
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
-    """A - b of two independent estimates from their intervals (MOVER: Zou and Donner, 2008).
+    """The difference a - b of independent estimates, by MOVER (Zou and Donner, 2008).
 
     Of two shares with Wilson's intervals it is Newcombe's; n is that of the first.
     """
@@ -63,7 +63,7 @@ def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
 
 
 def apart(a: Estimate, b: Estimate) -> Estimate:
-    """The difference b - a of two estimates of which their intervals are all that is known."""
+    """The difference b - a of two estimates, from their intervals alone."""
     return Estimate(b.value - a.value, b.low - a.high, b.high - a.low, a.n + b.n)
 
 
@@ -100,7 +100,7 @@ def paired_difference(
 def paired_delay(
     first: tuple["pd.Series", "pd.Series"], second: tuple["pd.Series", "pd.Series"]
 ) -> tuple[Estimate, int]:
-    """Median of how much later something happens in the second of a pair, and how many pairs.
+    """Median delay of the second run of a pair relative to the first, and the number of pairs.
 
     Both are the ends (after, by] of the times, by a common index, a seed; ``by`` is NaN if it has
     not happened by the last time it was looked for. The interval is that of order statistics, of

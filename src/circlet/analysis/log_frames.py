@@ -20,7 +20,7 @@ def keys(point: Point, study: Study) -> dict[str, Any]:
 def by_point(
     frame: pd.DataFrame, study: Study
 ) -> Iterator[tuple[Point, dict[str, Any], pd.DataFrame]]:
-    """Every point of a study, its keys, and the rows of its runs; there may be none."""
+    """Yield every point of a study with its keys and the rows of its runs, possibly none."""
     rows = dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0])))
     for point in study.points:
         own = rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
@@ -63,7 +63,7 @@ def arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of blocks, one below the other; there may be no row in any of them, or no frame."""
+    """Concatenate the frames of blocks; they may have no rows, and there may be no frame."""
     # Blocks without finished runs are left out: their empty columns have no type to agree on.
     full = [frame for frame in frames if len(frame)] or frames[:1]
     return pd.concat(full, ignore_index=True) if full else pd.DataFrame()

@@ -24,7 +24,7 @@ def make(target: "Target") -> None:
 
 
 def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
-    """What a module's ``table(study)`` returns, with the keys of its runs."""
+    """The result of a module's ``table(study)``, with the keys of its runs."""
     fields = columns(module, study)
     of_runs = schema.RUN in fields
     frame = _frame(module.table(study), name)

@@ -1,4 +1,4 @@
-"""Trained networks, put together again from their logs: for tables that look into them."""
+"""Trained networks, rebuilt from their logs, for tables that analyse them."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -35,16 +35,16 @@ class Estimate(NamedTuple):
         return dict(zip(ends, self, strict=True))
 
     def times(self, factor: float) -> "Estimate":
-        """That of a multiple of the value."""
+        """The estimate of a multiple of the value."""
         low, high = sorted((factor * self.low, factor * self.high))
         return Estimate(factor * self.value, low, high, self.n)
 
     def mapped(self, function: Callable[[float], float]) -> "Estimate":
-        """That of a function of the value, which must not fall."""
+        """The estimate of an increasing function of the value."""
         return Estimate(function(self.value), function(self.low), function(self.high), self.n)
 
     def within(self, least: float, most: float) -> "Estimate":
-        """The same, its interval cut at bounds."""
+        """The same, with the interval clipped to bounds."""
         return self._replace(low=max(self.low, least), high=min(self.high, most))
 
 
@@ -55,7 +55,7 @@ def known(values: ArrayLike) -> np.ndarray:
 
 
 def counted(holds: ArrayLike) -> tuple[int, int]:
-    """For how many something holds, and how many there are."""
+    """The number of true values, and the number of all values."""
     return int(np.sum(holds)), len(np.asarray(holds))
 
 
@@ -80,7 +80,7 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
 
 
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
-    """Mean of each row of an array, with Student's interval cut at bounds, all rows at once.
+    """Mean of each row of an array, with Student's interval clipped to bounds; vectorised.
 
     Columns estimate, low, high, n_runs. Rows whose values are all the same have no interval.
     """
@@ -96,7 +96,7 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
 
 
 def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
-    """Mean of values that lie between two bounds, with an interval that does, too.
+    """Mean of values between two bounds, with an interval between the same bounds.
 
     Student's interval, cut at the bounds: it trusts the spread that the values have, and few values
     may not have met what is rare. Values that are all the same (but for rounding), or a single one,
@@ -116,7 +116,7 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
 
 
 def mean_count(values: ArrayLike) -> Estimate:
-    """Mean of counts, which are 0 or more; of equal counts with the exact interval of Poisson's.
+    """Mean of counts of at least 0; if all are equal, with the exact Poisson interval.
 
     Counts of circles and the like spread less than Poisson's, so that interval is on the safe side.
     """
@@ -159,7 +159,7 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
 
 
 def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float, float]:
-    """Median of times and its interval, of which some are those at which a run was last seen."""
+    """Median of times with its interval; some times are censored (the last step of a run)."""
     from lifelines import KaplanMeierFitter
     from lifelines.utils import median_survival_times
 
@@ -169,7 +169,7 @@ def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float
 
 
 def median(values: ArrayLike) -> Estimate:
-    """Median with the interval of order statistics: no less than 95 % whatever the distribution.
+    """Median with the interval of order statistics: at least 95 % for every distribution.
 
     Five values and fewer do not tell: they have no interval.
     """
@@ -234,7 +234,7 @@ def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -
 
 
 def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:
-    """Mean of values of which those of a row, or of a column, share something.
+    """Mean of a matrix of values that are dependent within rows and within columns.
 
     n counts the rarer of the two, or rows if every row has a column of its own. The interval is
     Student's for so many, with the spread of the pigeonhole bootstrap (Owen, 2007): rows and

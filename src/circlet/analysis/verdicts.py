@@ -1,4 +1,4 @@
-"""Whether a measured value means the same as a published one: verdicts by equivalence.
+"""Whether a measured value agrees with a published one: verdicts by equivalence tests.
 
 A claim says how far off a value may be and still mean the same, its **margin**. The 95 % interval
 of the difference, measured - published, counts the noise of both samples (MOVER: Zou and Donner,
@@ -83,7 +83,7 @@ SCALES = {  # but of shares, see `on_scale`
 
 
 class Verdict(NamedTuple):
-    """What is judged of a claim; NaN where it cannot be told, ends in the unit of the claim."""
+    """The result for a claim; NaN if unknown; ends of intervals are in the unit of the claim."""
 
     verdict: str
     difference: Estimate = Estimate()  # measured - published
@@ -141,7 +141,7 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
 
 
 def on_scale(claim: Any, measured: Estimate) -> Estimate:
-    """Our estimate on the scale of its kind; of a share from the count of its n runs alone.
+    """Our estimate on the scale of its kind; a share is computed from its count and n.
 
     Anscombe's correction is that of the published number of runs, so that equal shares are equal.
     """
@@ -151,7 +151,7 @@ def on_scale(claim: Any, measured: Estimate) -> Estimate:
 
 
 def _angle(claim: Any, count: float, n: int) -> Estimate:
-    """A share of n runs on its scale, given as a count of as many runs as the paper has."""
+    """A share of n runs on its scale, given as a count among the paper's number of runs."""
     center, half = _to(claim, count), stats.Z / math.sqrt(n + 0.5)
     return Estimate(center, center - half, center + half, n)
 
@@ -189,7 +189,7 @@ def margin(claim: Any) -> float:
 
 
 def accepted(claim: Any) -> tuple[float, float]:
-    """The values that mean the same as the published one, in its unit; NaN where open."""
+    """The values within the margin of the published one, in its unit; NaN for an open end."""
     kind = claim["kind"]
     if kind.startswith("words"):
         return float(claim["least"]), float(claim["most"])
@@ -230,7 +230,7 @@ def chances(margin: float, half: float) -> tuple[float, float]:
 
 
 def _in_words(claim: Any, ours: Estimate) -> Verdict:
-    """A claim that a value lies between bars; a false one is a margin beyond a bar."""
+    """A claim that a value lies between thresholds; a false value is a margin beyond one."""
     to = SCALES[claim["kind"]].to
     least, most = accepted(claim)
     low = -math.inf if math.isnan(least) else to(least)

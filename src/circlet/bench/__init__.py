@@ -1,4 +1,4 @@
-"""The benchmark: how fast this machine trains, against the plain loop and against its own floor."""
+"""The benchmark: training speed compared with the plain loop and with a lower bound."""
 
 import logging
 from typing import Any

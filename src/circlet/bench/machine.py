@@ -1,4 +1,4 @@
-"""What the machine is and what it could do: the floor under every training."""
+"""Properties of the machine, and its measured rates, which bound the training time from below."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""The pipeline around the trainer, measured: what a thousand runs cost besides being trained."""
+"""Measure the pipeline around the trainer: the overhead of a thousand runs besides training."""
 
 import contextlib
 import importlib.util

@@ -27,7 +27,7 @@ Examples = tuple[Tensor, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured of a system: its defaults, but for ``parameters``."""
+    """A system to measure, at its defaults except for ``parameters``."""
 
     parameters: dict[str, Any]
     runs: int  # of a block on a CPU, as in config/standard.yaml

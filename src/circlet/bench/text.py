@@ -8,7 +8,7 @@ from circlet.terminal import aligned, duration
 
 
 def _figure(value: float) -> str:
-    """Three digits that mean something."""
+    """A number with three significant digits."""
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
@@ -146,7 +146,7 @@ def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """What ``bench.run`` measured of machine, training, pipeline and study."""
+    """The results of ``bench.run`` about machine, training, pipeline and study, as text."""
     gpu = measured["machine"]["device"] != "cpu"
     lines = [*_machine(measured["machine"]), "", *_training(measured["training"], gpu)]
     if not gpu:

@@ -1,4 +1,4 @@
-"""Training, measured: the plain loop, circlet's trainer, and the floor under both."""
+"""Measure training: the plain loop, circlet's trainer, and a lower bound for both."""
 
 import contextlib
 import multiprocessing
@@ -119,7 +119,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds per run and step under which the machine cannot come, or hardly.
+    """Lower bound of the milliseconds per run and step on this machine.
 
     ``products``: floating-point operations of the products of matrices, at the measured rate of
     large ones (PyTorch's default or ``circlet.systems.matmul``, whichever is faster). ``memory``:
@@ -177,7 +177,7 @@ def measure(
 def compared(
     found: dict[str, list[Time]], least: dict[str, float], steps: int, cuda: bool
 ) -> dict[str, Any]:
-    """What follows from the windows of each way: medians, ratios, CPU-seconds of a run."""
+    """Results from the windows of each method: medians, ratios, CPU-seconds of a run."""
     clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
     process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
     ours = clock["circlet"]["median"]
@@ -202,7 +202,7 @@ KINDS |= {"_linear_pointwise": "products", "_fused_adamw_": "optimiser"}
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep from stderr what libraries write there past Python: the profiler, of its own begin."""
+    """Suppress what libraries write to stderr directly, such as the profiler at its start."""
     kept = os.dup(2)
     try:
         with Path(os.devnull).open("w") as nowhere:
@@ -214,7 +214,7 @@ def _silent() -> Iterator[None]:
 
 
 def shares(system: str, seconds: float) -> dict[str, float]:
-    """What the time of a block on one core goes to; shares that sum to 1.
+    """Breakdown of the time of a block on one core; shares that sum to 1.
 
     ``logs``, by which steps with logs are slower than without; of the rest, by PyTorch's profiler,
     ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators) and ``python``
@@ -263,7 +263,7 @@ def _peak_mb() -> float:
 
 
 def combined(workers: list[tuple[list[Time], float]]) -> dict[str, Any]:
-    """What processes side by side do together.
+    """Combined speed of simultaneous processes.
 
     ``ms``: the clock's milliseconds per run and step of them all, so half of one's if two are
     alike; ``had``: which share of the cores' time they got, less than 1 on a machine that others

@@ -60,7 +60,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Rule:
-    """Something that must hold of the parameters of a point."""
+    """A condition that the parameters of a point must meet."""
 
     text: str  # for the message: "k <= length"
     holds: Callable[..., bool]
@@ -74,14 +74,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that is measured of every run whenever its curves are logged."""
+    """A number that is measured for every run at each logged step of its curves."""
 
     meaning: str
     unit: str = ""  # "nat", or "0..1" of a share
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range that its values lie in, and so its means."""
+        """The range of its values, and so of its means."""
         least = 0.0 if self.unit in (SHARE, "nat", "count", "time") else -math.inf
         return least, 1.0 if self.unit == SHARE else math.inf
 
@@ -108,19 +108,19 @@ class Outcome:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The range that its values lie in, and so its means."""
+        """The range of its values, and so of its means."""
         unit = {"mean": self.unit, "share": SHARE}.get(self.kind, self.kind)
         return Metric(self.label, unit).bounds
 
     @property
     def reach(self) -> float:
-        """The most that two of its values can differ by."""
+        """The largest possible difference of two values."""
         return self.bounds[1] - self.bounds[0]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SystemSpec:
-    """A system: what it is called, what it can be told, and what it costs.
+    """A system: its name, parameters, logs, outcomes and cost.
 
     Formulas are functions of the parameters, by name. Only the parameters are obligatory.
     """
@@ -198,12 +198,12 @@ class SystemSpec:
 
     @property
     def is_measured(self) -> bool:
-        """Whether what its runs cost is measured, as it does not say."""
+        """Whether the cost of its runs is measured, because it does not declare it."""
         return self.flops_per_step is None
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Values of all parameters that a config does not give."""
+        """Default values of all parameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property

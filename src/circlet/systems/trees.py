@@ -1,4 +1,4 @@
-"""Tensors in dictionaries, tuples, lists and dataclasses, at any depth: what a run trains on."""
+"""Training data as tensors in nested dictionaries, tuples, lists and dataclasses."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Tree = Any
 
 
 def leaves(tree: Tree) -> Iterator[Any]:
-    """Whatever is in a tree, tensors and others, in a fixed order."""
+    """All leaves of a tree, tensors and others, in a fixed order."""
     if isinstance(tree, dict):
         children = list(tree.values())
     elif isinstance(tree, tuple | list):
@@ -32,7 +32,7 @@ def tensors(tree: Tree) -> list[Tensor]:
 
 
 def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    """A tree of the same form, each of whose leaves comes from those at its place in all trees."""
+    """Apply a function to corresponding leaves of trees; returns a tree of the same form."""
     if isinstance(tree, dict):
         return {k: mapped(function, tree[k], *(other[k] for other in others)) for k in tree}
     if isinstance(tree, tuple | list):

@@ -1,1 +1,1 @@
-"""West wing: run the blocks of a study and write their logs."""
+"""Training: run the blocks of a study and write their logs."""

@@ -1,4 +1,4 @@
-"""Systems that have a loss and no gradient of their own: a network, its examples and its loss.
+"""Systems without a gradient of their own: a network, its examples and its loss.
 
 `FromLoss` gives such a system the functions of one with a gradient (`circlet.systems`): it stacks
 the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``, and differentiates.
@@ -54,7 +54,7 @@ def equations(system: SystemSpec) -> Any:
 
 @dataclass(frozen=True)
 class Examples:
-    """What the runs of a group train on: all of it, or a batch."""
+    """The training data of a group of runs: all of it, or a batch."""
 
     parts: dict[str, Tree]  # "train" and what else there is: tensors (runs, examples, ...)
     network: nn.Module | None  # of the first run; weights of any run are put into it
@@ -65,7 +65,7 @@ class Examples:
 
 
 class _Calling(nn.Module):
-    """A module whose ``forward`` calls a function of a network: what functional_call can call."""
+    """A module whose ``forward`` calls a function of a network, for functional_call."""
 
     def __init__(self, network: nn.Module):
         super().__init__()
@@ -107,7 +107,7 @@ class FromLoss:
         return {"embedding": own} | {key: values for key, values in arrays.items() if key != name}
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
-        """Those that the author gives; 0 of what does not require a gradient."""
+        """The multipliers that the author gives; 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
         given: dict[str, float] = declared(parameters)
         frozen: list[str] = []
@@ -143,7 +143,7 @@ class FromLoss:
         return Examples(parts, network, buffers, parameters, seeds)
 
     def batch(self, data: Examples, step: int) -> Examples:
-        """What a step trains on, counted from 1: all examples, unless there is a ``batch_size``.
+        """The batch of a step, counted from 1: all examples unless there is a ``batch_size``.
 
         Every epoch has an order of its own, from the run's stream of orders.
         """
@@ -187,7 +187,7 @@ class FromLoss:
             out[name].copy_(values)
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
-        """What the system measures of every run, by name, each of shape (runs,)."""
+        """The metrics of every run by name, each of shape (runs,)."""
         call = functools.partial(self._call, data.network, self._measured)
         with _explained("metrics()", self):
             if len(next(iter(weights.values()))) == 1:
@@ -203,7 +203,7 @@ class FromLoss:
     # What the author wrote, and what it returns.
 
     def _network(self, parameters: dict[str, Any], seeds: Seeds, purpose: str) -> nn.Module:
-        """The network, whatever it draws of PyTorch being drawn for one purpose of the run."""
+        """The network, whose PyTorch random numbers come from one stream of the run."""
         with seeded(seeds, purpose):
             network = self.own.network(parameters, seeds)
         if not isinstance(network, nn.Module):
@@ -233,7 +233,7 @@ class FromLoss:
         return parts
 
     def _check_attributes(self, networks: list[nn.Module]) -> None:
-        """Whether networks of other seeds differ in parameters and buffers alone."""
+        """Check that networks of other seeds differ only in parameters and buffers."""
         first, *others = (dict(_attributes(network)) for network in networks)
         for other in others:
             for name, value in first.items():
@@ -245,7 +245,7 @@ class FromLoss:
 
     @contextlib.contextmanager
     def _unchanged(self, what: str, network: nn.Module | None) -> Iterator[None]:
-        """Refuse what vmap does: drawing from PyTorch's generator, and changing a buffer.
+        """Refuse random numbers from PyTorch's generator and changes of a buffer, as vmap does.
 
         Neither would be the same in a run that resumes from a checkpoint.
         """
@@ -347,7 +347,7 @@ def _kind(value: Any) -> str:
 
 @contextlib.contextmanager
 def _explained(what: str, system: FromLoss) -> Iterator[None]:
-    """Say in one line what to write in place of something that vmap cannot do."""
+    """Turn an error of vmap into one line that says what to write instead."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Checkpoints: a block that is interrupted resumes where it was.
+"""Checkpoints: an interrupted block resumes where it stopped.
 
 The file stands in the folder of the block's logs but no rule has it as output, so Snakemake leaves
 it alone when a job fails. It goes when the block is done.
@@ -29,13 +29,13 @@ FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most betwe
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether an error says that there is too little memory, which torch says in words only."""
+    """Whether an error is about too little memory; torch only says so in its message."""
     words = ("can't allocate memory", "out of memory")
     return isinstance(error, MemoryError) or any(text in str(error) for text in words)
 
 
 class _Hashed:
-    """What torch writes to: a file that begins with the SHA-256 of all that follows.
+    """A file for torch to write to, which begins with the SHA-256 of the rest.
 
     Written as it comes, a checkpoint is never in memory as a whole: it may be as large as all logs.
     """
@@ -67,7 +67,7 @@ class _Hashed:
 
 
 class Checkpoint:
-    """The checkpoint of one block: when it is due, and how it is kept.
+    """The checkpoint of one block: when to save, and how.
 
     The first is due after ten seconds, the next ones whenever the time has doubled, at most ten
     minutes apart; so a short block writes none, and a killed one loses at most half of its work
@@ -82,7 +82,7 @@ class Checkpoint:
         self.interruptions = 0  # how often the block was begun again before
 
     def load(self) -> list[dict[str, Any]]:
-        """The states of its groups when it was saved; none if it never was, or by other code."""
+        """The saved states of its groups; none if there is no checkpoint made by this code."""
         try:
             file = self.path.open("rb")
         except FileNotFoundError:
@@ -94,7 +94,7 @@ class Checkpoint:
             return self._read(file)
 
     def _read(self, file: BufferedReader) -> list[dict[str, Any]]:
-        """What is in its file, which is never in memory as a whole."""
+        """The content of its file, read in parts to save memory."""
         try:
             digest = file.read(hashlib.sha256().digest_size)
             start = file.tell()
@@ -117,7 +117,7 @@ class Checkpoint:
         return groups
 
     def refuse(self, error: BaseException) -> None:
-        """Say that it is left unused, as it does not hold what it should.
+        """Report that the checkpoint is ignored because its content does not fit.
 
         Raises the error itself if it is too little memory: that is not the checkpoint's fault.
         """
@@ -132,7 +132,7 @@ class Checkpoint:
         return bool(self.caught) or time.monotonic() >= self.next
 
     def save(self, groups: list[dict[str, Any]]) -> None:
-        """Keep the states of the groups so far; then raise Interrupted if a signal has arrived.
+        """Save the states of the groups so far; then raise Interrupted if a signal has arrived.
 
         If the disk is full, keep training unless a signal has arrived.
         """
@@ -159,7 +159,7 @@ class Checkpoint:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Only note the signals that end a job, so that no step is cut in two; yields those noted."""
+    """Defer the signals that end a job until a step is done; yields those received."""
     caught: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # signals go to the main one
         yield caught

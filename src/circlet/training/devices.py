@@ -1,4 +1,4 @@
-"""Where a block runs: on the CPU, or on a GPU that it has to itself.
+"""The device of a block: the CPU, or a GPU that no other job uses.
 
 Snakemake counts GPUs and assigns none. So every job on a GPU holds the lock of one device, and the
 next job takes the next. The system drops a lock when its process ends, however it ends.
@@ -112,7 +112,7 @@ def _open_lock(path: Path, folder: int) -> int:
 
 @contextlib.contextmanager
 def _locks(names: Sequence[str]) -> Iterator[list[tuple[Path, int]]]:
-    """Path and descriptor of the lock file of each GPU; closing them gives a lock back.
+    """Path and descriptor of the lock file of each GPU; closing one releases its lock.
 
     Under SLURM each job may see its own device as number 0, so the locks of two jobs differ.
     """

@@ -1,4 +1,4 @@
-"""The job: what surrounds the runs of a block, from the lock to the files."""
+"""The job of a block: lock, parents, checkpoint, training, and writing of logs."""
 
 import contextlib
 import ctypes
@@ -53,7 +53,7 @@ def run_block(
 
 
 def stamp(block: Block) -> Stamp:
-    """What differs once somebody has finished a block: inode and time of its last log, or zeros."""
+    """Changes when any process finishes a block: inode and time of its last log, or zeros."""
     try:
         found = block.log("runs").stat()
         return found.st_ino, found.st_mtime_ns
@@ -131,7 +131,7 @@ def _run_block(
 def _resumed(
     found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, *arguments: Any
 ) -> dict[str, pa.Table]:
-    """Logs of runs that begin where the first of some checkpoints was saved, or at step 0.
+    """Logs of runs that start from a saved checkpoint, or from step 0.
 
     The first is one of the same runs; others may be of runs that logged more. ``began`` becomes the
     states that they begin with.
@@ -151,7 +151,7 @@ def _resumed(
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
-    """The ends of the runs that those of a block start from, by seed; NaN where they diverged."""
+    """Final states of the parent runs of a block, by seed; NaN if they diverged."""
     found: dict[int, Arrays] = {}
     for parent in block.parents:
         ends: list[Arrays] = [{} for _ in parent.seeds]
@@ -180,7 +180,7 @@ def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:
 
 
 def settle() -> None:
-    """Set the process up for training.
+    """Configure the process for training.
 
     One thread: the matrices are small, and blocks run side by side. Threads would only spin.
 

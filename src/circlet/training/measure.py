@@ -1,4 +1,4 @@
-"""Measure what a step of some networks costs: ``circlet.study.measured`` runs this module.
+"""Measure the cost of a step of some networks; ``circlet.study.measured`` runs this module.
 
 Reads JSON, ``collections`` and ``studies`` by key, from standard input, and writes what a run of
 each study's first point costs, by key. Points whose arrays have the same shapes are measured once.
@@ -84,7 +84,7 @@ def _seeds(point: Point, runs: int) -> range:
 
 
 def _seconds(act: Callable[[], bool]) -> float:
-    """Least time of an act that is repeated for a while, as long as it says that it was done."""
+    """Shortest time of a function that is repeated for a while, until it returns False."""
     times: list[float] = []
     until = time.perf_counter() + SECONDS
     while not times or (time.perf_counter() < until and len(times) < 100):
@@ -96,7 +96,7 @@ def _seconds(act: Callable[[], bool]) -> float:
 
 
 def _signature(point: Point) -> str:
-    """Whatever decides what a step costs: the shapes of all arrays, and the optimiser."""
+    """What the cost of a step depends on: the shapes of all arrays, and the optimiser."""
     equations, seeds = autograd.equations(point.system), point.seeds(point.every_seed.start)
     data = equations.data(point.parameters, [seeds], torch.float32, CPU)
     shapes = [tuple(t.shape) for t in trees.tensors(data)]

@@ -66,7 +66,7 @@ class Adam:
             )
 
     def _step(self, multiple: float, gradient: Tensor) -> None:
-        """The kernel in public operations, several times slower."""
+        """The same step in public operations, several times slower than the kernel."""
         x, mean, square = self.values[multiple], self.means[multiple], self.squares[multiple]
         learning_rate = multiple * self.learning_rate
         if self.decoupled:
@@ -82,7 +82,7 @@ class Adam:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The tensors that change from step to step, beside the values."""
+        """The tensors, other than the values, that change from step to step."""
         return {"steps": self.steps, "means": self.means, "squares": self.squares}
 
 
@@ -110,12 +110,12 @@ class SGD:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The tensors that change from step to step, beside the values."""
+        """The tensors, other than the values, that change from step to step."""
         return {"velocities": self.velocities}
 
 
 def optimizer(parameters: dict[str, Any], values: Values) -> Adam | SGD:
-    """The optimiser that a point's parameters ask for; AdamW unless they name another."""
+    """The optimiser that a point's parameters name; AdamW by default."""
     own = parameters["learning_rate"], parameters.get("weight_decay", 0.0)
     match parameters.get("optimizer", "adamw"):
         case "adamw":

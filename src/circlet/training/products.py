@@ -73,7 +73,7 @@ class _Rounding(TorchDispatchMode):
 
 @contextlib.contextmanager
 def rounded(kind: str) -> Iterator[None]:
-    """Round the factors of all products meanwhile, to ``tf32`` or ``bfloat16``; not if ``float32``.
+    """Context: round the factors of all products to ``tf32`` or ``bfloat16``; ``float32``: do not.
 
     Also a decorator.
     """

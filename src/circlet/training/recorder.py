@@ -1,4 +1,4 @@
-"""Collect what a config asks for while runs advance, and lay it out as the declared logs."""
+"""Collect the values to log during training, and arrange them as the declared logs."""
 
 from collections.abc import Sequence
 from types import ModuleType
@@ -25,7 +25,7 @@ INDEX = {  # of logs with a row per entry of an array: the column that counts en
 
 
 class _Copies:
-    """Copies of tensors, on the CPU in memory that is set aside in large pieces.
+    """Copies of tensors; on the CPU their memory is allocated in large pieces.
 
     Small copies by themselves would end up in what the large tensors of a step leave free, which
     then no longer fit there: the process would grow with every logged step.
@@ -61,7 +61,7 @@ class Recorder:
                 self._due.setdefault(step, []).append(kind)
 
     def record(self, step: int, weights: dict[str, Tensor], equations: ModuleType, data: Any):
-        """Keep what is due at a step; gradients are those of the loss on the whole train set."""
+        """Record the values to log at a step; gradients are of the loss on the whole train set."""
         due = self._due.get(step, ())
         if "gradients" in due or "gradient_norms" in due:
             gradient = {name: torch.empty_like(values) for name, values in weights.items()}
@@ -96,11 +96,11 @@ class Recorder:
             self.fetch()
 
     def fetch(self) -> None:
-        """Bring to the CPU what is kept on a GPU, and wait for it."""
+        """Copy the recorded values from the GPU to the CPU, and wait for them."""
         self.kept, self.held = on_cpu(self.kept), 0
 
     def restore(self, kept: dict[str, Any], done: int, weights: dict[str, Tensor]) -> None:
-        """Resume from what was kept up to a step; raises ValueError if it is not what is due."""
+        """Resume from values recorded up to a step; raises ValueError if they do not fit."""
         shapes = {name: tuple(values.shape) for name, values in weights.items()}
         runs, embedding = len(self.seeds), shapes.get("embedding", (0, 0, 0))
         frequencies = (embedding[1] - 1) // 2

@@ -1,4 +1,4 @@
-"""The run: from a point and its seeds to their logs, in the order of events.
+"""Train runs: from a point and its seeds to their logs.
 
 The runs of a group advance together, in one tensor program: every array has the runs as its first
 axis. Files, locks and checkpoints are around it, in `circlet.training.job`.
@@ -35,7 +35,7 @@ CACHED = 2**21  # numbers that a step may compute and still have them in the cac
 
 
 class Unfit(Exception):
-    """A saved state is not one of these runs."""
+    """A saved state does not belong to these runs."""
 
 
 @torch.no_grad()
@@ -72,7 +72,7 @@ def run(
 
 
 def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a group that may have logged more, as if it had logged what a point does.
+    """The state of a group that may have logged more steps, reduced to the steps of a point.
 
     Raises Unfit if it lacks a step.
     """
@@ -89,7 +89,7 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
-    """How many of a number of runs advance together: on a GPU all, on a CPU what caches hold."""
+    """Number of runs to train together: all on a GPU, as many as fit into the caches on a CPU."""
     if not point.system.batched:
         return 1
     if device.type == "cuda":
@@ -100,7 +100,7 @@ def group_size(point: Point, count: int, device: torch.device) -> int:
 
 
 def together(point: Point) -> int:
-    """How many runs advance together on a CPU, if their system does not say."""
+    """Number of runs to train together on a CPU, if their system does not declare it."""
     if not point.system.batched:
         return 1
     if point.system.cpu_batch:
@@ -110,7 +110,7 @@ def together(point: Point) -> int:
 
 
 def data_size(point: Point) -> int:
-    """How many numbers the data of a run are."""
+    """Number of values in the data of a run."""
     cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
     equations = autograd.equations(point.system)
     data = equations.data(point.parameters, [seeds], torch.float32, cpu)
@@ -118,7 +118,7 @@ def data_size(point: Point) -> int:
 
 
 def activations(point: Point, evaluated: bool = False) -> int:
-    """How many numbers a step of a run computes, beside its optimiser's; or its metrics compute.
+    """Number of values that a step of a run computes, without the optimiser; or its metrics.
 
     It follows from the shapes alone, so that the same runs advance together on all machines.
     """
@@ -142,7 +142,7 @@ def activations(point: Point, evaluated: bool = False) -> int:
 
 
 class _Counting(TorchDispatchMode):
-    """Counts the numbers in what is computed; views of something do not count."""
+    """Counts the values in all computed tensors; views do not count."""
 
     numbers = 0
 
@@ -221,7 +221,7 @@ def run_group(
 
 
 def initials(point: Point, seeds: Sequence[int], parents: dict[int, Arrays]) -> list[Arrays]:
-    """The arrays of every run at step 0; raises CircletError if two runs have other shapes."""
+    """The arrays of every run at step 0; raises CircletError if the shapes of two runs differ."""
     starts = [initial(point, seed, parents.get(seed, {})) for seed in seeds]
     alike = {name: array.shape for name, array in starts[0].items()}
     for seed, arrays in zip(seeds, starts, strict=True):
@@ -242,7 +242,7 @@ def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
 
 
 def learning_rate_multipliers(point: Point) -> dict[str, float]:
-    """Multiples of the learning rate by name, where they are not 1; 0 is frozen."""
+    """Learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
     equations = autograd.equations(point.system)
     declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
     return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
@@ -250,7 +250,7 @@ def learning_rate_multipliers(point: Point) -> dict[str, float]:
 
 @dataclass
 class RunGroup:
-    """Runs that advance together: all of them that changes from step to step."""
+    """Runs that are trained together: everything about them that changes from step to step."""
 
     point: Point
     seeds: Sequence[int]
@@ -267,7 +267,7 @@ class RunGroup:
         self.startable = self.stack.finite() | (self.point.parent is None)
 
     def state(self) -> dict[str, Any]:
-        """What ``restore`` needs to resume from here as if nothing had happened, on the CPU."""
+        """All that ``restore`` needs to resume from here, on the CPU."""
         self.recorder.fetch()
         return {
             "done": self.done,
@@ -278,7 +278,7 @@ class RunGroup:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Resume from a state of the same runs; raises Unfit if it is not one of theirs."""
+        """Resume from a state of the same runs; raises Unfit if the state is of other runs."""
         try:
             done = state["done"]
             if type(done) is not int or not -1 <= done <= self.point.steps:

@@ -1,4 +1,4 @@
-"""The shapes of what a system's equations give the trainer, each checked once per run.
+"""Checks of the shapes of arrays that a system's equations return, once per run.
 
 PyTorch broadcasts where shapes differ: a gradient without the axis of the runs would train all runs
 on that of one, without a word.
@@ -19,7 +19,7 @@ Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 
 def check(what: str, found: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Check that arrays of floats have some names and shapes.
+    """Check the names and shapes of float arrays.
 
     Raises CircletError, which names the system (in ``what``), the array, and the shapes found and
     expected.
@@ -39,7 +39,7 @@ def _floats(shape: tuple[int, ...]) -> Any:
 
 
 def checked(system: str, gradients: Gradients) -> Gradients:
-    """The same function, whose first call checks that it writes what has the weights' shapes."""
+    """The same function; its first call checks that it writes arrays of the weights' shapes."""
     first = True
 
     def call(weights: dict[str, Tensor], data: Any, out: dict[str, Tensor]) -> None:
@@ -62,7 +62,7 @@ def checked(system: str, gradients: Gradients) -> Gradients:
 
 
 class _Guarded(Tensor):
-    """A tensor, or a part of it, into which only values of its own shape can be copied."""
+    """A tensor, or a part of it, that refuses to be overwritten by values of another shape."""
 
     array = "gradient", ""
 

@@ -39,7 +39,7 @@ class Stack:
         self.arrays = {name: views[name] for name in runs[0]}
 
     def zeros(self) -> "Stack":
-        """A stack of the same layout, all zero: of gradients, say."""
+        """A stack of the same layout, all zero, for example for gradients."""
         zeros = copy.deepcopy(self)  # what are views of a tensor stay views
         for tensor in zeros.tensors.values():
             tensor.zero_()
@@ -56,7 +56,7 @@ def on_cpu(value: Any) -> Any:
 
 
 def copy_exactly(saved: Any, into: Any) -> None:
-    """Copy a tensor into another on any device, or all those of a dictionary.
+    """Copy a tensor, or all those of a dictionary, into another on any device.
 
     Raises ValueError if two are not alike, where PyTorch would convert.
     """
