@@ -1,4 +1,4 @@
-"""The command line: a subcommand per kind of job, and plan, status and scorecard to look."""
+"""The command line: a subcommand per kind of job, and plan, status and scorecard."""
 
 import argparse
 import json
@@ -180,7 +180,7 @@ def _add_authoring(commands) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a subcommand; what a user can mend is one line and exit status 1."""
+    """Run a subcommand; an error that the user can fix is one line and exit status 1."""
     given = sys.argv[1:] if argv is None else argv
     try:
         arguments = _parser(_further(given)).parse_args(given)
@@ -312,7 +312,7 @@ class _Progress:
 
 
 def _target(study: Study, command: str, name: str) -> targets.Target:
-    """What a command makes: a page, or the table or figure of a name."""
+    """The target of a command: a page, or the table or figure with a name."""
     if command in ("report", "explorer"):
         return getattr(targets, command)(study)
     kind = f"{command}s"
@@ -377,7 +377,7 @@ def compare_folders(arguments: argparse.Namespace) -> None:
 
 
 def make_new(arguments: argparse.Namespace) -> None:
-    """Make files to start from, and say what comes next."""
+    """Write template files, and print the next command."""
     new, path = load("circlet.new"), arguments.path
     own = (path, arguments.name) if arguments.kind != "collection" else (path,)
     for file in getattr(new, arguments.kind)(*own):
@@ -391,7 +391,7 @@ def make_new(arguments: argparse.Namespace) -> None:
 
 
 def check_collection(arguments: argparse.Namespace) -> None:
-    """Print what was tried of a collection; exit status 1 if something is wrong."""
+    """Check a collection and print the findings; exit status 1 if something is wrong."""
     check = load("circlet.check")
     failed = 0
     for found in check.collection(arguments.path):
@@ -402,12 +402,12 @@ def check_collection(arguments: argparse.Namespace) -> None:
 
 
 def print_completion(arguments: argparse.Namespace) -> None:
-    """Print what completes the command line in a shell."""
+    """Print the completion script for a shell."""
     print(load("shtab").complete(_parser(_further([])), arguments.shell))
 
 
 def make_partial(arguments: argparse.Namespace) -> None:
-    """Make what can be made of the blocks that are done, in a folder of its own.
+    """Make tables, figures and pages from the blocks that are done, in a separate folder.
 
     It reads finished logs only, so it may be called while a sweep runs.
     """

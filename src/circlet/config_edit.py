@@ -1,4 +1,4 @@
-"""Edit a config file in place: every character that is not edited stays as it is."""
+"""Edit a config file in place; all other characters stay unchanged."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The errors that a user can cause or mend. Each is shown as one line, without a traceback."""
+"""The errors that a user can cause or fix. Each is shown as one line, without a traceback."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ LONGEST = 1000  # characters of a message
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Words for a name that nothing has: the nearest that there is, and all."""
+    """Error text for an unknown name: the nearest known name, and all known names."""
     known = list(known)
     near = difflib.get_close_matches(name, known, 1)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -42,7 +42,7 @@ class WriteError(LogError):
 
 
 def not_installed(error: ModuleNotFoundError) -> str | None:
-    """The line that says which package to install; None if what is missing is circlet's own."""
+    """The line that says which package to install; None if the missing module is circlet's own."""
     package = (error.name or "circlet").partition(".")[0]
     if package == "circlet":
         return None

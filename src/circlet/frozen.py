@@ -121,13 +121,13 @@ def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table
 
 
 def _follows(target: Target, has: set[str]) -> bool:
-    """Whether a table is made from others alone, which are there."""
+    """Whether a table is made only from other tables, and these exist."""
     reads_logs = literals(target.module).get("LOGS", ())
     return target.kind == "tables" and not reads_logs and all(t.name in has for t in target.tables)
 
 
 def _write(table: pa.Table, path: Path, footer: dict) -> None:
-    """Write a table as small as it gets: bytes of numbers that are alike stand side by side."""
+    """Write a table as compactly as possible, with the bytes of floats split by position."""
     numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     others = [name for name in table.column_names if name not in numbers]
     ways = {"use_byte_stream_split": numbers, "use_dictionary": others}
@@ -135,7 +135,7 @@ def _write(table: pa.Table, path: Path, footer: dict) -> None:
 
 
 def _rounded(table: pa.Table, study: Study) -> pa.Table:
-    """The same to the precision of float32, which halves what cannot be compressed.
+    """The same, rounded to float32, which halves the size of what cannot be compressed.
 
     Parameters are kept: a weight decay of 0.3 is found by its value.
     """
@@ -147,13 +147,13 @@ def _rounded(table: pa.Table, study: Study) -> pa.Table:
 
 
 def made_again(study: Study) -> Iterator[Target]:
-    """Tables of a frozen study that follow from others of it, each after those it is made from."""
+    """Tables of a frozen study that can be recomputed from its other tables, in order."""
     has = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
     return (t for t in targets.ordered(study) if t.name in has and _follows(t, has))
 
 
 def remake(study: Study) -> list[str]:
-    """Make all tables of a frozen study again that follow from others, in place; their names.
+    """Recompute all tables of a frozen study that follow from others, in place; their names.
 
     They are made by the code as it is now, in order, so that what follows from an edited table is
     edited, too.
@@ -170,7 +170,7 @@ def remake(study: Study) -> list[str]:
 
 
 def audit(study: Study) -> tuple[list[str], list[str]]:
-    """Make all tables of a frozen study again that follow from others: which, and what differs."""
+    """Recompute tables of a frozen study that follow from others: their names, and differences."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "study"
         shutil.copytree(study.results, copy)

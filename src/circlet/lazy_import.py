@@ -1,4 +1,4 @@
-"""Import a module when its work is to be done: it may take torch, pandas or matplotlib."""
+"""Import a module when it is needed, because it may import torch, pandas or matplotlib."""
 
 import gc
 import importlib

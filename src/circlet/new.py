@@ -1,4 +1,4 @@
-"""Files to start from: a collection, a system, a table or a figure that works as it is."""
+"""Write template files: a collection, a system, a table or a figure that works."""
 
 import keyword
 from pathlib import Path

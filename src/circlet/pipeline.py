@@ -1,4 +1,4 @@
-"""What Snakemake's rules ask of circlet: the plan, what each job gets, and a lock on the results.
+"""What Snakemake's rules need from circlet: the plan, the inputs of jobs, a lock on the results.
 
 The workflow may be used as a whole, or as a module of another workflow, also several times in one.
 Nothing here imports Snakemake: its rules hand over the object ``workflow``.
@@ -198,7 +198,7 @@ class Pipeline:
 
     @property
     def is_displayed(self) -> bool:
-        """Whether one display of the study stands for Snakemake's lists of jobs.
+        """Whether the display of the study replaces Snakemake's lists of jobs.
 
         Not in a workflow with jobs of others, nor if somebody asks to see everything.
         """
@@ -295,7 +295,7 @@ class Pipeline:
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
 
     def _job_config(self, text: str) -> Path:
-        """Path of a file with a study, named by what is in it."""
+        """Path of a file with a study, named by a hash of its content."""
         return self.job_configs / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 
     def _written(self, text: str) -> Path:
@@ -312,13 +312,13 @@ class Pipeline:
         return str(self._job_config(text) if self.workflow.dryrun else self._written(text))
 
     def memory(self, megabytes: float, attempt: int) -> float:
-        """Memory that a job asks for: twice as much each time it is tried again."""
+        """Memory that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
         own = megabytes + (0 if self.workflow.local_exec else 500)
         return own * 2 ** (attempt - 1)
 
     def runtime(self, minutes: float, attempt: int) -> float:
-        """Time that a job asks for, likewise; at most what the profile allows."""
+        """Time that a job requests: doubled at each further try, up to the profile's limit."""
         return min(minutes * 2 ** (attempt - 1), self.provided("max_runtime") or math.inf)
 
     @property
@@ -373,7 +373,7 @@ class Pipeline:
         return True
 
     def gpus(self, wildcards: Any) -> int:
-        """How many GPUs that job asks for."""
+        """Number of GPUs that the job requests."""
         return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
 
 

@@ -1,4 +1,4 @@
-"""Pages that open by double click: tables and figures in, one HTML file out."""
+"""Pages: each is one HTML file, made from tables and figures, that opens in a browser."""
 
 from pathlib import Path
 

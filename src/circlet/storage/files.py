@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and folders that circlet may clear."""
+"""Atomic writes of files, and folders that circlet may clear."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Parquet in and out: a file is whole or absent, and says what made it."""
+"""Read and write Parquet: files are written atomically, and record what made them."""
 
 import contextlib
 import hashlib

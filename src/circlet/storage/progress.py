@@ -1,4 +1,4 @@
-"""How far a study is: what has become of each block and of each target."""
+"""Progress of a study: the state of each block and of each target."""
 
 import json
 import re
@@ -17,7 +17,7 @@ STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
 
 def state(block: Block) -> str:
-    """What has become of a block.
+    """The state of a block.
 
     Started blocks are running, or were interrupted or killed. Outdated ones were made with other
     settings or by another version of their system.
@@ -108,7 +108,7 @@ def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str
 
 
 def states(study: Study) -> list[tuple[Block, str]]:
-    """Every block with what has become of it."""
+    """Every block with its state."""
     return [(block, state(block)) for block in study.blocks]
 
 

@@ -64,7 +64,7 @@ class Results:
     def table(
         self, name: str, engine: Engine | None = None
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
-        """A table, all of it; raises LogError if there is none of this name."""
+        """A table; raises LogError if there is none with this name."""
         path = self.folder / "tables" / f"{name}.parquet"
         if not path.exists():
             raise LogError(unknown("table", name, self.tables))

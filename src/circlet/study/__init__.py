@@ -1,4 +1,4 @@
-"""What is to be done: the config, its points and blocks, their cost, and all targets.
+"""The plan: the config, its points and blocks, their cost, and all targets.
 
 Imports neither torch nor pandas.
 """

@@ -106,7 +106,7 @@ def cpu_seconds(block: Block) -> float:
 
 
 def minutes(block: Block) -> int:
-    """Time that its job asks for: much more than expected, as machines differ and are shared.
+    """Time that its job requests: much more than expected, because machines differ and are shared.
 
     If a job needs more, nothing is lost: it resumes from its checkpoint when it is tried again.
     """

@@ -1,4 +1,4 @@
-"""Fingerprints of code: what a module and all that it imports from circlet amount to.
+"""Fingerprints of code: hashes of a module and of all that it imports from circlet.
 
 Comments, docstrings and layout do not count: editing them must not re-run anything.
 """
@@ -28,7 +28,7 @@ _changed = False  # whether one of them was edited since, in this process
 
 
 def edited() -> bool:
-    """Whether a file was edited after it had decided a fingerprint; if so, all are read anew.
+    """Whether a file was edited after its fingerprint was taken; if so, all files are read again.
 
     True from then on: there may be other fingerprints of before the edit.
     """
@@ -40,7 +40,7 @@ def edited() -> bool:
 
 
 def forget() -> None:
-    """Read all modules anew from here on."""
+    """Discard all cached modules, so that they are read again."""
     for function in (
         text_of,
         tree_of,
@@ -139,7 +139,7 @@ def _own(module: str) -> str:
 
 
 def _collect(node: ast.AST, found: list[str]) -> None:
-    """What a piece of code says, without docstrings: three times as fast as ``ast.unparse``."""
+    """Collect the text of code without docstrings, three times as fast as ``ast.unparse``."""
     found.append(type(node).__name__)
     for name in node._fields:
         value = getattr(node, name, None)
@@ -174,7 +174,7 @@ def _is_text(first: list[ast.stmt]) -> bool:
 
 
 def _is_version(node: ast.stmt) -> bool:
-    """Whether a statement is the version of circlet: a release by itself is no edit."""
+    """Whether a statement sets circlet's version; a new release alone does not count as an edit."""
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
 
 
@@ -186,7 +186,7 @@ def of_system(system: SystemSpec) -> str:
 
 @functools.cache
 def _declared(module: str) -> str:
-    """What a system declares, but for what tables and pages show of it."""
+    """Hash of what a system declares, except for what only tables and pages show."""
     tree, found = copy.deepcopy(tree_of(module)), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):

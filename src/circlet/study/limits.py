@@ -1,4 +1,4 @@
-"""How large a study may be: what would not fit into a file, a name or a workflow.
+"""Limits of a study: what would not fit into a file, a name or a workflow.
 
 All of it follows from the config, so the plan refuses it, and no job has to find out. Limits of
 single keys and their reasons are in the schema, and so are those of the whole (``x-limits``).

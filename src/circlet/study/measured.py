@@ -1,4 +1,4 @@
-"""What runs cost whose system does not say: measured once, and kept in the user's cache.
+"""Cost of runs whose system does not declare it: measured once, kept in the user's cache.
 
 Another process measures, as that takes torch. The numbers decide what jobs ask for and what the
 plan says, never the results.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run of a point costs."""
+    """The measured cost of a run of a point."""
 
     weights: int  # numbers that it keeps
     activations: int  # and holds at the height of a step

@@ -1,4 +1,4 @@
-"""Measures: numbers of a run at logged steps, in tables that a study has only if its config asks.
+"""Measures: numbers of a run at logged steps, in tables that are made only if listed.
 
 A module in ``tables`` of a collection that declares ``MEASURES`` is a table of measures, a row per
 run and logged step. It costs time and needs logs that are not written by default, so it is made

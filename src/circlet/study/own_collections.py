@@ -1,4 +1,4 @@
-"""What a user's collection refers to, looked up when a study is planned.
+"""Check of all names that a user's collection refers to, when a study is planned.
 
 A name that nothing has would leave out a table, a figure or a claim without a word, or stop a study
 after hours. The tests look up what the shipped collections refer to.

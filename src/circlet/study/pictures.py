@@ -1,4 +1,4 @@
-"""Pictures of sweeps: which figures a study has of its experiments, as its config says or by rule.
+"""Pictures: the figures of a study's experiments, from its config or by default rules.
 
 Each is drawn by a module in ``pictures/`` of a collection, which may be a user's. By rule, an
 experiment that sweeps nothing has the distributions of its outcomes; one parameter, curves; two to

@@ -81,7 +81,7 @@ class Fit:
 
 
 def terms(x: np.ndarray, linear: bool) -> np.ndarray:
-    """What a law is linear in: the signals (steps, n), and for a quadratic one their products."""
+    """The features of a law: the signals (steps, n), and for a quadratic one their products."""
     return x if linear else PolynomialFeatures(2, include_bias=False).fit_transform(x)
 
 
@@ -155,7 +155,7 @@ def error(found: np.ndarray, x: np.ndarray) -> float:
 
 
 def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
-    """Every finished run, its signals (steps + 1, frequencies), and those of the point's others."""
+    """Every finished run, its signals (steps + 1, frequencies), and those of the other runs."""
     for point in study.points:
         signals: dict[str, np.ndarray] = {}
         for block in point.blocks:
@@ -166,7 +166,7 @@ def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
 
 
 def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
-    """What both tables of fits say of a law fitted to the signals x of a run of a point."""
+    """The columns that both tables of fits share, for a law fitted to the signals x of a run."""
     return {
         "r2": r2(law, x),
         "r2_heldout": float(np.median([r2(law, other) for other in others])) if others else np.nan,

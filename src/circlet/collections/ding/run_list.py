@@ -1,4 +1,4 @@
-"""What the explorer says of networks with many circles: how many survive by rule A."""
+"""Outcomes of networks with many circles in the explorer: how many survive by rule A."""
 
 import pandas as pd
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Forces of Mușat's particle model at the embedding of a network, against the gradient of its loss.
+"""Forces of Mușat's particle model at a network's embedding, compared with the loss gradient.
 
 Particle i stands for the embedding x_i of the number i. Every pair of numbers P = (i, j), i <= j,
 has the sum x_P = x_i + x_j and the class (i + j) mod p. For two distinct pairs P and Q, with
@@ -109,7 +109,7 @@ def labellings(p: int, n: int) -> Int[Tensor, "n+1 p"]:
 def projected(
     field: Float[Tensor, "*batch p d"], positions: Float[Tensor, "*batch p d"]
 ) -> Float[Tensor, "*batch p d"]:
-    """A field without what the particle model takes back after every step.
+    """A field without the shift and scale that the particle model removes after every step.
 
     It restores the mean and the standard deviation of every coordinate: what shifts a coordinate,
     or scales it about its mean, moves nothing.

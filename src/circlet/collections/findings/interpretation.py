@@ -1,4 +1,4 @@
-"""What a trained network of modular addition computes: measures that the field uses.
+"""Interpretability measures of networks trained on modular addition.
 
 Arrays are of one network. ``logits`` are (p, p, p): of the operands a and b, the score of class c.
 """

@@ -96,7 +96,7 @@ def ratio_terms(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Form:
-    """What a law is linear in: a function of signals and last changes (steps, n)."""
+    """The features of a law, as a function of signals and previous changes (steps, n)."""
 
     design: Design  # (steps, n, terms); (steps, terms) if `each`
     terms: tuple[str, ...]
@@ -287,7 +287,7 @@ def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:
 
 
 def windows(steps: int) -> list[tuple[int, int]]:
-    """The windows of runs of so many steps, at most 1000; the last ends with them."""
+    """The windows of steps of a run, up to step 1000; the last ends with the run."""
     return [(first, min(last, steps)) for first, last in WINDOWS if first < steps]
 
 

@@ -34,7 +34,7 @@ def with_classifier(study: Study, structure: str) -> Figure:
 
 
 def _embedding(axes: Axes, study: Study, role: str, structure: str) -> str | None:
-    """Draw an exemplar; returns its run_id. That a structure never formed is said instead."""
+    """Draw an exemplar; returns its run_id. If the structure never formed, the panel says so."""
     exemplars = parquet.read_table(study, "exemplars")
     found = exemplars[(exemplars["role"] == role) & (exemplars["structure"] == structure)]
     if found.empty:

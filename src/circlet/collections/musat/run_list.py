@@ -1,4 +1,4 @@
-"""What the explorer says of networks and particles: a circle, or a grid, however imperfect.
+"""Outcomes of networks and particles in the explorer: circle, or grid, however imperfect.
 
 The exemplars of each point come first: its best circle, its best grid, and an imperfect grid.
 """

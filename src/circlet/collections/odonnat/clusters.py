@@ -25,7 +25,7 @@ FORMING, MOST_CLUSTERS = 0.1, 24  # and during training, with no more clusters
 
 
 class Probes(NamedTuple):
-    """Sequences that stand for the whole input space."""
+    """Sequences that represent the whole input space."""
 
     tokens: np.ndarray  # (sequences, length)
     classes: dict[str, np.ndarray]  # by class map, the class of each sequence

@@ -1,4 +1,4 @@
-"""One network at one step, layer by layer: what the panels of the visual sandbox draw.
+"""One network at one step, layer by layer, for the panels of the visual sandbox.
 
 Probe sequences go through the network; every layer's vectors are projected on a plane, so that any
 d can be drawn. For d = 2 that is the plane itself; else the plane through the origin that holds
@@ -110,7 +110,7 @@ def view(
     frame: Frame | None = None,
     planes: dict[str, np.ndarray] | None = None,
 ) -> tuple[View, Frame]:
-    """What the panels draw of one network, and where.
+    """The data that the panels draw of one network, and its axes.
 
     ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
     ``frame`` says where to draw it, if not where it fits best; or only the ``planes``.

@@ -23,7 +23,7 @@ TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
 
 class Moment(NamedTuple):
-    """What the panels draw: a network at a step, and the curves of its run."""
+    """The data that the panels draw: a network at a step, and the curves of its run."""
 
     view: View
     curves: pd.DataFrame  # step, train_loss, ..., of the whole run
@@ -144,7 +144,7 @@ def decisions(axes: Axes, moment: Moment) -> None:
 
 
 def normed_embeddings(axes: Axes, moment: Moment) -> None:
-    """What the MLP sees: norm(xi)."""
+    """The input of the MLP: norm(xi)."""
     xy = _plane(axes, moment.view, "s")
     _probes(axes, moment, xy)
 
@@ -157,7 +157,7 @@ def _rays(axes: Axes, moment: Moment, name: str, marker: str) -> None:
 
 
 def outputs(axes: Axes, moment: Moment) -> None:
-    """What the MLP adds (strong), and the residual (pale)."""
+    """The MLP's output (strong), and the residual stream (pale)."""
     _probes(axes, moment, _plane(axes, moment.view, "r"), alpha=0.3)
     _probes(axes, moment, moment.view["mlp_xy"])
 

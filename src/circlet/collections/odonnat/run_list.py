@@ -1,4 +1,4 @@
-"""What the explorer says of transformers: success or failure, and whether they have a head.
+"""Outcomes of transformers in the explorer: success or failure, and whether they have a head.
 
 A success has a test accuracy above 0.98. A head is a clustering head; beyond p = 2, a cluster per
 histogram. The run that stands for the two phases comes first.

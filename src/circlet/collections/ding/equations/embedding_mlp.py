@@ -76,7 +76,7 @@ class Data:
 
 
 def select(p: int, masks: list[np.ndarray], device: torch.device) -> Pairs:
-    """The pairs of each run that its mask (p^2,) marks, as many in every run."""
+    """The pairs that each run's mask (p^2,) selects, the same number in every run."""
     chosen = torch.as_tensor(np.stack([pairs(p)[mask] for mask in masks]))  # (runs, pairs, 2)
     runs = torch.arange(len(masks))[:, None, None]
     rows = (chosen + p * (runs + torch.tensor([0, len(masks)]))).flatten(0, 1)

@@ -1,4 +1,4 @@
-"""Table ``circle_counts``: how many circles a run ends with, and how circular it began."""
+"""Table ``circle_counts``: final number of circles of a run, and its initial circularity."""
 
 import pandas as pd
 import pyarrow as pa

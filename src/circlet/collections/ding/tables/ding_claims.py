@@ -1,4 +1,4 @@
-"""Table ``ding_claims``: what Ding et al. claim, as the quantities that their sentences are about.
+"""Table ``ding_claims``: our values for the claims of Ding et al.
 
 ``claims.csv`` has the published values and, of sentences, the bars. Runs that share an initial
 embedding, or two constructed frequencies, are not independent: n counts embeddings, or draws.
@@ -282,7 +282,7 @@ def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
 
 
 def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
-    """Mean circles of runs that start from so many of the strongest."""
+    """Mean number of circles of runs that start from a given number of the strongest."""
     return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
 
 

@@ -1,4 +1,4 @@
-"""Table ``ode_trajectories``: signals, and what the fits make of step 0 (figures 9 and 16)."""
+"""Table ``ode_trajectories``: signals, and rollouts of the fits from step 0 (figures 9, 16)."""
 
 from collections.abc import Iterator
 

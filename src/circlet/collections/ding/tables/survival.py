@@ -1,4 +1,4 @@
-"""Table ``survival``: which circles of a run survive, and what they were at initialisation."""
+"""Table ``survival``: which circles of a run survive, and their properties at initialisation."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Table ``findings_claims``: what docs/findings.md says, as the quantities that it is about.
+"""Table ``findings_claims``: our values for the claims of docs/findings.md.
 
 Here are those that no column of another table is. ``claims.csv`` has the bars. Intervals are at
 95 %. Of two values of the same runs the difference is taken as if they were of different ones: as
@@ -60,7 +60,7 @@ def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estima
 
 
 def largest_by_name(pairs: pd.DataFrame) -> Estimate:
-    """What names explain of the squares that the mean field leaves, beyond names by chance.
+    """Share of the mean field's residual that pair terms explain, beyond relabelled frequencies.
 
     Of the terms and the window where it may be largest. Its interval is that of a test by
     permutation turned around: as far about the gain as gains with names by chance go.

@@ -1,4 +1,4 @@
-"""Table ``force_coefficients``: strengths of the particle model, read off trained networks.
+"""Table ``force_coefficients``: force strengths of the particle model, fitted to networks.
 
 Coefficients are those of ``network_forces``, for a gradient of norm 1, averaged over the logged
 steps of a window, so that steps count the same however small the gradient is. The strengths are

@@ -1,4 +1,4 @@
-"""Table ``matched_particles``: ends of particles that were given the forces of networks.
+"""Table ``matched_particles``: final structures of particles with the forces of networks.
 
 The strengths of the particles are typed into the config, from ``force_coefficients``. Every point
 of the particles stands beside every point of the networks with the same p and d.

@@ -1,4 +1,4 @@
-"""Table ``precision``: the circles that an arithmetic loses against float64, seed by seed."""
+"""Table ``precision``: the circles that lower precision loses, compared with float64, by seed."""
 
 from collections.abc import Iterator
 

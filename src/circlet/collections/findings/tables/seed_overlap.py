@@ -1,4 +1,4 @@
-"""Table ``seed_overlap``: which seed decides who survives.
+"""Table ``seed_overlap``: which seed decides which frequencies survive.
 
 The Jaccard index of the survivors of two runs that share the embedding, the network, the train set,
 or some of these, against that of two runs that share nothing.

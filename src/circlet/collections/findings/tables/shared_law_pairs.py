@@ -1,4 +1,4 @@
-"""Table ``shared_law_pairs``: whether frequencies feel each other by name, beyond the mean field.
+"""Table ``shared_law_pairs``: whether pairs of frequencies interact, beyond the mean field.
 
 Terms of pairs and triples of frequencies are added to all mean-field terms. What they explain of
 runs that were not fitted, of what the mean field leaves, stands beside what they explain if the

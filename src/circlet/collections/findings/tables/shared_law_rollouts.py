@@ -1,4 +1,4 @@
-"""Table ``shared_law_rollouts``: whether laws that all runs share tell the end from a step on.
+"""Table ``shared_law_rollouts``: survivors that shared laws predict from a step on.
 
 The law of each window follows the one before, from the signals of runs that it was not fitted to.
 Beside the laws stands `order`: as many frequencies as survive, the strongest of that step. No
@@ -35,7 +35,7 @@ _LAWS = tuple(name for name in shared_laws.LAWS if name != "one_run")
 
 
 def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The so many largest signals of each run, (runs, n), bool."""
+    """The largest signals of each run, a given number of them, (runs, n), bool."""
     rank = (-signals).argsort(axis=1).argsort(axis=1)
     return rank < counts[:, None]
 

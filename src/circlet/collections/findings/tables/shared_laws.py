@@ -1,4 +1,4 @@
-"""Table ``shared_laws``: how well laws that all runs share tell the change in a step.
+"""Table ``shared_laws``: how well laws that all runs share predict the change per step.
 
 Fitted to the first half of the runs of a point and scored on the second, window by window.
 """
@@ -32,7 +32,7 @@ COLUMNS = [
 
 
 def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
-    """Pooled R^2 from the squares that are left, and those that there were, of each run."""
+    """Pooled R^2 from the residual and the total sum of squares of each run."""
     left = stats.ratio(misses, squares).times(-1)
     return stats.Estimate(1 + left.value, 1 + left.low, 1 + left.high, left.n)
 

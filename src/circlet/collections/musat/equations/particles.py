@@ -28,7 +28,7 @@ from circlet.study.seeds import Seeds
 
 @dataclass(frozen=True)
 class Couplings:
-    """What acts between which pairs; n = p (p + 1) / 2 pairs."""
+    """Which force acts between which pairs; n = p (p + 1) / 2 pairs."""
 
     incidence: Float[Tensor, "n p"]  # how often a particle is in a pair, 0, 1 or 2
     attraction: Float[Tensor, "n n"]  # g_a for distinct pairs of the same class, else 0

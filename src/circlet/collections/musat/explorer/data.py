@@ -1,4 +1,4 @@
-"""What the live simulations begin with, and the tour: from noise to a circle, and to a grid."""
+"""Initial states of the live simulations, and the tour: from noise to a circle, and to a grid."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Table ``initialisations``: whether table 1 as a whole can be of networks initialised so.
+"""Table ``initialisations``: whether table 1 as a whole fits each initialisation.
 
 The paper does not say how it initialises. Its table 1 has 18 cells that say something about it (the
 accuracy of a single circle does not), and cells of one weight decay are of the same runs; so they

@@ -68,7 +68,7 @@ def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Sequences:
-    """Some sequences of all runs of a block, as many of each."""
+    """Some sequences of all runs of a block, the same number for each."""
 
     # 0 where a token stands at a position, else minus infinity.
     absent: Float[Tensor, "runs p*length sequences"]
@@ -78,7 +78,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a step trains on."""
+    """The batch of a step."""
 
     train: Sequences
 
@@ -162,7 +162,7 @@ def _norm_back(gradient: Tensor, x: Tensor, divisor: Tensor, dim: int) -> Tensor
 
 
 def tables(weights: dict[str, Tensor], p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What the attention sees of every token and position, one below the other.
+    """The input of the attention for every token and position, concatenated.
 
     Summed embeddings e and their norm z, (runs, p * length, d); scores <q, z> / sqrt(d), (runs,
     p * length, 1); values W_V z, (runs, p * length, d).
@@ -197,7 +197,7 @@ def _linear(weights: dict[str, Tensor], layer: str, x: Tensor) -> Tensor:
 def mlp(
     weights: dict[str, Tensor], s: Float[Tensor, "runs d points"]
 ) -> Float[Tensor, "runs d points"]:
-    """What the MLP adds to the residual at normed sequence embeddings s."""
+    """The MLP's output, added to the residual stream, at normed sequence embeddings s."""
     hidden = torch.nn.functional.gelu(_linear(weights, "hidden", s))
     return _linear(weights, "output", hidden)
 

@@ -9,7 +9,7 @@ TABLES = ("heads", "spikes")
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Nothing: its panels draw what is logged."""
+    """Nothing, because its panels only draw logs."""
     return {}
 
 

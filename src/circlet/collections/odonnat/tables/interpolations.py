@@ -1,4 +1,4 @@
-"""Table ``interpolations``: the loss on the straight line between two ends of training.
+"""Table ``interpolations``: the loss on the straight line between the final weights of two runs.
 
 From the end of a run from scratch to that of the run of the same seed that went through the
 curriculum. At no point in between is there a reason for the weights to make sense; how high the
@@ -45,7 +45,7 @@ def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarra
 
 @torch.no_grad()
 def _line(block: Block, seed: int, start: dict, end: dict) -> Iterator[dict]:
-    """Losses and accuracies of a run along the line; t = 1 is its own end."""
+    """Losses and accuracies along the line to a run; t = 1 is its final weights."""
     point = block.point
     data = system.data(point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu"))
     for t in torch.linspace(0, 1, 51, dtype=torch.float64).tolist():

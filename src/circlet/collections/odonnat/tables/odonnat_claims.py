@@ -1,4 +1,4 @@
-"""Table ``odonnat_claims``: what Odonnat et al. show, and what their code does, as numbers.
+"""Table ``odonnat_claims``: our values for the claims of Odonnat et al. and their code.
 
 Their text has no table of success rates, and calls a head, a phase and a spike what a picture
 shows; the definitions are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
@@ -279,7 +279,7 @@ _WHOLE_RUNS = (
 
 
 def _roles(study: Study, claim: str, role: str) -> list[str]:
-    """The roles whose runs tell a claim."""
+    """The roles whose runs answer a claim."""
     more = role == "heads" and claim not in _WHOLE_RUNS and "fresh_heads" in study.reproduce
     return [role, "fresh_heads"] if more else [role]
 

@@ -35,7 +35,7 @@ COLUMNS = [
 
 
 def exemplar(heads: pd.DataFrame) -> pd.Series | None:
-    """The run that stands for the two phases; none if no run has them."""
+    """The run that shows the two phases; none if no run has them."""
     runs = heads[heads["success"].astype(bool)].dropna(subset=["structure_step", "fit_step"])
     gap = runs["fit_step"] - runs["structure_step"]
     ranked = runs.assign(gap=gap)[gap > 0].sort_values(["gap", "run_id"])

@@ -1,4 +1,4 @@
-"""Table ``spikes``: loss spikes of networks that had solved their task, and what made them.
+"""Table ``spikes``: loss spikes of networks that had solved their task, and their causes.
 
 A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
 than ten times the median of the ten before, and above 1e-4 nat. Such steps no more than ten apart
@@ -117,7 +117,7 @@ def _losses(weights: dict[str, Tensor], xi: Tensor, of: Tensor, target: Tensor) 
 def hybrids(
     before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
 ) -> dict[str, np.ndarray]:
-    """What each group of parameters makes of the jump of the loss alone, as shares of it."""
+    """The share of the jump of the loss that each group of parameters causes alone."""
     target = chosen.target
 
     def mean(representation, mlp, unembedding) -> Tensor:
@@ -170,7 +170,7 @@ def gains(
 
 
 def cause(representation: float, mlp: float) -> str:
-    """The groups that make more than half of a jump alone."""
+    """The groups of parameters that alone cause more than half of a jump."""
     names = {(True, True): "both", (True, False): "representation", (False, True): "mlp"}
     return names.get((representation > 0.5, mlp > 0.5), "joint")
 

@@ -1,4 +1,4 @@
-"""Table ``transfers``: runs that started from another run's end, beside that run."""
+"""Table ``transfers``: runs that started from the final weights of another run, and that run."""
 
 from collections.abc import Iterator
 
