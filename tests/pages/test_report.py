@@ -1,5 +1,6 @@
 """The report in a real Chromium: for all readers, on a phone, on paper."""
 
+import io
 import json
 import re
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import serious
+from PIL import Image
 
 from circlet.analysis.claims import VERDICTS
 
@@ -29,6 +31,25 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
     assert not (found := serious(page)), json.dumps(found, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert page.locator("img").count() >= 30
+
+
+def test_what_has_nothing_to_draw_is_no_empty_picture(visit, report):
+    page = visit(report)
+    assert page.locator("#circle_growth").count() == 0
+    said = "Not drawn: How circles grow with the modulus (fewer than four moduli)."
+    assert page.get_by_text(said).count() == 1
+
+
+def test_figures_are_dark_in_the_dark(visit, report):
+    """White becomes the page's colour."""
+    page = visit(report, scheme="dark")
+    figure = page.locator("#weight_magnitudes img")
+    figure.scroll_into_view_if_needed()
+    image = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    expected = [int(n) for n in re.findall(r"\d+", paper)]
+    most = max(image.getcolors(image.width * image.height))[1]
+    assert max(abs(a - b) for a, b in zip(most, expected, strict=True)) <= 3
 
 
 def links(page):
