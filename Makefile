@@ -52,8 +52,10 @@ slurm: $(VENV)/with-slurm
 docs: $(VENV)/installed
 	$(BIN)/python docs/render.py
 
-# Builds the docs as a website, with the API from the docstrings. A broken link is an error.
+# Builds the docs as a website, with the API from the docstrings, reports of the frozen studies, and the report and
+# the explorer of config/tour.yaml. A broken link is an error.
 site: $(VENV)/with-site
+	$(BIN)/snakemake --profile profiles/local --configfile config/tour.yaml
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "$(CURDIR)/site/index.html"
 

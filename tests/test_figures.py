@@ -1,8 +1,9 @@
 import math
+import re
 
 import numpy as np
 import pandas as pd
-from conftest import circle, experiment, grid
+from conftest import ROOT, circle, experiment, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -141,6 +142,27 @@ def test_published_and_measured_are_not_mixed_up():
     assert (here.get_xdata().tolist(), here.get_color()) == ([2], style.ORANGE)
     assert (paper.get_xdata().tolist(), paper.get_marker()) == ([9], "D")
     assert published_tables._COLOURS["reproduced"] == style.BLUE
+
+
+def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
+    rows = pd.DataFrame({"x": [0, 1, 2], "y": [1.0, 2, 3], "y_n": 5})
+    rows = rows.assign(y_low=[0, math.nan, 2], y_high=[2, math.nan, 4])
+    axes = Figure().subplots()
+    panels.band(axes, rows, "x", "y", style.BLUE)
+    (band,) = axes.collections
+    (outline,) = band.get_paths()  # one piece
+    assert [y_at(outline, x) for x in range(3)] == [{0, 2}, {2}, {2, 4}]
+
+
+def y_at(outline, x):
+    """Heights of the corners of an outline at x."""
+    return {float(y) for at, y in outline.vertices if at == x}
+
+
+def test_signs_have_the_colours_of_the_explorer():
+    text = (ROOT / "src/circlet/pages/explorer/panels.js").read_text(encoding="utf-8")
+    found = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
+    assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == found.groups()
 
 
 def test_of_many_values_some_are_shown():

@@ -1,6 +1,7 @@
 """A study without its logs: its tables follow from each other, or the audit says where not."""
 
 import os
+import re
 import shutil
 
 import pandas as pd
@@ -42,6 +43,18 @@ def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):
     assert "the same: " in said
     for name in ("scorecard", "table1", "musat_claims", "ding_claims", "odonnat_claims"):
         assert name in said
+
+
+def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
+    page = frozen.report(Study.read(folder / "config.yaml"), tmp_path / "page")
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<figure") > 10
+    assert "Weights and biases against weight decay" in text  # from a table that is made again
+    assert "A grid and a circle" not in text  # that needs logs
+    assert "Not drawn: " in text  # what has too few runs
+    links = re.findall(r'(?:href|data-beside)="([^"]*)"', text)
+    assert all(link.startswith(("#", "https://arxiv.org", "figures/")) for link in links)
+    assert str(tmp_path) not in text
 
 
 def test_an_edited_number_is_found(folder, capsys):

@@ -9,6 +9,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -80,6 +81,31 @@ def freeze(
                 made.append(path)
         listed += made
     return said
+
+
+def report(study: Study, folder: Path) -> Path:
+    """Write the report of a frozen study into an empty folder, with tables and figures beside it.
+
+    It shows the figures that can be drawn from the tables, or from those that follow from them.
+    Returns its path.
+    """
+    shutil.copytree(study.results / "tables", folder / "tables")
+    copy = Study.of(study.config | {"results": str(folder)})
+    has = {path.stem for path in folder.glob("tables/*.parquet")}
+    for target in targets.ordered(copy):
+        if target.name not in has and _follows(target, has):
+            table = make.computed(load(target.module), target.study, target.name)
+            _write(table, copy.table(target.name), target.footer)
+            has.add(target.name)
+    drawn = targets.figures(copy)
+    left_out = [figure for figure in drawn if not all(path.exists() for path in figure.inputs)]
+    left_out += [table for table in targets.tables(copy) if table.name not in has]
+    for figure in drawn:
+        if figure not in left_out:
+            load(targets.MAKERS["figures"]).make(figure)
+    page = targets.report(replace(copy, left_out=tuple(target.name for target in left_out)), drawn)
+    load(page.module).make(page, frozen=True)
+    return page.outputs[0]
 
 
 def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:

@@ -1,5 +1,6 @@
 """The report in a real Chromium: for all readers, on a phone, on paper."""
 
+import io
 import json
 import re
 import shutil
@@ -7,9 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import serious
+from conftest import ROOT, serious
+from PIL import Image
 
+from circlet import frozen
 from circlet.analysis.claims import VERDICTS
+from circlet.storage import parquet
+from circlet.study.plan import Study
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +34,24 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
     assert not (found := serious(page)), json.dumps(found, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert page.locator("img").count() >= 30
+
+
+def test_what_has_nothing_to_draw_is_no_empty_picture(visit, report):
+    page = visit(report)
+    assert page.locator("#circle_growth").count() == 0
+    assert "How circles grow with the modulus (fewer than four moduli)" in page.inner_text("main")
+
+
+def test_figures_are_dark_in_the_dark(visit, report):
+    """White becomes the page's colour."""
+    page = visit(report, scheme="dark")
+    figure = page.locator("#weight_magnitudes img")
+    figure.scroll_into_view_if_needed()
+    image = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    expected = [int(n) for n in re.findall(r"\d+", paper)]
+    most = max(image.getcolors(image.width * image.height))[1]
+    assert max(abs(a - b) for a, b in zip(most, expected, strict=True)) <= 3
 
 
 def links(page):
@@ -94,12 +117,19 @@ def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
     assert page.eval_on_selector_all("table", "all => all.length") > 20
 
 
-def test_its_counts_are_those_of_the_scorecard(visit, report, finished):
-    page = visit(report)
-    card = pd.read_parquet(finished.folder / "results/smoke/tables/scorecard.parquet")
+def test_its_counts_are_those_of_the_scorecard(visit, tmp_path):
+    study = Study.read(ROOT / "docs/studies/grids_and_circles/config.yaml")
+    page = visit(frozen.report(study, tmp_path / "page"))
+    card = parquet.read_table(study, "scorecard")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()
     numbers = page.locator(".tally b").all_inner_texts()
     assert [int(n) for n in numbers] == [counts.get(verdict, 0) for verdict in VERDICTS]
+
+
+def test_a_study_without_tests_says_so_instead_of_counting_to_zero(visit, report):
+    page = visit(report)
+    assert "None of the papers’ 90 tests was run in this study." in page.inner_text("main")
+    assert page.locator(".tally, .papers").count() == 0
 
 
 def test_it_can_be_printed(visit, report, tmp_path):

@@ -116,6 +116,20 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
     assert "rises (ρ = 0.5" in said  # its ends say otherwise
 
 
+def test_ends_are_told_only_if_a_value_has_one_point():
+    """Of several initial embeddings at each value there is no single estimate at the ends."""
+    swept = experiment(
+        sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "first": 0, "embedding": [0, 1]}
+    )
+    study = Study.of(config() | {"experiments": {"e": swept}})
+    points = [point.name for point in study.experiment("e")]
+    assert len(points) == 4
+    common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2, "estimate": 0.1}
+    rows = pd.DataFrame([common | {"point": name} for name in points])
+    (said,) = story.trends(study, effects(), rows)["e"]
+    assert "rises (ρ = 0.5" in said
+
+
 def test_an_effect_whose_interval_has_zero_is_not_told(study):
     said = story.trends(study, effects(rho_low=-0.1), summary(0.1, 0.6))["e"]
     assert said == ["no outcome clearly changes with what is swept."]

@@ -2,12 +2,16 @@
 
 Of each collection first the question, what agrees, what differs and why (`circlet.pages.story`);
 then a verdict per claim, then figures. A file that is sent alone has no dead link: those to what
-lies beside it are made in the browser, if that is there.
+lies beside it are made in the browser, if that is there. A frozen study has no logs, so its report
+has no runs to watch, and only the figures that follow from its tables.
 """
 
 import base64
+import html
 import json
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,6 +22,7 @@ from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import NOT_RUN
 from circlet.pages import story
+from circlet.plotting.panels import NOTHING
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, pictures, targets
 from circlet.study.plan import Study
@@ -36,25 +41,40 @@ OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 ABOUT = (
     "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",
 )  # fmt: skip
+TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 MOST = 8  # values of a parameter that are named
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
+
+
+def _undrawn(figure: Target) -> str:
+    """Why a figure has nothing to draw, as it says itself; empty if it has."""
+    with parquet.reading(figure.outputs[0]):
+        image = figure.outputs[0].read_text(encoding="utf-8")
+    if f'id="{NOTHING}"' not in image:
+        return ""
+    return " ".join(html.unescape(text) for text in TEXTS.findall(image))
+
+
+def _title(figure: Target, title: str = "") -> str:
+    """The title that its collection gives a figure, else its name in words."""
+    if figure.study.pictures and figure.study.pictures[0].name == figure.name:
+        title = pictures.title(figure.study.pictures[0])
+    words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
+    title = title or " ".join(WORDS.get(word, word) for word in words)
+    return title[0].upper() + title[1:]
 
 
 def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str = "") -> dict:
     """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
-    words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
     watched = story.watched(figure.study, runs, image.decode())
     if figure.study.pictures and figure.study.pictures[0].name == figure.name:
-        picture = figure.study.pictures[0]
-        title = pictures.title(picture)
-        watched = story.examples(figure.study, runs, picture.experiment)
-    title = title or " ".join(WORDS.get(word, word) for word in words)
+        watched = story.examples(figure.study, runs, figure.study.pictures[0].experiment)
     return {
         "name": figure.name,
-        "title": title[0].upper() + title[1:],
+        "title": _title(figure, title),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
         "counts": _counts(card[card["figure"] == figure.name]),
@@ -146,7 +166,7 @@ def _time(hours: float) -> str:
 
 def _section(
     collection: Collection,
-    runs: pd.DataFrame,
+    provenance: pd.DataFrame,
     figures: dict[str, Target],
     card: pd.DataFrame,
     listed: pd.DataFrame,
@@ -157,13 +177,18 @@ def _section(
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
     shown = [name for name in titles if name in mine and name in figures]
+    undrawn = {name: _undrawn(figures[name]) for name in shown}
     told, lacking = story.judged(own)
+    tests = own[own["tally"] == claims_file.TEST]
+    if tests.empty:  # sentences beyond the papers: told likewise, but not counted above
+        own = own.assign(tally=claims_file.TEST)
     counted = own["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ABOUT},
-        "tests": _counts(own[own["tally"] == claims_file.TEST]),
+        "tests": _counts(tests),
+        "claims": _counts(own),
         "answer": claims.answer(own),
         "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
         "agrees": story.agreeing(own, collection.headlines),
@@ -172,8 +197,13 @@ def _section(
         "elsewhere": story.elsewhere(own),
         "told": told,
         "lacking": lacking,
-        "figures": [_figure(figures[name], own, listed, titles[name]) for name in shown],
-        "runs": int(runs["system"].isin(collection.modules("systems")).sum()),
+        "figures": [
+            _figure(figures[name], own, listed, titles[name]) for name in shown if not undrawn[name]
+        ],
+        "undrawn": {
+            _title(figures[name], titles[name]): why for name, why in undrawn.items() if why
+        },
+        "runs": _runs(provenance, collection.modules("systems")),
     }
 
 
@@ -181,6 +211,11 @@ def _cited(citation: str) -> Markup:
     """A citation in which what names a paper on arXiv leads there."""
     link = r'<a href="https://arxiv.org/abs/\1">arXiv:\1</a>'
     return Markup(ARXIV.sub(link, str(escape(citation))))
+
+
+def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
+    """How many runs there are of some systems."""
+    return int(provenance.loc[provenance["system"].isin(systems), "runs"].sum())
 
 
 def _counts(card: pd.DataFrame) -> dict[str, int]:
@@ -194,12 +229,17 @@ def _says(section: dict[str, Any]) -> bool:
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
 
 
-def make(target: Target) -> None:
-    """Write the report of a study."""
+def _is_empty(section: dict[str, Any]) -> bool:
+    """Whether a study says nothing of a collection: such sections come last."""
+    return not (section["decided"] or section["figures"])
+
+
+def make(target: Target, frozen: bool = False) -> None:
+    """Write the report of a study, which may be frozen."""
     study = target.study
     whole = study.whole or study
     measured.measure(study.points)  # of all in one process, if no plan has
-    runs, provenance = (parquet.read_table(study, name) for name in ("runs", "provenance"))
+    provenance = parquet.read_table(study, "provenance")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:
         has = study.table(name) in target.inputs and name not in study.left_out
@@ -216,8 +256,11 @@ def make(target: Target) -> None:
     sizes = [f"{name}{end}" for name in ("rho", "change") for end in ("", "_low", "_high")]
     effects = table("effects", [*outcome, "parameter", "per", *sizes])
     listed = table("explorer_runs", ["run_id", "experiment", "shown"])
+    listed = listed.iloc[:0] if frozen else listed
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
-    sections = [_section(c, runs, figures, card, listed) for c in study.collections]
+    runs = table("runs", ["experiment", "status", "seconds", "device"])
+    sections = [_section(c, provenance, figures, card, listed) for c in study.collections]
+    results = Path(study.results.name) if frozen else study.results  # not where it was made
     page = pages.template("report.html").render(
         number=story.number,
         measured=story.measured,
@@ -225,12 +268,12 @@ def make(target: Target) -> None:
         cited=_cited,
         tally_words=claims_file.TALLIES,
         time=_time,
-        sections=[s for s in sections if _says(s)],
+        sections=sorted((s for s in sections if _says(s)), key=_is_empty),
         trends=story.trends(study, effects, summary),
         pictures=[
             {"experiment": p.experiment, **_figure(figures[p.name], card, listed)}
             for p in study.pictures
-            if p.name in figures
+            if p.name in figures and not _undrawn(figures[p.name])
         ],
         probe=next(iter(figures), ""),
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
@@ -247,14 +290,18 @@ def make(target: Target) -> None:
         has_parents=any(point.parent for point in study.points),
         provenance=provenance.to_dict("records"),
         versions=provenance["versions"].drop_duplicates(),
-        made=parquet.footer(study.table("runs")),
-        config=yaml.safe_dump(json.loads(study.json), sort_keys=False, allow_unicode=True),
-        results=study.results,
-        partial=bool(study.missing or study.left_out),
+        made=parquet.footer(study.table("provenance")),
+        config=yaml.safe_dump(
+            json.loads(study.json) | {"results": str(results)}, sort_keys=False, allow_unicode=True
+        ),
+        results=results,
+        frozen=frozen,
+        has_runs=len(runs) > 0,
+        partial=bool(study.missing or study.left_out) and not frozen,
         left_out=study.left_out,
         planned=sum(point.count for point in whole.points),
         not_begun=sorted(whole.config["experiments"].keys() - study.config["experiments"].keys()),
-        done=len(runs),
+        done=_runs(provenance, study.systems),
     )
     with files.atomic(target.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

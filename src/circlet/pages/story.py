@@ -137,7 +137,7 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
         shares = {one.name for one in study.outcomes(settings["system"]) if one.kind == "share"}
         here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
         ends = {}
-        if len(parameters) == 1:
+        if len(parameters) == 1 and len(points) == len(parameters[0].values):  # else seeds differ
             places = here["point"].map(parameters[0].places(points))
             ends = _ends(here[places == 0], here[places == len(points) - 1])
         said = [

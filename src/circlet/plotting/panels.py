@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from circlet.plotting import style
 from circlet.study.schedules import evenly
 
+NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
@@ -65,6 +66,7 @@ def missing(axes: Axes, text: str) -> None:
 def nothing(text: str) -> Figure:
     """A figure that says why there is nothing to draw."""
     figure = Figure(figsize=(5, 1.5))
+    figure.set_gid(NOTHING)
     missing(figure.subplots(), text)
     return figure
 
@@ -108,7 +110,7 @@ def some(values: Iterable[float]) -> list[float]:
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     """A figure of square panels in sections, and for each section its run_ids with their axes.
 
-    So many panels are in a row (``columns``); ``width`` is the side of one, in inches. ``sections``
+    A row has ``columns`` panels; ``width`` is the side of one, in inches. ``sections``
     are titles with run_ids.
     """
     sections = [(title, runs) for title, runs in sections if runs]
@@ -139,12 +141,11 @@ def outcome(
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
     """A line of estimates with dots and the band of their 95 % intervals.
 
-    Two runs have an interval, too, but so wide that a band would only hide the dots.
+    Two runs have an interval, too, but so wide that a band would only hide the dots. Where all runs
+    agree and tell no interval, the band closes instead of breaking off.
     """
     rows = rows.sort_values(x)
     told = rows[f"{y}_n"] > 2
     axes.plot(rows[x], rows[y], color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
-    axes.fill_between(
-        rows[x], rows[f"{y}_low"], rows[f"{y}_high"], where=told, color=colour, alpha=0.2,
-        linewidth=0,
-    )  # fmt: skip
+    low, high = (rows[f"{y}_{end}"].fillna(rows[y]) for end in ("low", "high"))
+    axes.fill_between(rows[x], low, high, where=told, color=colour, alpha=0.2, linewidth=0)

@@ -2,7 +2,7 @@
 
 import colorsys
 
-from matplotlib.colors import to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 RC = {
     "figure.constrained_layout.use": True,
@@ -20,6 +20,9 @@ RC = {
 # Okabe and Ito's palette, told apart by colour-blind readers.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
 LIGHT_BLUE, PINK, YELLOW = "#56b4e9", "#cc79a7", "#e69f00"
+
+# As in the explorer: blue is positive, orange negative.
+DIVERGING = LinearSegmentedColormap.from_list("diverging", [ORANGE, "white", BLUE])
 
 _LABELS = [BLUE, ORANGE, GREEN, PINK, YELLOW, LIGHT_BLUE]
 

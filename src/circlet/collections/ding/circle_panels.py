@@ -63,7 +63,8 @@ def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> N
     reach = float(np.abs(matrix.to_numpy()).max()) or 1.0
     n = len(matrix)
     image = axes.imshow(
-        matrix, cmap="RdBu_r", vmin=-reach, vmax=reach, extent=(0.5, n + 0.5, n + 0.5, 0.5)
-    )
-    figure.colorbar(image, ax=axes, shrink=0.85)
+        matrix, cmap=style.DIVERGING, vmin=-reach, vmax=reach,
+        extent=(0.5, n + 0.5, n + 0.5, 0.5),
+    )  # fmt: skip
+    figure.colorbar(image, ax=axes, shrink=0.85, label="change per step")
     axes.set(xlabel="source frequency", ylabel="target frequency")

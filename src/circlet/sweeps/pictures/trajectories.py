@@ -1,5 +1,5 @@
 """Means over runs against steps, with their 95 % intervals as bands (up to twelve settings in a
-panel). Dashed lines are metrics on the train set.
+panel), which close where all runs agree. Dashed lines are metrics on the train set.
 """
 
 import numpy as np
@@ -49,7 +49,7 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
             look = {"color": colours[k], "ls": dashes, "lw": 1.1 if few else 0.6}
             axes.plot(line["step"], line["estimate"], **look)
             if few:
-                ends = (line[end].astype(float) for end in ("low", "high"))
+                ends = (line[e].astype(float).fillna(line["estimate"]) for e in ("low", "high"))
                 axes.fill_between(line["step"], *ends, color=colours[k], alpha=0.15, linewidth=0)
 
 

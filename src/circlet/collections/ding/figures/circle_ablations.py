@@ -31,6 +31,7 @@ def draw(study: Study) -> Figure:
         n_choices = here["kept"].map(tuple).nunique()
         axes.set_title(f"{name} left, {n_choices} choices", fontsize=8)
         axes.set(xlabel="step", ylabel="loss on all pairs (nat)", yscale="log")
+        axes.locator_params(axis="x", nbins=4)
         axes.label_outer()
         panels.plays(axes, losses["run_id"].iloc[0])
     axes.plot([], [], color=style.ORANGE, ls="--", label="all frequencies")

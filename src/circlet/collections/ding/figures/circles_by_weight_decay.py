@@ -34,10 +34,12 @@ def draw(study: Study) -> Figure:
             ("n_circles_absolute", style.GREY, "above 10"),
             ("n_circles", style.BLUE, "above twice the mean"),
         ):
-            panels.outcome(axes, part, "weight_decay", outcome, colour, label)
+            own = part.assign(high=part["high"].clip(upper=n_frequencies))  # there are no more
+            panels.outcome(axes, own, "weight_decay", outcome, colour, label)
         axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
         axes.locator_params(axis="x", nbins=5)
         axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
-        axes.set_title(f"{name}, {part['n_runs'].min()} runs per value", fontsize=8)
+        n_runs = part.loc[part["outcome"] == "n_circles", "n_runs"].min()
+        axes.set_title(f"{name}, {n_runs} runs per value", fontsize=8)
     figure.axes[0].legend(fontsize=7, title="counted if its signal is", title_fontsize=7)
     return figure

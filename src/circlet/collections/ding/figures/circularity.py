@@ -16,6 +16,7 @@ TABLES = ("outcome_summary", "survival")
 def draw(study: Study) -> Figure:
     """Left: mean and largest circularity against d; right: of dead and surviving circles."""
     summary = parquet.read_table(study, "outcome_summary", "dimensions")
+    n_embeddings = summary.loc[summary["outcome"] == "max_circularity", "n_runs"].min()
     survival = parquet.read_table(study, "survival", "dimensions")
     if survival.empty:
         return panels.nothing("no finished run to draw")
@@ -26,7 +27,7 @@ def draw(study: Study) -> Figure:
     ):
         panels.outcome(left, summary, "d", column, colour, label)
     left.set(xlabel="embedding dimension d", ylabel="circularity at step 0", ylim=(0, 1))
-    left.set_title(f"{summary['n_runs'].min()} embeddings per d", fontsize=8)
+    left.set_title(f"{n_embeddings} embeddings per d", fontsize=8)
     left.legend(fontsize=7)
     largest = survival["d"].max()
     here = survival[survival["d"] == largest]

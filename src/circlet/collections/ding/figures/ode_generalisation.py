@@ -1,6 +1,7 @@
 """Beyond the paper: what a high R² of one-step changes leaves open. Left: error of the rollout from
 step 0, of every fit of every dimension. Middle: R² and sparsity of the Lasso for many strengths.
-Right: its rollout error, and its R² on runs that it was not fitted to.
+Right: its rollout error, and its R² on runs that it was not fitted to. Dotted: the strength of the
+paper.
 """
 
 from matplotlib.figure import Figure
@@ -21,15 +22,20 @@ def draw(study: Study) -> Figure:
         return panels.nothing("no run with enough steps to fit")
     figure, (left, middle, right) = panels.row(3, 9.4, 3.3)
     worst = 1e3  # of the mean signal: beyond, a rollout is lost and where it ends means nothing
-    hues = {"least_squares": style.BLUE, "lasso": style.ORANGE, "quadratic": style.GREY}
-    for method, colour in hues.items():
+    for method, label, colour in (
+        ("least_squares", "least squares", style.BLUE),
+        ("lasso", "Lasso", style.ORANGE),
+        ("quadratic", "quadratic", style.GREY),
+    ):
         here = fits[fits["method"] == method]
         relative = (here["rollout_error"] / here["mean_signal"]).clip(upper=worst)
         left.scatter(here["r2"], relative, s=14, color=colour, alpha=0.6, lw=0,
-                     label=method.replace("_", " "))  # fmt: skip
+                     label=label)  # fmt: skip
     left.axhline(worst, color=style.GREY, lw=0.8, ls=":")
-    left.text(left.get_xlim()[0], worst * 0.7, " lost", va="top", fontsize=7, color=style.GREY)
+    left.text(0.02, worst * 1.3, "lost", fontsize=7, color=style.GREY,
+              transform=left.get_yaxis_transform())  # fmt: skip
     left.set(xlabel="$R^2$ of one-step changes", ylabel="rollout error / mean signal", yscale="log")
+    left.set_ylim(top=4 * worst)
     left.set_title(f"{fits['run_id'].nunique()} runs, a dot per fit", fontsize=8)
     left.legend(fontsize=7)
     for _, run in path.groupby("run_id"):
@@ -41,7 +47,7 @@ def draw(study: Study) -> Figure:
         right.plot(run["alpha"], (1 - run["r2_heldout"]).clip(upper=1e6), color=style.GREY, lw=1)
     for axes in (middle, right):
         axes.axvline(0.01, color=style.GREY, lw=0.8, ls=":")
-        axes.set(xscale="log", xlabel="strength of the Lasso $\\alpha$ (dotted: the paper's)")
+        axes.set(xscale="log", xlabel="strength $\\alpha$ of the Lasso")
     middle.plot([], [], color=style.ORANGE, label="$R^2$")
     middle.plot([], [], color=style.BLUE, label="share of coefficients not zero")
     right.plot([], [], color=style.ORANGE, label="rollout error / mean signal")

@@ -54,7 +54,7 @@ def draw(study: Study) -> Figure:
     axes[0, 0].set_title(
         f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic", fontsize=8
     )
-    axes[0, 1].set_title("-n: circles of the float64 run that died", fontsize=8)
+    axes[0, 1].set_title("−n: circles of the float64 run that died", fontsize=8)
     return figure
 
 
@@ -79,7 +79,7 @@ def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
         axes.bar(x, here["n_circles"], width, color=colour, label=name)
         for at, (_, run) in zip(x, here.iterrows(), strict=True):
             if run["lost"] == run["lost"] and run["lost"] > 0:
-                axes.text(at, run["n_circles"], f"-{run['lost']:.0f}", ha="center", va="bottom",
+                axes.text(at, run["n_circles"], f"−{run['lost']:.0f}", ha="center", va="bottom",
                           fontsize=7, color=colour)  # fmt: skip
     axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 8 else 0)
     axes.set(xlabel="seed", ylabel="circles at the end")

@@ -54,7 +54,7 @@ def draw(study: Study) -> Figure:
         own = own.assign(step=own["step"].clip(lower=1))
         of_order = "strongest of the step" if name == "order" else None
         panels.band(middle, own, "step", "jaccard", colour, of_order)
-    middle.set(xscale="log", xlabel="step from which on the law goes on by itself (1: from 0)",
+    middle.set(xscale="log", xlabel="first step that the law predicts (1: from 0)",
                ylabel="Jaccard index of survivors", ylim=(0, 1.02))  # fmt: skip
     middle.legend(fontsize=7)
     start = path[path["first_step"] == _START]

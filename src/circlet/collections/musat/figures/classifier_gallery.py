@@ -30,11 +30,11 @@ def draw(study: Study) -> Figure:
     for empty in axes[2 * len(runs) :]:
         empty.axis("off")
     for run, left, right in zip(runs, axes[::2], axes[1::2], strict=False):
-        panels.embedding(left, panels.vectors(embeddings, run), fontsize=5.5)
-        left.set_title(structure_panels.label(structures.loc[run]), fontsize=7, pad=3)
+        panels.embedding(left, panels.vectors(embeddings, run), fontsize=7)
+        left.set_title(structure_panels.label(structures.loc[run]), fontsize=8, pad=3)
         structure_panels.classifier(
             right, maps[maps["run_id"] == run], sums[sums["run_id"] == run], 5
         )
-        right.set_title(run.rsplit("/", 1)[-1], fontsize=7, pad=3)
+        right.set_title(run.rsplit("/", 1)[-1], fontsize=8, pad=3)
         panels.plays(left, run)
     return figure

@@ -7,7 +7,7 @@ paper's (p, corrected for the number of initialisations).
 import numpy as np
 from matplotlib.figure import Figure
 
-from circlet.plotting import panels
+from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
@@ -40,7 +40,7 @@ def draw(study: Study) -> Figure:
         z[rows.index(one.row), columns.index((one.weight_decay, one.cell))] = one.z
     figure = Figure(figsize=(11, 1.6 + 0.42 * len(rows)))
     axes = figure.subplots()
-    image = axes.imshow(z, cmap="RdBu_r", vmin=-_MOST, vmax=_MOST, aspect="auto")
+    image = axes.imshow(z, cmap=style.DIVERGING, vmin=-_MOST, vmax=_MOST, aspect="auto")
     for (i, j), value in np.ndenumerate(z):
         if np.isfinite(value):
             shade = "white" if abs(value) > 0.7 * _MOST else "black"

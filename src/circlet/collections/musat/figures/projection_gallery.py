@@ -32,11 +32,11 @@ def draw(study: Study) -> Figure:
     figure, placed = panels.gallery(6, 1.7, sections)
     for part, projections in zip(placed, planes, strict=True):
         for (run, axes), (i, j) in zip(part, itertools.cycle(projections), strict=False):
-            panels.embedding(axes, panels.vectors(embeddings, run)[:, [i, j]], fontsize=5.5)
+            panels.embedding(axes, panels.vectors(embeddings, run)[:, [i, j]], fontsize=7)
             title = f"dimensions {i + 1}, {j + 1}"
             if (i, j) == projections[0]:
                 name = run.rsplit("/", 1)[-1]
                 title = f"{name}: {structure_panels.label(by_run.loc[run])}\n{title}"
-            axes.set_title(title, fontsize=6.5, pad=3)
+            axes.set_title(title, fontsize=8, pad=3)
             panels.plays(axes, run)
     return figure

@@ -42,7 +42,7 @@ def draw(study: Study) -> Figure:
             shown["full batches"] = best["run_id"], "linear"
     if not shown:
         return panels.nothing("no finished run to draw")
-    figure = Figure(figsize=(9.2, 2.7 * len(shown)))
+    figure = Figure(figsize=(10, 2.7 * len(shown)))
     rows = figure.subplots(len(shown), 3, squeeze=False)
     for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
         own = losses[losses["run_id"] == run_id].sort_values("step")
@@ -57,5 +57,5 @@ def draw(study: Study) -> Figure:
             epoch = line["step"] / per_epoch[run_id]
             right.plot(epoch, line["norm"], color=colour, lw=0.8, label=name)
         right.set(xlabel="epoch", ylabel="gradient norm", yscale=scale)
-    rows[-1][2].legend(fontsize=6, loc="upper right")
+    rows[0][2].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
