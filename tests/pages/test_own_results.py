@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import ROOT, experiment
+from conftest import ROOT, experiment, serious
 from driving import (
     NETWORK,
     PARTICLES,
@@ -117,6 +117,18 @@ def test_a_dropped_folder_is_searched(page_of, finished):
         "#run-list tr", "all => all.map(row => Number(row.cells[1].textContent))"
     )
     assert float(label) == pytest.approx(np.mean(accuracies), abs=0.01)
+
+
+def test_own_results_fit_on_a_phone(page_of, finished):
+    page = page_of(size="phone")
+    drop(page, finished.folder / "results/smoke/logs")
+    assert note(page).startswith("Opened")
+    settled(page)
+    page.select_option("#system", "your constant_attention")
+    settled(page)
+    page.add_style_tag(content=".points label { min-width: 12rem }")  # as with many settings
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert not serious(page)
 
 
 def test_dropped_again_it_is_there_once(page_of, finished):

@@ -251,7 +251,8 @@ export async function resultsIn(files, systems) {
       arraysOf: async ({ seed }) => (await blockOf.get(seed)()).get(seed),
     });
   }
-  for (const [name, points] of grouped(found.points, ({ experiment }) => experiment)) {
+  const byExperiment = grouped(found.points, ({ experiment }) => experiment);
+  for (const [name, points] of byExperiment) {
     const swept = sweptIn(points);
     const outcomes = found.systems[points[0].system].metrics.map((metric) => [
       metric.name,
@@ -262,7 +263,12 @@ export async function resultsIn(files, systems) {
     for (const point of points) {
       point.at = swept.map((one) => one.values.indexOf(String(point.parameters[one.name])));
     }
+    points.sort((a, b) => {
+      const differs = a.at.findIndex((place, i) => place !== b.at[i]);
+      return differs < 0 ? 0 : a.at[differs] - b.at[differs];
+    });
   }
+  found.points = [...byExperiment.values()].flat();
   return found;
 }
 
