@@ -103,7 +103,7 @@ def test_named_runs_of_all_points_come_before_others_of_any(monkeypatch):
     runs = rows([["grid"] * 6] * 2)
     runs["named"] = (runs["point"] == 0) & (runs["seed"] > 2)
     room = explorer_budget._training(ps[0])
-    monkeypatch.setattr(explorer_budget, "NAMED", 3 * room)
+    monkeypatch.setattr(explorer_budget, "NAMED", 0.75)
     monkeypatch.setattr(explorer_budget, "TRAININGS", 4 * room)
     runs["shown"] = explorer_budget.choose(runs, ps)
     played = runs[runs["shown"] == "training"]

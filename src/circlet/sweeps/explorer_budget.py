@@ -19,7 +19,7 @@ from circlet.study.schedules import evenly
 
 LISTED = 6000  # runs
 ENDS, TRAININGS = 3_500_000, 9_000_000  # bytes, of values as the page has them
-NAMED = 6_750_000  # of these, at most, for trainings that are named
+NAMED = 0.75  # share of the latter, at most, for runs that are named
 VALUE = 2  # bytes of a value in the page
 SCALE = 2  # values that go with each array and step: what its integers are multiplied by
 FRAMES = 101
@@ -113,7 +113,7 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     )
     some = np.minimum(named.to_numpy(), listed).tolist()
     costs = [_training(point) for point in points]
-    trained = affordable(points, costs, some, NAMED)
+    trained = affordable(points, costs, some, int(NAMED * TRAININGS))
     trained = affordable(points, costs, listed, TRAININGS, trained)
     others = [n - m for n, m in zip(listed, trained, strict=True)]
     ended = affordable(points, [_end(point) for point in points], others, ENDS)
