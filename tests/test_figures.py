@@ -7,9 +7,8 @@ from conftest import ROOT, circle, experiment, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import structure_panels
+from circlet.collections.musat import galleries, structure_panels
 from circlet.collections.musat.figures import (
-    embedding_gallery,
     imperfections_accuracy,
     projection_gallery,
     published_tables,
@@ -63,8 +62,8 @@ def test_labels_say_circle_or_imperfections():
 
 def test_galleries_show_the_papers_seeds():
     runs = pd.DataFrame({"seed": range(40), "run_id": range(40)})
-    assert embedding_gallery.section(runs, "t") == ("t", list(range(10, 30)))
-    assert embedding_gallery.section(runs[:25], "t")[1] == list(range(5, 25))
+    assert galleries.embeddings(runs) == list(range(10, 30))
+    assert galleries.embeddings(runs[:25]) == list(range(5, 25))
 
 
 def drawn(monkeypatch, module, tables, **changes):

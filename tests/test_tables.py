@@ -15,9 +15,9 @@ from conftest import SYSTEMS, circle, config, config_of, experiment, table_of
 from circlet import build
 from circlet.analysis import log_frames
 from circlet.cli import main
-from circlet.collections.musat import published_rows
+from circlet.collections.musat import galleries, published_rows
 from circlet.collections.musat.equations import constant_attention
-from circlet.collections.musat.tables import classifier_maps, table2
+from circlet.collections.musat.tables import table2
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
@@ -275,8 +275,8 @@ def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
 
 def test_the_gallery_is_the_first_runs_at_the_nearest_decay():
     frame = pd.DataFrame({"seed": range(40), "weight_decay": [1.0, 0.6] * 20, "run_id": range(40)})
-    assert classifier_maps.gallery(frame) == list(range(1, 29, 2))
-    assert classifier_maps.gallery(frame[frame["weight_decay"] == 1.0])[:2] == [0, 2]
+    assert galleries.classifiers(frame) == list(range(1, 29, 2))
+    assert galleries.classifiers(frame[frame["weight_decay"] == 1.0])[:2] == [0, 2]
 
 
 def test_weight_magnitudes_are_those_of_the_network(study):

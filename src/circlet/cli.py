@@ -120,7 +120,7 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument(
         "--training-only",
         action="store_true",
-        help="leave out the pipeline, and so the need for snakemake and plotly",
+        help="leave out the pipeline, and so the need for snakemake",
     )
     text = "compare two studies: config, code, outcomes paired by seed, verdicts; or all values"
     sub = commands.add_parser("compare", help=text, description=text)

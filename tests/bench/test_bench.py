@@ -385,7 +385,7 @@ def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monk
         raise AssertionError("it began")
 
     monkeypatch.setattr(bench.machine, "describe", measured)
-    missing = {"plotly", "snakemake"}
+    missing = {"seaborn", "snakemake"}
     find_spec = pipeline.importlib.util.find_spec
     monkeypatch.setattr(
         pipeline.importlib.util,
@@ -394,10 +394,10 @@ def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monk
     )
     study = Study.of(config(tmp_path))
     monkeypatch.chdir(ROOT)
-    with pytest.raises(CircletError, match=r"needs plotly and snakemake.* --training-only"):
+    with pytest.raises(CircletError, match=r"needs seaborn and snakemake.* --training-only"):
         bench.run(study, CPU)
     monkeypatch.chdir(tmp_path)  # where there is no workflow
-    with pytest.raises(CircletError, match=r"needs plotly,"):
+    with pytest.raises(CircletError, match=r"needs seaborn,"):
         bench.run(study, CPU)
     missing.clear()
     with pytest.raises(AssertionError, match="it began"):

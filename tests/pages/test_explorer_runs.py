@@ -42,6 +42,9 @@ CHOSEN = """([which, name]) => {
 }"""
 
 
+READS = "words => document.getElementById('reading-now').textContent.startsWith(words)"
+
+
 def choose_point(page, point):
     """Choose one among several; a point that is alone is there already."""
     if page.is_visible("#points"):
@@ -72,7 +75,7 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                 assert page.locator("#run-list input").count() == point.count
                 for seed in (point.every_seed[-1], point.every_seed[0]):
                     page.check(f"#run-list input[value='{point.run_id(seed)}']")
-                    assert page.inner_text("#reading-now").startswith(f"seed {seed}: ")
+                    page.wait_for_function(READS, arg=f"seed {seed}: ")
 
 
 def test_runs_can_be_sorted_and_filtered(page_of, finished):

@@ -205,9 +205,15 @@ def test_the_first_picture_does_not_wait_for_the_rest_of_the_file(browser, finis
     try:
         page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
         page.wait_for_selector("#embedding-picture svg > g + g text", timeout=60_000)
+        page.click("#run-list tr.training:has(input:not(:checked))")
+        page.wait_for_function("document.getElementById('waiting').textContent")
         assert page.evaluate("document.readyState") == "loading"
         go_on.set()
+        page.wait_for_function("!document.getElementById('waiting').textContent")
         page.wait_for_selector("#losses-picture .js-plotly-plot", timeout=60_000)
+        chosen = page.input_value("#run-list input:checked")
+        settled(page)
+        assert f"run={chosen}&" in page.url
     finally:
         go_on.set()
         page.close()

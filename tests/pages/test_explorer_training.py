@@ -78,12 +78,12 @@ SCRUB = """async () => {
 
 @pytest.mark.alone
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
-def test_scrubbing_stays_above_30_frames_a_second(page_of, run_id):
+def test_scrubbing_stays_above_50_frames_a_second(page_of, run_id):
     page = page_of(at(run_id))
     settled(page)
     rates = [page.evaluate(SCRUB) for _ in range(3)]
     print(f"{run_id}: {', '.join(f'{rate:.0f}' for rate in rates)} frames a second")
-    assert max(rates) > 30  # of three, as others use this machine, too
+    assert max(rates) > 50  # of three, as others use this machine, too
 
 
 # Starts with some clicks at once, and pauses after a second; frames it went, by that second.

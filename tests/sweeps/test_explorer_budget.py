@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, experiment
-from plotly.offline import get_plotlyjs
 
 from circlet.pages import explorer
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
-from circlet.sweeps.tables import explorer_states
+from circlet.sweeps.tables import explorer_runs, explorer_states
 from circlet.training import job
 
 STUDY = Study.read(ROOT / "config/smoke.yaml")
@@ -99,6 +98,31 @@ def test_runs_that_a_collection_names_come_before_all_others(monkeypatch):
     assert shown[shown == "training"].index.tolist() == [0, 4, 5]
 
 
+def test_named_runs_of_all_points_come_before_others_of_any(monkeypatch):
+    ps = points(a=NETWORK)
+    runs = rows([["grid"] * 6] * 2)
+    runs["named"] = (runs["point"] == 0) & (runs["seed"] > 2)
+    room = explorer_budget._training(ps[0])
+    monkeypatch.setattr(explorer_budget, "NAMED", 0.75)
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 4 * room)
+    runs["shown"] = explorer_budget.choose(runs, ps)
+    played = runs[runs["shown"] == "training"]
+    assert played[["point", "seed"]].to_numpy().tolist() == [[0, 3], [0, 4], [0, 5], [1, 0]]
+
+
+def test_the_best_run_of_a_point_has_the_highest_accuracy_and_of_those_the_lowest_loss():
+    runs = pd.DataFrame(
+        {
+            "point": [0, 0, 0, 0, 1, 1],
+            "seed": [0, 1, 2, 3, 1, 0],
+            "test_accuracy": [0.5, 0.9, 0.9, None, None, None],
+            "test_loss": [0.1, 0.3, 0.2, 0.0, None, None],
+        }
+    )
+    assert explorer_runs._best(runs).tolist() == [False, False, True, False, False, True]
+    assert explorer_runs._best(runs[["point", "seed"]]).tolist() == [1, 0, 0, 0, 0, 1]
+
+
 def test_a_training_has_at_most_so_many_steps_and_bytes():
     often = {"embeddings": {"every": 1}, "parameters": {"every": 1}}
     (small,) = points(a=experiment(steps=1000, log=often))
@@ -114,10 +138,11 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
 
 
 def test_states_leave_room_for_the_rest_of_the_page():
-    """The page with the library and all states, however badly they compress, is below 19 MB."""
+    """The page with the library and all states, however badly they compress, is below 18 MB."""
     noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
+    library = explorer._packed(explorer._own("vendored/plotly.js"))
     code = "".join(explorer._modules(STUDY).values())
-    assert len(explorer._packed(noise) + explorer._packed(get_plotlyjs()) + code) < 19e6
+    assert len(explorer._packed(noise) + library + code) < 18e6
 
 
 @pytest.mark.parametrize("how", ["training", "end"])

@@ -1,4 +1,4 @@
-"""What a bare machine with a GPU needs: no Snakemake, plotly, git or installed circlet.
+"""What a bare machine with a GPU needs: no Snakemake, git or installed circlet.
 
 The processes here find none of them, as if they were not installed. They run on the CPU.
 """
@@ -20,7 +20,7 @@ HIDDEN = """
 import importlib.machinery, importlib.metadata, os
 
 PACKAGES = {*os.environ.get("HIDE", "").split()} | {
-    "snakemake", "snakemake_interface_common", "plotly", "hypothesis", "_hypothesis_pytestplugin",
+    "snakemake", "snakemake_interface_common", "hypothesis", "_hypothesis_pytestplugin",
     "xdist", "execnet", "snakefmt", "ruff", "playwright", "axe_playwright_python",
 }
 DISTRIBUTIONS = PACKAGES | {"circlet", "pytest-xdist", "pytest_xdist"}
@@ -80,10 +80,10 @@ def test_the_machine_is_bare(bare):
     """Or the tests below would show nothing."""
     code = (
         "import importlib.metadata as m, importlib.util as u, shutil;"
-        "print([u.find_spec(n) for n in ('snakemake', 'plotly', 'hypothesis', 'xdist')],"
+        "print([u.find_spec(n) for n in ('snakemake', 'hypothesis', 'xdist')],"
         "shutil.which('git'), any(d.name == 'circlet' for d in m.distributions()))"
     )
-    assert bare("-c", code).stdout.strip() == "[None, None, None, None] None False"
+    assert bare("-c", code).stdout.strip() == "[None, None, None] None False"
 
 
 def test_runs_are_made_on_a_bare_machine(bare, tmp_path):

@@ -24,7 +24,7 @@ from circlet.training import job
 from circlet.training.run import run_group
 
 RUNS, BLOCK, STEPS, REPEATS = 1000, 100, 40, 3
-NEEDED = ("jinja2", "matplotlib", "pandas", "plotly", "scipy", "seaborn", "sklearn", "statsmodels")
+NEEDED = ("jinja2", "matplotlib", "pandas", "scipy", "seaborn", "sklearn", "statsmodels")
 PROFILE = "profiles/local"
 KINDS = {"tables": "tables", "figures": "figures", "pages": "report and explorer"}
 SYSTEM = min(plain.systems())  # any of them

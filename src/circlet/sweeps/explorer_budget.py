@@ -2,9 +2,10 @@
 
 Three budgets, of runs that are listed at all, of bytes for states at the end, and of bytes for
 trainings, are spent run by run: first on one of every point, if there is room; then always on the
-system that has cost least so far, and of its points on that which has. Within a point those come
-first that a collection names: what figures show, and the best. Then runs are taken in turn, the
-first seed of each outcome, then the second of each, and so on.
+system that has cost least so far, and of its points on that which has. First come the runs that
+are named, which are those that figures show and the best of each point; as trainings they get up to
+three quarters of the budget. Then the runs of a point are taken in turn: the first seed of each
+outcome, then the second of each, and so on.
 """
 
 import heapq
@@ -17,7 +18,8 @@ from circlet.study.points import Point
 from circlet.study.schedules import evenly
 
 LISTED = 6000  # runs
-ENDS, TRAININGS = 2_500_000, 9_000_000  # bytes, of values as the page has them
+ENDS, TRAININGS = 3_500_000, 9_000_000  # bytes, of values as the page has them
+NAMED = 0.75  # share of the latter, at most, for runs that are named
 VALUE = 2  # bytes of a value in the page
 SCALE = 2  # values that go with each array and step: what its integers are multiplied by
 FRAMES = 101
@@ -48,18 +50,29 @@ def frames(point: Point, kind: str) -> list[int]:
     return evenly(point.steps_logged(kind), most)
 
 
-def affordable(points: list[Point], costs: list[int], counts: list[int], budget: int) -> list[int]:
+def affordable(
+    points: list[Point],
+    costs: list[int],
+    counts: list[int],
+    budget: int,
+    had: list[int] | None = None,
+) -> list[int]:
     """How many runs of each point there is room for.
 
     ``costs`` and ``counts`` say what a run of each costs, and how many there are; ``budget``, what
-    all may cost together.
+    all may cost together; ``had``, how many are paid for already.
     """
-    runs = [0] * len(points)
+    runs = had.copy() if had else [0] * len(points)
+    budget -= sum(n * cost for n, cost in zip(runs, costs, strict=True))
     spent = dict.fromkeys((point.system.name for point in points), 0)
     waiting: dict[str, list[tuple[int, int]]] = {system: [] for system in spent}
     for i, point in enumerate(points):
-        waiting[point.system.name].append((0, i))  # what it has cost so far; sorted, so a heap
-    firsts = sum(cost for cost, count in zip(costs, counts, strict=True) if count)
+        spent[point.system.name] += runs[i] * costs[i]
+        waiting[point.system.name].append((runs[i] * costs[i], i))  # what it has cost so far
+    for heap in waiting.values():
+        heapq.heapify(heap)
+    new = zip(costs, counts, runs, strict=True)
+    firsts = sum(cost for cost, count, n in new if count and not n)
     every_point_first = firsts <= budget
     while system := _next(waiting, spent, every_point_first):
         used, i = heapq.heappop(waiting[system])
@@ -95,7 +108,13 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     place = ordered.groupby("point").cumcount().reindex(runs.index)
     counts = runs["point"].value_counts().reindex(range(len(points)), fill_value=0).tolist()
     listed = affordable(points, [1] * len(points), counts, LISTED)
-    trained = affordable(points, [_training(point) for point in points], listed, TRAININGS)
+    named = (
+        runs.loc[runs["named"], "point"].value_counts().reindex(range(len(points)), fill_value=0)
+    )
+    some = np.minimum(named.to_numpy(), listed).tolist()
+    costs = [_training(point) for point in points]
+    trained = affordable(points, costs, some, int(NAMED * TRAININGS))
+    trained = affordable(points, costs, listed, TRAININGS, trained)
     others = [n - m for n, m in zip(listed, trained, strict=True)]
     ended = affordable(points, [_end(point) for point in points], others, ENDS)
     ended = [n + m for n, m in zip(ended, trained, strict=True)]

@@ -1,4 +1,7 @@
-"""Outcomes of networks with many circles in the explorer: how many survive by rule A."""
+"""Outcomes of networks with many circles in the explorer: how many survive by rule A.
+
+The run whose trajectory the figures show comes first.
+"""
 
 import pandas as pd
 import pyarrow as pa
@@ -18,4 +21,6 @@ def runs(study: Study) -> pd.DataFrame:
     found = pd.DataFrame({"run_id": rows["run_id"].unique()})
     found["survivors"] = [alive.get(run_id, []) for run_id in found["run_id"]]
     words = [f"{len(ks)} survivor{'' if len(ks) == 1 else 's'}" for ks in found["survivors"]]
-    return found.assign(outcome=words)
+    own = rows["experiment"] == study.reproduce.get("trajectory")
+    named = found["run_id"].isin(rows.loc[own, "run_id"].head(1))
+    return found.assign(outcome=words, named=named)

@@ -1,12 +1,16 @@
 """Outcomes of networks and particles in the explorer: circle, or grid, however imperfect.
 
-The exemplars of each point come first: its best circle, its best grid, and an imperfect grid.
+First come the runs that figures show, and the best: the exemplars of each point (its best circle,
+its best grid, and an imperfect grid), the galleries, and the roundest runs of the tables' points.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from circlet.collections.musat import galleries
 from circlet.collections.musat.tables import exemplars
 from circlet.storage import parquet
 from circlet.storage.schema import column
@@ -18,14 +22,29 @@ COLUMNS = [
     column("imperfections", pa.int32(), "as in structures"),
 ]
 
+_ROUNDEST = 25  # runs of a point
+
+
+def _shown(study: Study, rows: pd.DataFrame) -> Iterator[str]:
+    """The runs that figures show, and the best."""
+    roles = {name: role for role, name in study.reproduce.items()}
+    for _, point in rows.groupby(rows["run_id"].str.rsplit("/", n=1).str[0]):
+        yield from (run["run_id"] for run in exemplars.choose(point).values())
+        role = roles.get(point["experiment"].iloc[0])
+        if role in ("table1", "table2"):
+            yield from galleries.embeddings(point)
+            yield from point.sort_values("norm_ratio")["run_id"].head(_ROUNDEST)
+        if role == "projection_gallery":
+            yield from galleries.projections(point, point["d"].iloc[0])
+    if "table1" in study.reproduce:
+        own = rows[rows["experiment"] == study.reproduce["table1"]]
+        yield from galleries.classifiers(own)
+
 
 def runs(study: Study) -> pd.DataFrame:
     """A row per finished run: ``run_id``, ``outcome`` in a word, its columns, and ``named``."""
-    rows = parquet.read_table(study, "structures")
-    outcome = np.where(rows["is_circle"].astype(bool), "circle", "grid")
-    named = set()
-    for _, point in rows.groupby(rows["run_id"].str.rsplit("/", n=1).str[0]):
-        chosen = exemplars.choose(point.astype({"is_circle": bool}))
-        named |= {run["run_id"] for run in chosen.values()}
+    rows = parquet.read_table(study, "structures").astype({"is_circle": bool})
+    outcome = np.where(rows["is_circle"], "circle", "grid")
+    named = set(_shown(study, rows))
     shown = rows[["run_id", "norm_ratio", "imperfections"]]
     return shown.assign(outcome=outcome, named=rows["run_id"].isin(named))

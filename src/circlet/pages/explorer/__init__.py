@@ -2,8 +2,10 @@
 
 The page works by double click, without a network: its modules are inlined by an import map, the
 plotting library and the data are compressed texts in it. Its code runs as soon as it has arrived,
-before the rest of the file: what is read from an element is waited for (``arrived``). A point's
-data are unpacked when it is chosen; their format is ``_chunk``.
+before the rest of the file: what is read from an element is waited for (``arrived``). So the order
+counts: the run that the page opens with, the plotting library, the stops of the tour, a run of each
+point, then the rest (``_chunks``). A run's data are unpacked when it is chosen; their format is
+``_chunk``.
 
 A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
 
@@ -32,12 +34,11 @@ import gzip
 import json
 import math
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from circlet import pages
 from circlet.analysis import log_frames
@@ -68,6 +69,7 @@ DATA = (
     "grid.js",
     "live.js",
     "opening.js",
+    "own.js",
     "panels.js",
     "pictures.js",
     "plane.js",
@@ -76,6 +78,8 @@ DATA = (
     "runs.js",
     "scene.js",
     "tour.js",
+    "vendored/parquet.js",
+    "vendored/plotly.js",
 )
 OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "outcome_summary")
 FROM_COLLECTIONS = (
@@ -96,14 +100,31 @@ class Stop(TypedDict):
     text: str  # two sentences
 
 
+class Chunk(NamedTuple):
+    """Data of a run, or of all runs of a point of which the page has the end alone, packed."""
+
+    name: str  # of its element
+    turn: int  # a lower one comes earlier in the file
+    content: str
+
+
+LIBRARIES = ("plotly", "parquet")
+OPENING, ON_TOUR = -2, -1  # turns before those of other runs
+
 MOST = 32767  # of a 16-bit integer
 NAN = -32768
+
+
+def _own(name: str) -> str:
+    """The text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _modules(study: Study) -> dict[str, str]:
     """The import map: all modules as addresses that need no file beside the page, by name."""
     own = Path(__file__).parent
-    shared = [name for name in DATA if name.endswith(".js") and name != "main.js"]
+    shared = [name for name in DATA if name.endswith(".js") and "/" not in name]
+    shared.remove("main.js")
     paths = {f"circlet/{name.removesuffix('.js')}": own / name for name in shared}
     for c in study.collections:
         folder = (c.folder / "explorer").glob("*.js")
@@ -136,7 +157,7 @@ def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chunk(states: pd.DataFrame) -> bytes:
-    """What is shown of the runs of a point.
+    """What is shown of some runs.
 
     A 32-bit length and a JSON text of that length, padded to a multiple of 4; then the arrays that
     it lists, one after the other: 32-bit floats, or, if ``rounded``, a 32-bit float for each step,
@@ -327,20 +348,36 @@ def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
     ]
 
 
-def _points(
-    study: Study, runs: pd.DataFrame, states: pd.DataFrame, ends: pd.DataFrame
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """All points with their runs, and what is shown of each, packed."""
-    both = zip(*(log_frames.by_point(frame, study) for frame in (runs, states)), strict=True)
+def _points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[str, Any]]:
+    """All points with their runs."""
     parameters = {name: swept(study.experiment(name)) for name in study.config["experiments"]}
     of_point = dict(list(ends.groupby(["experiment", "point"])))
-    points, chunks = [], []
-    for (point, _, rows), (_, _, arrays) in both:
+    points = []
+    for point, _, rows in log_frames.by_point(runs, study):
         own = parameters[point.experiment]
         at = [parameter.values.index(value(point, parameter.name)) for parameter in own]
         points.append(_point(point, rows, of_point.get(point.key, ends.iloc[:0]), at))
-        chunks.append(_packed(_chunk(arrays)))
-    return points, chunks
+    return points
+
+
+def _chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Stop]) -> list[Chunk]:
+    """What is shown of all runs, packed, in the order of the file."""
+    of_run = dict(list(states.groupby("run_id", sort=False)))
+    turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
+    found = []
+    for place, point in enumerate(points):
+        shown = {
+            how: [r for r in point["runs"] if r["shown"] == how] for how in ("training", "end")
+        }
+        for turn, run in enumerate(shown["training"]):
+            own = of_run.get(run["run_id"], states.iloc[:0])
+            turn = turns.get(run["run_id"], turn)
+            found.append(Chunk(f"chunk-{place}-{run['seed']}", turn, _packed(_chunk(own))))
+        if shown["end"]:
+            own = [of_run[r["run_id"]] for r in shown["end"] if r["run_id"] in of_run]
+            every = pd.concat([states.iloc[:0], *own])
+            found.append(Chunk(f"chunk-{place}", 1, _packed(_chunk(every))))
+    return sorted(found, key=lambda chunk: chunk.turn)
 
 
 def _experiments(study: Study) -> dict[str, dict[str, Any]]:
@@ -373,17 +410,10 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
         f"This page lists {len(shown)} of {every} runs; it has the end of {ends}, and of "
         f"{trainings} the training, in at most {frames} steps of each log, fewer "
         "of large networks. Each point has at least one if there is room; the rest is shared "
-        "fairly among systems, and among their points. Of a point the first seed of each outcome "
-        "is taken, then the second of each, and so on. States are rounded to 1/32767 of their "
-        "largest value."
+        "fairly among systems, and among their points. The runs that figures show and the best of "
+        "each point come first; then of a point the first seed of each outcome, the second of "
+        "each, and so on. States are rounded to 1/32767 of their largest value."
     )
-
-
-def _first(points: list[dict[str, Any]], tour: list[Stop]) -> set[int]:
-    """Points whose data come before the plotting library in the file: the page opens with them."""
-    opening = {stop["run"] for stop in tour[:1]}
-    owns = [any(run["run_id"] in opening for run in point["runs"]) for point in points]
-    return {place for place, own in enumerate(owns) if own}
 
 
 def make(target: Target) -> None:
@@ -391,18 +421,20 @@ def make(target: Target) -> None:
     study = target.study
     absent = [name for name in OPTIONAL_TABLES if name in study.left_out]
     points: list[dict[str, Any]] = []
-    chunks: list[str] = []
+    chunks: list[Chunk] = []
     states, systems = None, {}
     played = pd.DataFrame({"run_id": [], "system": []})
     if not absent:
         runs, states, ends = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
         runs = _with_frames(runs, states)
         played = runs[runs["shown"] == "training"]
-        points, chunks = _points(study, runs, states, ends)
+        points = _points(study, runs, ends)
         numbers = runs[_measures(runs)].select_dtypes("number")
         metrics = {name for system in study.systems for name in study.known[system].metrics}
         systems = _systems(study, [name for name in numbers if name not in metrics])
     data, tour = _data(target, played)
+    if states is not None:
+        chunks = _chunks(points, states, tour)
     modules = _modules(study)
     used = [c for c in study.collections if c.name in data]
     catalogue = {
@@ -425,11 +457,11 @@ def make(target: Target) -> None:
         live=_live(used, data),
         styles=Markup(_styles(study)),
         imports=Markup(json.dumps({"imports": modules})),
-        main=Markup((Path(__file__).parent / "main.js").read_text(encoding="utf-8")),
+        main=Markup(_own("main.js")),
         catalogue=_packed(json.dumps(catalogue)),
-        plotly=_packed(get_plotlyjs()),
-        chunks=list(enumerate(chunks)),
-        first=_first(points, tour),
+        libraries={name: _packed(_own(f"vendored/{name}.js")) for name in LIBRARIES},
+        opening=[chunk for chunk in chunks if chunk.turn == OPENING],
+        others=[chunk for chunk in chunks if chunk.turn != OPENING],
     )
     with files.atomic(target.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")

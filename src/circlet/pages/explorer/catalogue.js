@@ -1,4 +1,4 @@
-// What the page holds: packed texts, and the arrays of the runs of a point (written by __init__.py).
+// What the page holds: packed texts, and the arrays of runs (written by __init__.py).
 
 /** The text of an element, once all of it is there: the page may still be on its way. */
 export function arrived(id) {
@@ -31,22 +31,26 @@ export async function unpackText(text) {
 
 const NAN = -32768; // code of a value that is not finite
 
+/** The values of an array of a chunk, at all of its steps. */
+function valuesOf({ steps, size, at, rounded }, buffer) {
+  const count = steps.length * size;
+  if (!rounded) return new Float32Array(buffer, at, count);
+  const scale = new Float32Array(buffer, at, steps.length);
+  const whole = new Int16Array(buffer, at + 4 * steps.length, count);
+  const values = new Float32Array(count);
+  scale.forEach((unit, step) => {
+    for (let i = step * size; i < (step + 1) * size; i++) {
+      values[i] = whole[i] === NAN ? NaN : whole[i] * unit;
+    }
+  });
+  return values;
+}
+
 /** An array of a run at its logged steps. */
 export class Series {
-  constructor({ steps, size, shape, at, rounded }, buffer) {
-    this.steps = steps;
-    this.shape = shape; // of its values at a step
-    this.size = size;
-    const count = steps.length * size;
-    if (!rounded) {
-      this.values = new Float32Array(buffer, at, count);
-      return;
-    }
-    const scale = new Float32Array(buffer, at, steps.length);
-    const whole = new Int16Array(buffer, at + 4 * steps.length, count);
-    this.values = Float32Array.from(whole, (value, i) =>
-      value === NAN ? NaN : value * scale[Math.floor(i / size)],
-    );
+  /** steps; shape, of its values at a step; values, step by step. */
+  constructor(steps, shape, values) {
+    Object.assign(this, { steps, shape, values, size: values.length / steps.length });
   }
 
   /** Its values at the last logged step that is not after `step`. */
@@ -71,7 +75,7 @@ export class Series {
   }
 }
 
-/** Arrays of the runs of a point, by run and name, of the bytes of its chunk. */
+/** Arrays of runs, by run and name, of the bytes of their chunk. */
 export function arraysOf(bytes) {
   const length = new DataView(bytes.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
@@ -79,7 +83,8 @@ export function arraysOf(bytes) {
   const found = new Map();
   for (const array of header.arrays) {
     if (!found.has(array.run)) found.set(array.run, {});
-    found.get(array.run)[array.name] = new Series(array, buffer);
+    const { name, run, shape, steps } = array;
+    found.get(run)[name] = new Series(steps, shape, valuesOf(array, buffer));
   }
   return found;
 }

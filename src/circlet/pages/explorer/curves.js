@@ -1,6 +1,6 @@
 // The metrics of a system as curves: what is drawn on which axis, in which colour, in which words.
 
-const SHARE = "0..1"; // the unit of shares
+export const SHARE = "0..1"; // the unit of shares
 
 /** The name of a metric in words. */
 export const inWords = ({ name }) => name.replaceAll("_", " ");

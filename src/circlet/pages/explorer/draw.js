@@ -8,11 +8,22 @@ const FONT = "system-ui, sans-serif";
 
 let forFile = false;
 
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+const colours = new Map(); // by scheme and name: asking for a style makes the browser lay out the page
+
 /** Colours of the page as it looks now, light or dark; of files always light. */
 export function theme() {
-  const style = getComputedStyle(forFile ? byId("light") : document.documentElement);
-  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-  return { colour, dark: !forFile && matchMedia("(prefers-color-scheme: dark)").matches };
+  const dark = !forFile && isDark.matches;
+  const place = forFile ? byId("light") : document.documentElement;
+  const scheme = dark ? "dark" : "light";
+  const colour = (name) => {
+    const key = `${scheme} ${name}`;
+    if (!colours.has(key)) {
+      colours.set(key, getComputedStyle(place).getPropertyValue(`--${name}`).trim());
+    }
+    return colours.get(key);
+  };
+  return { colour, dark };
 }
 
 /** A picture as an SVG file, as on white paper: `draw` draws what is in it, `redraw` what was. */

@@ -8,6 +8,7 @@ import { reading } from "circlet/curves";
 import { offerFiles } from "circlet/files";
 import { Grid } from "circlet/grid";
 import { experimentInWords, inOrder, openingOf } from "circlet/opening";
+import { PANELS } from "circlet/own";
 import { fits, offerPlanes, onPlane } from "circlet/plane";
 import { sentence } from "circlet/reading";
 import { Runs } from "circlet/runs";
@@ -15,16 +16,20 @@ import { Scene } from "circlet/scene";
 import { introduce, Tour } from "circlet/tour";
 
 const REST = 150; // milliseconds after which a picture is at rest
+const PATIENCE = 300; // after which a reader is told what is waited for
+const WAITING = "This run is still being loaded.";
 
 /**
  * Set up the runs of a catalogue, with panels that there are by name, and a promise of the plotting
- * library; resolves when a run is shown. `say` tells the reader what is wrong, or "".
+ * library: `start` resolves when a run is shown, `add` adds results of a reader. `say` tells the
+ * reader what is wrong, or "".
  */
 export function explore(catalogue, makers, plotly, say) {
   const { systems } = catalogue;
   const points = inOrder(catalogue);
-  const chunks = new Map(); // arrays of points that were chosen, by place
-  const every = new Set(Object.values(systems).flatMap((system) => system.panels));
+  const unpacked = new Map(); // promises of the arrays of runs, by the name of their data
+  const theirs = Object.values(systems).flatMap((system) => system.panels);
+  const every = new Set([...theirs, ...Object.keys(PANELS)]); // for results of a reader, too
   const board = new Board(every, makers, { plotly, goTo });
   const beside = new Board(every, makers, { plotly, goTo, kept: true }); // of the run that is kept
   const kept = new Kept(board, beside);
@@ -41,17 +46,33 @@ export function explore(catalogue, makers, plotly, say) {
   let point, scene, at, resting;
   let addressed; // the run in the address
   let known = ""; // the address that was read or written last
+  let places = catalogue.points.length; // so far
   let [asked, opened] = [0, 0]; // choices of a point so far, of which the last one counts
 
   function ownerOf(runId) {
     return points.find((entry) => entry.runs.some((run) => run.run_id === runId));
   }
 
-  async function arraysAt({ place }) {
-    if (!chunks.has(place)) {
-      chunks.set(place, arraysOf(await unpack(await arrived(`chunk-${place}`))));
+  /** The arrays of a run of the page, when they have arrived; they are unpacked once. */
+  async function packedAt({ place }, { run_id: runId, seed, shown }) {
+    if (shown === "outcome") return {};
+    const name = shown === "training" ? `chunk-${place}-${seed}` : `chunk-${place}`;
+    const read = async () => arraysOf(await unpack(await arrived(name)));
+    if (!unpacked.has(name)) unpacked.set(name, read());
+    return (await unpacked.get(name)).get(runId);
+  }
+
+  /** The arrays of a run, or the error in reading them. */
+  async function arraysAt(entry, run) {
+    const wait = setTimeout(() => (byId("waiting").textContent = WAITING), PATIENCE);
+    try {
+      return (await (entry.arraysOf?.(run) ?? packedAt(entry, run))) ?? {};
+    } catch (error) {
+      return error; // which is said when the run is shown
+    } finally {
+      clearTimeout(wait);
+      byId("waiting").textContent = "";
     }
-    return chunks.get(place);
   }
 
   // Choosing: system, experiment, point, run.
@@ -84,7 +105,8 @@ export function explore(catalogue, makers, plotly, say) {
     const mine = ++asked;
     player.play(false);
     moving();
-    await arraysAt(entry);
+    const run = runs.wanted(entry, runId, sameSeed);
+    const arrays = await arraysAt(entry, run);
     if (mine !== asked) return false;
     opened = mine;
     const before = point;
@@ -95,7 +117,8 @@ export function explore(catalogue, makers, plotly, say) {
     // A plane of one space says nothing of another.
     const isIn = (now) => runId || (before?.system === point.system && d === now.d);
     const wanted = sameSeed ? stepOfOthers() : step;
-    chooseRun(runs.open(point, runId, sameSeed), wanted, isIn);
+    runs.open(point, run, sameSeed);
+    chooseRun(run, arrays, wanted, isIn);
     return true;
   }
 
@@ -114,19 +137,25 @@ export function explore(catalogue, makers, plotly, say) {
     return scene && at < scene.steps.length - 1 ? scene.steps[at] : undefined;
   }
 
-  /** The reader chooses another run. */
-  function change(run) {
-    chooseRun(run, stepOfOthers());
+  /** The reader chooses another run of the point. */
+  async function change(run) {
+    const mine = ++asked;
+    player.play(false);
+    moving();
+    const arrays = await arraysAt(point, run);
+    if (mine !== asked) return;
+    opened = mine;
+    chooseRun(run, arrays, stepOfOthers());
   }
 
   /** Show a run; `isIn` says of a scene whether the plane that the reader has chosen is one of it. */
-  function chooseRun(run, step, isIn = () => true) {
+  function chooseRun(run, arrays, step, isIn = () => true) {
     player.play(false);
     moving();
     byId("not-here").hidden = true;
     byId("training").hidden = false;
     try {
-      const arrays = chunks.get(point.place).get(run.run_id) ?? {};
+      if (arrays instanceof Error) throw arrays;
       scene = new Scene(point, run, systems[point.system], arrays, view);
       if (!isIn(scene)) view.chosen = false;
       offerPlanes(scene, board.shown);
@@ -182,7 +211,7 @@ export function explore(catalogue, makers, plotly, say) {
 
   /** Keep a run of a point beside the others. */
   async function keep(entry, run) {
-    const arrays = (await arraysAt(entry)).get(run.run_id) ?? {};
+    const arrays = await arraysAt(entry, run);
     const words = `${grid.title(entry)}, seed ${run.seed}, ${run.outcome}`;
     kept.keep(entry, run, systems[entry.system], arrays, view, words);
     drawCharts();
@@ -384,5 +413,17 @@ export function explore(catalogue, makers, plotly, say) {
   });
   addEventListener("hashchange", recall);
 
-  return recall();
+  /** Add results of a reader, and show the first of them; what was added before is replaced. */
+  async function add(own) {
+    Object.assign(systems, own.systems);
+    Object.assign(catalogue.experiments, own.experiments);
+    const isOld = ({ arraysOf, experiment }) => arraysOf && experiment in own.experiments;
+    const others = points.filter((entry) => !isOld(entry));
+    const added = own.points.map((entry, i) => ({ ...entry, place: places + i }));
+    places += added.length;
+    points.splice(0, Infinity, ...others, ...added);
+    await choosePoint(added[0]);
+  }
+
+  return { start: recall, add };
 }

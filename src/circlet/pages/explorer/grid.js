@@ -161,8 +161,8 @@ export class Grid {
       .join("; ");
     const [estimate, low, high, n] = estimates[this.colour] ?? [];
     const { label } = this.experiments[this.chosen.experiment].outcomes[this.colour] ?? {};
-    const interval = `${rounded(estimate)} [${rounded(low)} … ${rounded(high)}], n = ${n}`;
-    const measured = n ? `; ${label} ${interval}` : "";
+    const interval = typeof low === "number" ? ` [${rounded(low)} … ${rounded(high)}]` : "";
+    const measured = n ? `; ${label} ${rounded(estimate)}${interval}, n = ${n}` : "";
     return `${this.title(this.chosen)}: ${counted}${measured}`;
   }
 }

@@ -1,6 +1,7 @@
 import { arrived, unpackText } from "circlet/catalogue";
 import { byId } from "circlet/controls";
 import { explore } from "circlet/explore";
+import { onFiles, resultsIn } from "circlet/own";
 import { panels } from "circlet/panels";
 
 const text = async (id) => unpackText(await arrived(id));
@@ -17,6 +18,23 @@ async function add({ name, prefix, data }) {
     panels[prefix + panel] = { ...made, data: data ?? {} };
   }
   if (data) own.live?.(data);
+}
+
+/** Show a reader's own results; what is wrong with them is a sentence. */
+async function open(files, catalogue, explorer) {
+  const note = byId("own-note");
+  note.textContent = "Reading …";
+  try {
+    const own = await resultsIn(await files, catalogue.systems);
+    byId("explore").hidden = false;
+    byId("no-runs").hidden = true;
+    await explorer.add(own);
+    const runs = own.points.reduce((sum, point) => sum + point.runs.length, 0);
+    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+    note.textContent = `Opened ${plural(runs, "run")} at ${plural(own.points.length, "setting")}.`;
+  } catch (error) {
+    note.textContent = `${error.message}.`;
+  }
 }
 
 /** The plotting library, which leaves its name on the window. */
@@ -47,9 +65,11 @@ for (const link of document.querySelectorAll("a[href^='#']")) {
 try {
   const catalogue = JSON.parse(await text("catalogue"));
   for (const collection of catalogue.collections) await add(collection);
+  const explorer = explore(catalogue, panels, load(), say);
+  onFiles([byId("own-files"), byId("own-folder")], (files) => open(files, catalogue, explorer));
   if (catalogue.points.some((point) => point.runs.length)) {
     byId("explore").hidden = false;
-    await explore(catalogue, panels, load(), say);
+    await explorer.start();
   } else byId("no-runs").hidden = false;
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {

@@ -16,7 +16,7 @@ export class Runs {
     Object.assign(this, { systems, chosen, by: "seed", down: false, outcome: "" });
     byId("filter").addEventListener("change", ({ target }) => {
       this.outcome = target.value;
-      if (!this.listed.includes(this.run)) this.take(firstOf(this.listed));
+      if (!this.listed().includes(this.run)) this.take(firstOf(this.listed()));
       this.list();
     });
     byId("run-head").addEventListener("click", ({ target }) => {
@@ -31,22 +31,24 @@ export class Runs {
   }
 
   /**
-   * List the runs of a point, and choose the one that is wanted, if it is there, or the one of the
-   * `seed` that the reader has chosen; the one chosen.
+   * The run of a point that is to be shown: the one of an id, if it is there, or with `sameSeed` the
+   * one of the seed that the reader has chosen; else the first that is listed.
    */
-  open(point, wanted, sameSeed = false) {
-    this.point = point;
+  wanted(point, runId, sameSeed = false) {
     const linked = point.runs.find((run) =>
-      sameSeed ? run.seed === this.seed : run.run_id === wanted,
+      sameSeed ? run.seed === this.seed : run.run_id === runId,
     );
-    const has = (run) => run.outcome === this.outcome;
-    if (linked ? !has(linked) : !point.runs.some(has)) this.outcome = "";
+    return linked ?? firstOf(this.listed(point));
+  }
+
+  /** List the runs of a point, of which one is shown. */
+  open(point, run, sameSeed = false) {
+    Object.assign(this, { point, run });
+    if (run.outcome !== this.outcome) this.outcome = "";
     if (!this.columns.includes(this.by)) this.by = "seed";
-    this.run = linked ?? firstOf(this.listed);
-    if (!sameSeed) this.seed = this.run.seed; // else it comes back where there is a run of it
+    if (!sameSeed) this.seed = run.seed; // else it comes back where there is a run of it
     this.offer();
     this.list();
-    return this.run;
   }
 
   get system() {
@@ -66,13 +68,13 @@ export class Runs {
     return Object.keys(this.heads).filter(says);
   }
 
-  get listed() {
+  /** The runs of a point with the outcome that is filtered by, sorted; all, if none has it. */
+  listed(point = this.point) {
     const { by, down, outcome } = this;
     const key = (run) => run[by] ?? (down ? -Infinity : Infinity);
     const compare = (a, b) => (key(a) > key(b)) - (key(a) < key(b)) || a.seed - b.seed;
-    return this.point.runs
-      .filter((run) => !outcome || run.outcome === outcome)
-      .sort((a, b) => (down ? -1 : 1) * compare(a, b));
+    const found = point.runs.filter((run) => run.outcome === outcome);
+    return (found.length ? found : [...point.runs]).sort((a, b) => (down ? -1 : 1) * compare(a, b));
   }
 
   take(run) {
@@ -100,7 +102,7 @@ export class Runs {
 
   list() {
     byId("run-head").replaceChildren(...this.columns.map((name) => this.head(name)));
-    byId("run-list").replaceChildren(...this.listed.map((run) => this.row(run)));
+    byId("run-list").replaceChildren(...this.listed().map((run) => this.row(run)));
     byId("run-note").textContent = this.note;
     // Within its own box: the page must not move.
     const box = byId("run-list").closest(".runs");

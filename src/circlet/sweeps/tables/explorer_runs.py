@@ -3,8 +3,9 @@
 A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
 ``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
 and those that it declares in ``COLUMNS``, made from its ``TABLES``. Its column ``named``, if it has
-one, is whether a figure shows the run or it is the best of its point: those come first. Without a
-``run_list.py``, the outcome is the status of the run: finished, diverged or no parent.
+one, is whether a figure shows the run or it is among the best: those come first, as does the run of
+each point with the highest test accuracy. Without a ``run_list.py``, the outcome is the status of
+the run: finished, diverged or no parent.
 """
 
 import numpy as np
@@ -35,6 +36,14 @@ def columns(study: Study) -> list[pa.Field]:
     return [*COLUMNS, *measured, *(field for own in lists for field in own.COLUMNS)]
 
 
+def _best(runs: pd.DataFrame) -> pd.Series:
+    """Whether a run has the highest test accuracy of its point; of several, the lowest loss."""
+    found = runs.reindex(columns=["point", "seed", "test_accuracy", "test_loss"])
+    order = {"test_accuracy": False, "test_loss": True, "seed": True}
+    ranked = found.sort_values([*order], ascending=[*order.values()])
+    return ~ranked.duplicated("point").reindex(runs.index)
+
+
 def table(study: Study) -> pd.DataFrame:
     """A row per run of any system."""
     runs = parquet.read_table(study, "runs")
@@ -48,7 +57,7 @@ def table(study: Study) -> pd.DataFrame:
     frame["seed"] = frame["run_id"].str.rsplit("/s", n=1).str[1].astype(int)
     frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
     named = frame["named"] if "named" in frame else pd.Series(False, frame.index)
-    frame["named"] = named.eq(True)  # of other collections it is null
+    frame["named"] = named.eq(True) | _best(frame)  # of other collections it is null
     frame["shown"] = explorer_budget.choose(frame, study.points)
     own = columns(study)
     frame = frame.reindex(columns=names(own))

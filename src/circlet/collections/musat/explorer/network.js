@@ -6,18 +6,23 @@ import { uniform } from "circlet/random";
 
 export const NAMES = ["embedding", "hidden.weight", "hidden.bias", "output.weight", "output.bias"];
 
+let on = new Int16Array(0); // neurons that are on, at one point
+
 /** Scores of the classes at points of R^d, written into `h` (hidden) and `o` (p). */
 function scores(weights, d, x, at, h, o) {
   const [first, bias] = [weights["hidden.weight"], weights["hidden.bias"]];
   const [second, shift] = [weights["output.weight"], weights["output.bias"]];
+  if (on.length < h.length) on = new Int16Array(h.length);
+  let count = 0;
   for (let j = 0; j < h.length; j++) {
     let sum = bias[j];
     for (let i = 0; i < d; i++) sum += first[j * d + i] * x[at + i];
     h[j] = sum > 0 ? sum : 0;
+    if (sum > 0) on[count++] = j;
   }
   for (let c = 0; c < o.length; c++) {
     let sum = shift[c];
-    for (let j = 0; j < h.length; j++) if (h[j]) sum += second[c * h.length + j] * h[j];
+    for (let n = 0; n < count; n++) sum += second[c * h.length + on[n]] * h[on[n]];
     o[c] = sum;
   }
 }

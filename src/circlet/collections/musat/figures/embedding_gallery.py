@@ -4,24 +4,13 @@ number of imperfections, and the validation accuracy. Seeds are not selected.
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import structure_panels
+from circlet.collections.musat import galleries, structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
 TABLES = ("structures", "embeddings")
-
-_RUNS = range(10, 30)  # seeds 10 to 29; of a shorter experiment, the last twenty
-
-
-def section(runs, title: str) -> tuple[str, list[str]]:
-    """Title and runs of a section: those with seeds 10..29, or the last twenty."""
-    ordered = runs.sort_values("seed")
-    chosen = ordered[ordered["seed"].isin(_RUNS)]
-    if len(chosen) < len(_RUNS):
-        chosen = ordered.tail(len(_RUNS))
-    return title, chosen["run_id"].tolist()
 
 
 def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
@@ -30,7 +19,7 @@ def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
     embeddings = parquet.read_table(study, "embeddings", role)
     by_run = structures.set_index("run_id")
     sections = [
-        section(structures[structures[parameter] == value], f"{label} = {value:g}")
+        (f"{label} = {value:g}", galleries.embeddings(structures[structures[parameter] == value]))
         for value in reversed(panels.some(structures[parameter].unique()))
     ]
     figure, placed = panels.gallery(7, 1.5, sections)

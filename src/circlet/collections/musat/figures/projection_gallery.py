@@ -6,7 +6,7 @@ import itertools
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import structure_panels
+from circlet.collections.musat import galleries, structure_panels
 from circlet.plotting import panels
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -14,19 +14,18 @@ from circlet.study.plan import Study
 ROLES = ("projection_gallery",)
 TABLES = ("structures", "embeddings")
 
-_RUNS = {3: 7, 4: 8}  # as many as the paper shows
 _PROJECTIONS = {3: [(0, 1), (0, 2), (1, 2)], 4: [(0, 1), (1, 2), (2, 3)]}
 
 
 def draw(study: Study) -> Figure:
     """Three projections onto pairs of dimensions for each run, by dimension."""
     structures = parquet.read_table(study, "structures", "projection_gallery")
-    structures = structures[structures["d"] > 1].sort_values("seed")
+    structures = structures[structures["d"] > 1]
     embeddings = parquet.read_table(study, "embeddings")
     by_run = structures.set_index("run_id")
     sections, planes = [], []
     for d, runs in structures.groupby("d"):
-        chosen = runs["run_id"].head(_RUNS.get(d, 8)).tolist()
+        chosen = galleries.projections(runs, d)
         planes.append(_PROJECTIONS.get(d, list(itertools.combinations(range(d), 2))[:3]))
         sections.append((f"{d} dimensions", [run for run in chosen for _ in planes[-1]]))
     figure, placed = panels.gallery(6, 1.7, sections)

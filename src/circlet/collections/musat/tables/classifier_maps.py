@@ -12,8 +12,8 @@ import pyarrow as pa
 import torch
 
 from circlet.analysis import log_frames
+from circlet.collections.musat import galleries
 from circlet.collections.musat.equations import constant_attention
-from circlet.collections.musat.tables import exemplars
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, column
 from circlet.study.plan import Study
@@ -32,12 +32,6 @@ COLUMNS = [
 _SIDE = 160
 
 
-def gallery(structures: pd.DataFrame) -> list[str]:
-    """The first runs by seed at the weight decay nearest to 0.6."""
-    near = exemplars.nearest(structures, "weight_decay", 0.6)
-    return near.sort_values("seed")["run_id"].head(14).tolist()
-
-
 def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Class at _SIDE x _SIDE points of a square around all pair sums; keys x, y, predicted."""
     reach = 1.15 * 2 * np.abs(weights["embedding"]).max()  # a little beyond the outermost sum
@@ -51,7 +45,7 @@ def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per run and point of its map."""
     structures = parquet.read_table(study, "structures", "table1")
-    shown = gallery(structures)
+    shown = galleries.classifiers(structures)
     chosen = parquet.read_table(study, "exemplars", "table1")["run_id"]
     frame = log_frames.final(study, "parameters")
     for run_id in dict.fromkeys([*chosen, *shown]):

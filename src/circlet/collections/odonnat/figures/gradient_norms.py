@@ -5,6 +5,7 @@ accurate run with full batches (linear scale).
 
 from matplotlib.figure import Figure
 
+from circlet.collections.odonnat import success
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -38,8 +39,7 @@ def draw(study: Study) -> Figure:
     if "full_batch" in study.reproduce:
         own = heads[heads["experiment"] == study.reproduce["full_batch"]]
         if len(own):
-            best = own.sort_values(["test_accuracy", "run_id"], ascending=[False, True]).iloc[0]
-            shown["full batches"] = best["run_id"], "linear"
+            shown["full batches"] = success.best(own), "linear"
     if not shown:
         return panels.nothing("no finished run to draw")
     figure = Figure(figsize=(10, 2.7 * len(shown)))

@@ -1,0 +1,29 @@
+"""Which runs the galleries show: the first by seed, never chosen by eye."""
+
+import pandas as pd
+
+from circlet.collections.musat.tables import exemplars
+
+_EMBEDDINGS = range(10, 30)  # seeds
+_CLASSIFIERS = 14
+_PROJECTIONS = {3: 7, 4: 8}  # runs by dimension, as many as the paper shows
+
+
+def embeddings(runs: pd.DataFrame) -> list[str]:
+    """Of the runs of a point those with seeds 10 to 29; of fewer runs, the last twenty."""
+    ordered = runs.sort_values("seed")
+    chosen = ordered[ordered["seed"].isin(_EMBEDDINGS)]
+    if len(chosen) < len(_EMBEDDINGS):
+        chosen = ordered.tail(len(_EMBEDDINGS))
+    return chosen["run_id"].tolist()
+
+
+def classifiers(structures: pd.DataFrame) -> list[str]:
+    """The first runs by seed at the weight decay nearest to 0.6."""
+    near = exemplars.nearest(structures, "weight_decay", 0.6)
+    return near.sort_values("seed")["run_id"].head(_CLASSIFIERS).tolist()
+
+
+def projections(runs: pd.DataFrame, d: int) -> list[str]:
+    """Of the runs with d dimensions the first by seed."""
+    return runs.sort_values("seed")["run_id"].head(_PROJECTIONS.get(d, 8)).tolist()
