@@ -55,6 +55,7 @@ DATA = (
     "style.css",
     "main.js",
     "address.js",
+    "answers.js",
     "beside.js",
     "board.js",
     "catalogue.js",

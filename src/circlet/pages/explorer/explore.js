@@ -25,8 +25,8 @@ export function explore(catalogue, makers, plotly, say) {
   const points = inOrder(catalogue);
   const chunks = new Map(); // arrays of points that were chosen, by place
   const every = new Set(Object.values(systems).flatMap((system) => system.panels));
-  const board = new Board(every, makers, { plotly, goTo });
-  const beside = new Board(every, makers, { plotly, goTo, kept: true }); // of the run that is kept
+  const board = new Board(every, makers, { plotly, goTo, light });
+  const beside = new Board(every, makers, { plotly, goTo, light, kept: true }); // of the run that is kept
   const kept = new Kept(board, beside);
   const { choices } = board;
   const { view } = parse("", choices); // how embeddings are seen
@@ -236,6 +236,12 @@ export function explore(catalogue, makers, plotly, say) {
     byId("reading-now").textContent = parts.join(" · ");
     byId("sentence-now").textContent = sentence(scene, step);
     tour.at(scene, at);
+  }
+
+  /** Light up a pair of numbers, [a, b], in both runs; none puts it out. */
+  function light(pair) {
+    board.light(pair, scene.steps[at]);
+    beside.light(pair, scene.steps[at]);
   }
 
   // Moving through the training.
