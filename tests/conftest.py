@@ -89,7 +89,7 @@ def grid(p, columns):
 
 
 def flipped(content, position, bit=4):
-    """The same bytes but for one bit."""
+    """The same bytes except for one bit."""
     changed = bytearray(content)
     changed[position] ^= 1 << bit
     return bytes(changed)

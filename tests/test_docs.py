@@ -49,7 +49,7 @@ def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
 
 
 def test_numbers_of_studies_are_not_typed():
-    """No text that a person wrote has a number with an interval, as 4.7 [4.3, 5.1]."""
+    """No text that a person wrote has a number with an interval, such as 4.7 [4.3, 5.1]."""
     written = [*(ROOT / "docs/templates").rglob("*.md")]
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         if not path.read_text(encoding="utf-8").startswith("<!-- Written by"):

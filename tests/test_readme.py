@@ -21,7 +21,7 @@ ARCHITECTURE = ROOT / "docs/architecture.md"
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
 def test_recipes_run(project, recipe):
-    """As printed, but on the smoke study."""
+    """Recipes run as printed, on the smoke study."""
     (project.folder / "recipe.py").write_text(re.sub("results/(paper/)?", "results/smoke/", recipe))
     assert project.run("recipe").stdout.strip()
 
@@ -57,7 +57,7 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
 
 
 def test_recipes_for_pandas_run_one_after_the_other(project):
-    """And they load every table."""
+    """The recipes load every table."""
     text = (ROOT / "docs/pandas.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     claims = {f"{paper}_claims" for paper in ("musat", "ding", "odonnat", "findings")}

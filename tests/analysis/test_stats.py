@@ -45,7 +45,7 @@ def test_values_that_are_not_known_are_not_counted():
 
 
 def test_median_by_order_statistics():
-    """Of 1..9 the interval is [2, 8]: P(B <= 1) = 10 / 512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
+    """For 1..9 the interval is [2, 8]: P(B <= 1) = 10/512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
     found = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))
     assert found == (5, 2, 8, 9)
     assert math.isnan(stats.median(np.arange(5.0)).low)

@@ -112,7 +112,7 @@ def test_speeds_differ(page_of):
 
 @pytest.mark.alone
 def test_clicks_at_once_do_not_add_up(page_of):
-    """Three clicks in one task start it once."""
+    """Three clicks in one task start the simulation once."""
     page = page_of(at(NETWORK, 0))
     page.select_option("#speed", "15")
     assert 8 <= page.evaluate(PLAY, 3) <= 22

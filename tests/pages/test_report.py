@@ -109,7 +109,7 @@ def test_its_contents_stay_in_sight_and_say_where_one_is(visit, report):
 
 
 def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
-    """Nor scrolls by itself, once everything is open."""
+    """The page does not scroll by itself once everything is open."""
     page = visit(report, size="phone")
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"

@@ -22,7 +22,7 @@ def start(p=13, d=6, seed=0):
 
 
 def signals(embedding):
-    """By the literal sum of the definition, for every k."""
+    """Compared with the sum in the definition, for every k."""
     p = len(embedding)
     n = np.arange(p)
     sums = [(np.exp(-2j * np.pi * k * n / p)[:, None] * embedding).sum(0) for k in range(p)]

@@ -262,7 +262,7 @@ def test_no_name_is_longer_than_a_file_system_allows():
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_largest_log_that_the_plan_allows_fits_into_its_file(system):
-    """Of names the plan only knows how long they are at most."""
+    """The plan only knows the maximal length of names."""
     point = Study.of(config(system=system)).points[0]
     arrays = load(SYSTEMS[system].equations).initial(point.parameters, Seeds(0, 0, 0, 0))
     assert sum(map(len, arrays)) <= cost.NAMES_BYTES

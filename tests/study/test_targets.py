@@ -20,7 +20,7 @@ def shipped(kind):
 
 @pytest.mark.parametrize("kind", ["tables", "figures"])
 def test_every_name_in_a_declaration_is_known(kind):
-    """A misspelt one would leave out a table without a word."""
+    """A misspelt declaration would leave out a table silently."""
     roles = {role for collection in registry.SHIPPED for role in collection.roles}
     known = {
         "TABLES": shipped("tables"), "OPTIONAL_TABLES": shipped("tables"),
@@ -67,7 +67,7 @@ def test_inputs_are_all_that_is_read(finished):
 
 
 def test_nothing_is_read_past_the_storage():
-    """So that the test above sees it."""
+    """Shows that the test above notices it."""
     for path in registry.PACKAGE.rglob("*.py"):
         room = path.relative_to(registry.PACKAGE).parts[0]
         if room not in ("storage", "compare.py"):
@@ -107,14 +107,14 @@ def as_its_job_sees_it(target):
 
 
 def experiments_without_roles():
-    """Of which there are tables that no role asks for."""
+    """These have tables that no role requires."""
     named = {"b": experiment("particles"), **{system: experiment(system) for system in SYSTEMS}}
     return Study.of({"results": "r", "experiments": named, "reproduce": {"table2": "b"}})
 
 
 @pytest.mark.parametrize("study", [SMOKE, experiments_without_roles()], ids=["smoke", "others"])
 def test_a_job_plans_what_it_was_planned_as(study):
-    """Otherwise it would refuse: its key would be another."""
+    """Otherwise the job would refuse, because its key would differ."""
     for target in targets.ordered(study):
         again = as_its_job_sees_it(target)
         assert [table.name for table in again.tables] == [table.name for table in target.tables]

@@ -132,7 +132,7 @@ def differ(kind, x, y, unit="", after=None, seeds=0):
 
 
 def test_differences_have_honest_ends_and_stay_in_range():
-    """Also where no run differs from another, and of few."""
+    """Also if no run differs from another, and for few runs."""
     for seeds in (0, 100):
         clear = differ("count", [0.0] * 50, [3.0] * 50, seeds=seeds)
         assert clear["estimate"] == 3 and 2 < clear["low"] < 3 < clear["high"] < 4
@@ -214,7 +214,7 @@ def test_seeds_that_few_runs_share_do_not_pair_them():
 
 
 def test_differences_that_are_all_the_same_are_of_pairs():
-    """Runs that only one side has do not move them."""
+    """Runs that only one side has do not change the differences."""
     counts = [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]
     found = differ("count", counts, [*counts, 5.0, 5.0])
     assert (found["estimate"], found["n_paired"]) == (0, 6)

@@ -25,7 +25,7 @@ def logging(**changes):
 
 
 def test_without_being_asked_nothing_changes():
-    """Neither tables nor outcomes, nor which logs and code a block of runs has."""
+    """Changes neither tables nor outcomes, nor the logs and code of a block of runs."""
     plain, asked = Study.of(logging()), Study.of(logging() | ASKED)
     assert "progress_measures" not in targets.names(plain)[0]
     assert not {one.name for one in plain.outcomes("constant_attention")} & set(NAMES)

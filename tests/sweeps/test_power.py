@@ -119,7 +119,7 @@ def test_the_command_says_and_writes_what_would_do(file, capsys):
 
 
 def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
-    """If half of them diverge, twice as many have to be planned."""
+    """If half of the runs diverge, twice as many have to be planned."""
     study, read = Study.read(file), power.parquet.read_table
     summary = read(study, "outcome_summary")
     is_circle = summary["outcome"] == "is_circle"

@@ -49,7 +49,7 @@ def block_of(tmp_path, name="constant_attention", **changes):
 
 
 class After:
-    """As a signal that arrives after so many steps of all groups together."""
+    """Act like a signal that arrives after a number of steps, counted over all groups."""
 
     def __init__(self, steps, number=signal.SIGTERM):
         self.steps, self.number, self.caught = steps, number, []
@@ -69,7 +69,7 @@ def interrupt(block, steps):
 
 
 def logs(block):
-    """All logs of a block but the times, which differ."""
+    """All logs of a block, except the times, which differ."""
     tables = {kind: parquet.read_log(block, kind) for kind in block.point.logs}
     tables["runs"] = tables["runs"].drop(columns="seconds")
     return {kind: pa.Table.from_pandas(frame) for kind, frame in tables.items()}
@@ -110,7 +110,7 @@ def test_several_interruptions(tmp_path):
 
 
 def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
-    """No signal tells of SIGKILL; the checkpoints that are saved anyway, now and then, do."""
+    """SIGKILL sends no signal first; the regular checkpoints are used."""
     clock = iter(range(100_000))  # a second per look at the clock
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
     block = block_of(tmp_path)
@@ -186,7 +186,7 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
 
 
 def flipped(content, position):
-    """The same bytes but for one bit."""
+    """The same bytes except for one bit."""
     return content[:position] + bytes([content[position] ^ 16]) + content[position + 1 :]
 
 
@@ -371,7 +371,7 @@ def test_a_signal_to_the_real_command(tmp_path):
 
 
 def test_one_block_twice_at_once_disturbs_nobody(tmp_path, monkeypatch):
-    """Where the file system has no locks: a Snakemake that was killed and begun again."""
+    """A Snakemake that was killed and restarted, on a file system without locks."""
 
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

@@ -77,7 +77,7 @@ def bare(tmp_path):
 
 
 def test_the_machine_is_bare(bare):
-    """Or the tests below would show nothing."""
+    """Otherwise the tests below would show nothing."""
     code = (
         "import importlib.metadata as m, importlib.util as u, shutil;"
         "print([u.find_spec(n) for n in ('snakemake', 'hypothesis', 'xdist')],"

@@ -19,7 +19,7 @@ def finish(**changes):
 
 
 def wrong(monkeypatch, name, change):
-    """Let one of the system's functions return, or write, something else."""
+    """Make one of the system's functions return, or write, something else."""
     function = getattr(constant_attention, name)
     monkeypatch.setattr(constant_attention, name, lambda *given: change(function, *given))
 

@@ -183,7 +183,7 @@ def counts(**columns):
 
 
 def test_runs_of_one_embedding_are_one_sample():
-    """Forty runs of four embeddings tell no more than four."""
+    """Forty runs of four embeddings count as four samples."""
     stream = np.random.default_rng(0)
     frame, _ = rates(6, n=29 * 4)
     frame["embedding_seed"] = np.repeat(np.arange(4), 29)
@@ -202,7 +202,7 @@ def test_runs_of_one_embedding_are_one_sample():
 
 
 def test_all_survive_is_a_contrast():
-    """29 of 29 with and without weight decay is no sign that weight decay kills."""
+    """29 of 29 with and without weight decay is no evidence that weight decay kills circles."""
     frame = pd.DataFrame(
         {"weight_decay": [0.0] * 6 + [0.1] * 6, "n_frequencies": 29, "n_circles_absolute": 29}
     )

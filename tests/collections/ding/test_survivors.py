@@ -24,7 +24,7 @@ def test_planted_survivors_are_found(p):
 
 
 def test_rules_differ_where_they_should():
-    """Rule A is relative to the other signals, rule B absolute."""
+    """Rule A is relative to the other signals; rule B is absolute."""
     small = circles(13, {2: 0.1}, noise=1e-4)
     assert [rule.sum() for rule in survivors.survivors(small)] == [1, 0]
     many = circles(31, dict.fromkeys(range(1, 16), 3.0), d=30)
@@ -43,7 +43,7 @@ def test_rule_a_by_the_literal_formula():
 
 
 def test_what_was_removed_or_has_one_direction_has_no_circularity():
-    """It is 0/0, not a value between 0 and 1."""
+    """The value is 0/0, not between 0 and 1."""
     turns = 2 * np.pi * np.arange(13) / 13
     direction = np.array([0.6, 0.8, 0.0])
     constructed = np.cos(2 * turns)[:, None] * direction + 1e-6 * np.cos(turns)[:, None]

@@ -56,7 +56,7 @@ def test_arithmetics_are_told_by_the_circles_that_they_keep(precision):
 
 
 def test_twelve_starts_without_a_loss_do_not_bound_what_all_keep(precision):
-    """One start in twelve may be unlike the others: 0.95 is not excluded, nor certain."""
+    """One start in twelve may differ from the others: 0.95 is neither excluded nor certain."""
     kept = findings_claims.kept(precision, "float32 exact")
     assert (kept.value, kept.high) == (1, 1)
     assert judged("exact_float32_keeps_circles", kept) == verdicts.UNDECIDED

@@ -15,7 +15,7 @@ def cloud(p=17, d=2, seed=0):
 
 
 def mixed(positions):
-    """The unit forces at some positions, weighted."""
+    """The weighted sum of the unit forces at some positions."""
     own = forces.unit_forces(positions, forces.labellings(len(positions), 0))[0]
     return torch.einsum("f,fpd->pd", torch.tensor([*STRENGTHS.values()], dtype=torch.float64), own)
 

@@ -88,7 +88,7 @@ def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0
 
 
 def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
-    """What is true of a network alone is of no use for runs of another."""
+    """What holds for one network does not help to predict runs of another."""
     _, alive, of, embedding, network, taste = crossed(by_network=3.0)
     codes = np.eye(20 * 5)[20 * network + np.tile(np.arange(20), len(alive) // 20)]
     learned = classifiers.crossed_scores(codes, alive, of, embedding, network, forecast.regression)

@@ -99,7 +99,7 @@ def test_random_sets_have_no_relations(monkeypatch):
 
 
 def test_the_seed_that_decides_is_found(monkeypatch):
-    """Survivors follow from the embedding alone."""
+    """Survivors depend only on the embedding."""
     seeds = np.array(list(itertools.product(range(4), range(3), range(3))))
     by_embedding = draws(runs=4)
     sets = by_embedding[seeds[:, 0]]

@@ -214,7 +214,7 @@ def test_what_is_shown_can_be_chosen(page, name):
 
 
 def test_arrows_are_the_forces(page):
-    """The longest is 0.3 standard deviations."""
+    """The longest distance is 0.3 standard deviations."""
     positions, _ = saved(page)
     page.click("#particles-arrows")
     path = page.eval_on_selector_all(

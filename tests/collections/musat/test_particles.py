@@ -20,7 +20,7 @@ def point(**changes):
 
 
 def reference_forces(x, f_a, g_a, g_r):
-    """The forces of section 6, couple by couple, in plain Python."""
+    """The forces of section 6, computed couple by couple in plain Python."""
     p = len(x)
     pairs = list(itertools.combinations_with_replacement(range(p), 2))
     couples = [(P, Q) for P in pairs for Q in pairs if P != Q]

@@ -8,7 +8,7 @@ from circlet.collections.musat.tables.structures import count_imperfections, nor
 
 
 def imperfections_as_printed(embed):
-    """Algorithm 2 of the paper, line by line."""
+    """Compared with algorithm 2 of the paper, line by line."""
     n = len(embed)
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     imperfections = 0

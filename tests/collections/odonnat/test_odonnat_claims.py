@@ -66,7 +66,7 @@ def spikes(gain, quiet, runs=12, seed=0):
 
 
 def test_spikes_are_compared_with_quiet_steps():
-    """A gain that quiet steps have, too, is none."""
+    """A gain that quiet steps also have does not count."""
     same = {"heads": heads(), "spikes": spikes(4.0, 4.0)}
     more = {"heads": heads(), "spikes": spikes(4.0, 1.0)}
     for claim in ("spikes_of_feed_forward", "sharpness_before_spikes"):

@@ -5,7 +5,7 @@ from circlet.storage import parquet
 
 
 def test_outcomes_of_transformers(monkeypatch):
-    """A head is told of p = 2, clusters of any other."""
+    """Heads are judged for p = 2, clusters for any other p."""
     cases = {
         (True, 2, True, True): "success, head",
         (True, 2, False, True): "success, no head",

@@ -192,7 +192,7 @@ def test_advantage_counts_successes():
 
 
 def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
-    """Neither its neighbours nor the block of its parent change it."""
+    """Neither other runs of its block nor the block of its parent change a run."""
     whole = study(tmp_path, base=small(seeds={"count": 4}, block=4),
                   child=small(interventions=TRANSFER, seeds={"count": 4}, block=4))  # fmt: skip
     for block in whole.ordered_blocks:
