@@ -1,5 +1,8 @@
 """What the explorer shows of a study: fairly shared, within its room, and as logged."""
 
+import itertools
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ from conftest import ROOT, experiment
 
 from circlet.pages import explorer
 from circlet.storage import parquet
+from circlet.study import config_file
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
 from circlet.sweeps.tables import explorer_runs, explorer_states
@@ -121,6 +125,20 @@ def test_the_best_run_of_a_point_has_the_highest_accuracy_and_of_those_the_lowes
     )
     assert explorer_runs._best(runs).tolist() == [False, False, True, False, False, True]
     assert explorer_runs._best(runs[["point", "seed"]]).tolist() == [1, 0, 0, 0, 0, 1]
+
+
+def test_runs_that_figures_show_can_be_played_where_others_cannot(finished, monkeypatch):
+    pictures = list((finished.folder / "results/smoke/figures").glob("*.svg"))
+    links = [re.findall(r"explorer\.html#run=([^&\"]+)", path.read_text()) for path in pictures]
+    drawn = set(itertools.chain(*links))
+    assert len(drawn) > 50
+    results = str(finished.folder / "results/smoke")
+    study = Study.of(config_file.read(ROOT / "config/smoke.yaml") | {"results": results})
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 850_000)  # of 2 million
+    monkeypatch.setattr(explorer_budget, "NAMED", 1)
+    shown = explorer_runs.table(study).set_index("run_id")["shown"]
+    assert set(shown) == {"training", "end"}
+    assert {shown[run] for run in drawn} == {"training"}
 
 
 def test_a_training_has_at_most_so_many_steps_and_bytes():

@@ -18,10 +18,22 @@ def test_outcomes_of_transformers(monkeypatch):
     frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
     frame["experiment"] = ["e", "e", "e", "f", "g"]
     frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
-    monkeypatch.setattr(parquet, "read_table", lambda study, name: {"heads": frame}[name])
+    frame = frame.assign(steps_per_epoch=1, test_accuracy=[0.999, 0.99, 0.5, 0.99, 0.7])
+    spikes = pd.DataFrame(
+        {
+            "experiment": "e",
+            "run_id": frame["run_id"][1:3],
+            "amplifier": "feed_forward",
+            "height": [3.0, 5.0],
+            "before": 8,
+            "step": 9,
+        }
+    )
+    tables = {"heads": frame, "spikes": spikes}
+    monkeypatch.setattr(parquet, "read_table", lambda study, name: tables[name])
     found = run_list.runs(None)
     assert found["run_id"].tolist() == frame["run_id"].tolist()
     assert found["outcome"].tolist() == list(cases.values())
     assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
-    # Of each experiment the run that stands for the two phases; the third has no success.
-    assert found["named"].tolist() == [True, False, False, True, False]
+    # Of each experiment the run that stands for the two phases, the best, and the highest spike.
+    assert found["named"].tolist() == [True, False, True, True, True]

@@ -27,14 +27,14 @@ _ROUNDEST = 25  # runs of a point
 
 def _shown(study: Study, rows: pd.DataFrame) -> Iterator[str]:
     """The runs that figures show, and the best."""
-    roles = {name: role for role, name in study.reproduce.items()}
     for _, point in rows.groupby(rows["run_id"].str.rsplit("/", n=1).str[0]):
         yield from (run["run_id"] for run in exemplars.choose(point).values())
-        role = roles.get(point["experiment"].iloc[0])
-        if role in ("table1", "table2"):
+        experiment = point["experiment"].iloc[0]
+        roles = [role for role, name in study.reproduce.items() if name == experiment]
+        if "table1" in roles or "table2" in roles:
             yield from galleries.embeddings(point)
             yield from point.sort_values("norm_ratio")["run_id"].head(_ROUNDEST)
-        if role == "projection_gallery":
+        if "projection_gallery" in roles:
             yield from galleries.projections(point, point["d"].iloc[0])
     if "table1" in study.reproduce:
         own = rows[rows["experiment"] == study.reproduce["table1"]]
