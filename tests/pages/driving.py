@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 from conftest import ROOT
 
+from circlet import build
 from circlet.storage import parquet
-from circlet.study import config_file
+from circlet.study import config_file, targets
 from circlet.study.plan import Study
+from circlet.training import job
 
 STUDY = Study.read(ROOT / "config/smoke.yaml")
 NETWORK = "decay_scan/p17_d2_wd1/s00003"
@@ -20,9 +22,9 @@ TRANSFORMER = (
     "heads/p2_d2_length-4_k-2_n_train-64_n_test-32_batch_size-16_learning_rate-0.02/s00002"
 )
 PANELS = {
-    NETWORK: ["embedding", "sums", "signals", "losses"],
+    NETWORK: ["embedding", "sums", "answers", "signals", "losses"],
     PARTICLES: ["embedding", "sums", "signals"],
-    CIRCLES: ["embedding", "sums", "signals", "losses", "ode"],
+    CIRCLES: ["embedding", "sums", "ordered_answers", "signals", "losses", "ode"],
     TRANSFORMER: ["embedding", "sequences", "attention", "losses"],
 }
 
@@ -61,6 +63,21 @@ def weights_at(finished, run_id, step):
 
 def table(name, finished):
     return pd.read_parquet(finished.folder / f"results/smoke/tables/{name}.parquet")
+
+
+def explorer_of(settings, folder, forged=None):
+    """Run a study here and make its explorer, after something was done to its tables."""
+    study = Study.of(settings | {"results": str(folder)})
+    for block in study.ordered_blocks:
+        job.run_block(block, "cpu")
+    page = targets.explorer(study)
+    wanted = {path for target in targets.behind(page) for path in target.outputs}
+    for target in targets.ordered(study):
+        if set(target.outputs) <= wanted:
+            build.make(target)
+            if forged:
+                forged(target)
+    return page.outputs[0]
 
 
 def at(run_id, step=None, **others):

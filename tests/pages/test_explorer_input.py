@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import experiment
-from driving import choices, column, download, numbers, settled, step_now
+from driving import choices, column, download, explorer_of, numbers, settled, step_now
 
 from circlet import build, cli
 from circlet.storage import parquet
@@ -18,21 +18,6 @@ from circlet.sweeps import explorer_budget
 from circlet.training import job
 
 pytestmark = pytest.mark.browser
-
-
-def explorer_of(settings, folder, forged=None):
-    """Run a study here and make its explorer, after something was done to its tables."""
-    study = Study.of(settings | {"results": str(folder)})
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
-    page = targets.explorer(study)
-    wanted = {path for target in targets.behind(page) for path in target.outputs}
-    for target in targets.ordered(study):
-        if set(target.outputs) <= wanted:
-            build.make(target)
-            if forged:
-                forged(target)
-    return page.outputs[0]
 
 
 WILD = {"learning_rate": 1e30}

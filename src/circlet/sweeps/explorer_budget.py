@@ -25,6 +25,7 @@ SCALE = 2  # values that go with each array and step: what its integers are mult
 FRAMES = 101
 RUN = 400_000  # bytes of one log of one run: of large networks fewer steps are shown
 FEWEST = 3  # steps of a large network
+ANSWERS = "ordered_answers"  # the panel of networks too large for the page to compute their answers
 
 
 def arrays(point: Point) -> dict[str, int]:
@@ -41,6 +42,8 @@ def arrays(point: Point) -> dict[str, int]:
     if point.system.explorer_weights:
         embedded = tokens * d if "embeddings" in point.logs else 0
         sizes["parameters"] = int(cost.weights(point)) - embedded + 9 * SCALE
+    elif ANSWERS in point.system.panels:
+        sizes["parameters"] = 2 * (tokens**2 + SCALE)
     return {k: size for k, size in sizes.items() if k in point.logs and point.steps_logged(k)}
 
 

@@ -35,6 +35,13 @@ A gradient of its own
     If ``SYSTEM.embedding`` says so, one of them is ``embedding``, shape (tokens, d).
 ``learning_rate_multipliers(parameters)``
     As above.
+``train_mask(parameters, seeds)``
+    Optional, for the explorer: of every pair of tokens, in lexicographic order, whether the run is
+    trained on it. Bool, of all p^2 ordered pairs or of the p (p + 1) / 2 with a <= b.
+``forward(weights, parameters, left, right)``
+    What a system needs whose ``panels`` have ``ordered_answers``, and for `progress_measures`: of
+    one run, a hidden layer before its activation and the logits (*pairs, p), of the embeddings of
+    the first and of the second numbers (*pairs, d).
 ``data(parameters, seeds, dtype, device)``
     What stays fixed during the runs (train and test sets, masks), for a list of seeds.
 

@@ -367,3 +367,89 @@ def test_the_live_network_learns(page):
     fill(page, "network", seed=4)
     other, _ = saved(page, "network-embedding")
     assert np.abs(other - start).max() > 0.1
+
+
+ANSWERS = """async (p) => {
+  const network = await import("circlet/musat/network");
+  const weights = network.initial({ p, d: 2, hidden: 32 }, 3);
+  const { given, probability } = network.answersTo(weights, p);
+  return { weights: network.NAMES.map((name) => [...weights[name]]), given: [...given],
+           probability: [...probability] };
+}"""
+
+
+def test_answers_are_those_of_python(page):
+    p = 11
+    found = page.evaluate(ANSWERS, p)
+    shapes = {"embedding": (p, 2), "hidden.weight": (32, 2), "hidden.bias": (32, 1)}
+    shapes |= {"output.weight": (p, 32), "output.bias": (p, 1)}
+    weights = {
+        name: torch.tensor(values, dtype=torch.float64).reshape(shape)
+        for (name, shape), values in zip(shapes.items(), found["weights"], strict=True)
+    }
+    embedding = weights["embedding"]
+    left, right = embedding[:, None].expand(p, p, 2), embedding[None].expand(p, p, 2)
+    _, logits = constant_attention.forward(weights, {}, left, right)
+    probabilities, best = logits.softmax(-1).max(-1)
+    assert found["given"] == best.ravel().tolist()
+    np.testing.assert_allclose(found["probability"], probabilities.ravel(), rtol=1e-9)
+
+
+def answers(page, name):
+    """The table of answers as the page gives it away."""
+    download = file_of(page, f"{name}-answers", "csv")
+    return list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+
+
+def test_the_live_table_has_the_accuracies(page):
+    fill(page, "network", weight_decay=1, seed=3)
+    page.select_option("#network-frame", "10")
+    page.click("#network-run")
+    page.wait_for_function("Number(document.getElementById('network-steps').textContent) > 200")
+    page.click("#network-run")
+    rows = [row for row in answers(page, "network") if int(row["a"]) <= int(row["b"])]
+    assert len(rows) == 153
+    for part in ("train", "test"):
+        own = [row["answer"] == row["class"] for row in rows if row["set"] == part]
+        assert len(own) == {"train": 122, "test": 31}[part]
+        share = page.inner_text(f"#network-{part}").split(", ")[1]
+        assert share == f"{100 * np.mean(own):.0f} % right"
+    page.fill("#network-answers [name=a]", "1")  # is no setting of the training
+    page.fill("#network-answers [name=b]", "16")
+    assert int(page.inner_text("#network-steps")) > 200
+    assert "1 + 16 = 17, and 17 mod 17 = 0." in page.inner_text("#network-answers .ask")
+    ringed = "document.querySelector('#network-embedding-picture svg > path').getAttribute('d')"
+    assert page.evaluate(ringed).count("M") == 2
+
+
+def ends_of(page, steps):
+    """Embeddings of both live networks after some steps."""
+    for _ in range(steps):
+        page.click("#network-step")
+    return [saved(page, f"{name}-embedding")[0] for name in ("network", "other")]
+
+
+def test_a_second_network_differs_in_one_knob(page):
+    fill(page, "network", weight_decay=0.5, seed=2)
+    page.click("#network-step")
+    assert page.is_hidden("#other-embedding")
+    page.select_option("#network-knob", "weight_decay")
+    assert page.is_visible("#other-embedding-picture") and page.is_visible("#other-test")
+    assert page.inner_text("#network-steps") == "0"  # both begin anew
+    fill(page, "network", other=0.5)
+    one, same = ends_of(page, 10)
+    np.testing.assert_array_equal(one, same)
+    fill(page, "network", other=3)
+    again, other = ends_of(page, 10)
+    np.testing.assert_array_equal(again, one)
+    assert np.abs(other - one).max() > 0.05
+    page.select_option("#network-knob", "seed")
+    fill(page, "network", other=4)
+    _, other = ends_of(page, 10)
+    page.select_option("#network-knob", "")
+    assert page.is_hidden("#other-embedding")
+    fill(page, "network", seed=4)
+    for _ in range(10):
+        page.click("#network-step")
+    alone, _ = saved(page, "network-embedding")
+    np.testing.assert_array_equal(alone, other)

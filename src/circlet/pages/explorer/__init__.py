@@ -56,6 +56,7 @@ DATA = (
     "style.css",
     "main.js",
     "address.js",
+    "answers.js",
     "beside.js",
     "board.js",
     "catalogue.js",

@@ -15,10 +15,10 @@ const NONE = { make: () => ({ missing: () => "There is no panel of this name." }
 
 export class Board {
   /**
-   * Panels by name, made by `makers` with a plotting library and what goes to a step. `kept` is
-   * whether it shows the run that is kept beside another.
+   * Panels by name, made by `makers` with a plotting library, what goes to a step, and what lights a
+   * pair of numbers up. `kept` is whether it shows the run that is kept beside another.
    */
-  constructor(names, makers, { plotly, goTo, kept = false }) {
+  constructor(names, makers, { plotly, goTo, light, kept = false }) {
     Object.assign(this, { kept, shown: [], panels: {} });
     const suffix = kept ? "-kept" : "";
     for (const name of names) {
@@ -33,7 +33,7 @@ export class Board {
       const more = figure.querySelector(".help");
       if (help) more.querySelector("p").textContent = help;
       else more.remove();
-      this.panels[name] = { id, ...make(byId(`${id}-picture`), { plotly, goTo, data }) };
+      this.panels[name] = { id, ...make(byId(`${id}-picture`), { plotly, goTo, light, data }) };
     }
   }
 
@@ -74,13 +74,14 @@ export class Board {
     return this.shown.filter((panel) => this.isShown(panel));
   }
 
-  /** Take a scene; panels without data say why. Whether any has some. */
+  /** Take a scene; panels without data say why, or go. Whether any has some. */
   arrange(scene) {
     this.scene = scene;
     for (const panel of this.shown) {
       const { id } = panel;
       const why = panel.missing(scene);
-      byId(`${id}-missing`).textContent = why;
+      byId(id).hidden = why === null;
+      byId(`${id}-missing`).textContent = why ?? "";
       byId(`${id}-note`).textContent = "";
       byId(`${id}-picture`).hidden = why !== "";
       for (const button of byId(id).querySelectorAll("button")) button.disabled = why !== "";
@@ -100,6 +101,7 @@ export class Board {
     for (const panel of this.drawn) {
       if (isChart(panel)) continue;
       panel.draw(scene, step, atRest);
+      panel.light?.(scene, step, this.pair);
       const logged = scene.logged(panel.source, step);
       const older = logged === step ? "" : `as logged at step ${logged}`;
       const isFinite = scene.isFinite(panel.source, step);
@@ -109,6 +111,12 @@ export class Board {
       ];
       byId(`${panel.id}-note`).textContent = words.filter(Boolean).join("; ");
     }
+  }
+
+  /** Light a pair of numbers up in all panels that show it; none: put it out. */
+  light(pair, step) {
+    this.pair = pair;
+    for (const panel of this.drawn) panel.light?.(this.scene, step, pair);
   }
 
   /** Move the lines over the charts. */

@@ -96,6 +96,8 @@ function pool(parent, name, count) {
   return parent.children;
 }
 
+const isPlace = (xy, i) => Number.isFinite(xy[i]) && Number.isFinite(xy[i + 1]);
+
 const shorten = (value) => Number(value.toPrecision(4)).toString();
 
 /** A picture with axes over a canvas; `width` and `height` of the plot, in its own units. */
@@ -119,6 +121,22 @@ class Picture {
     holder.replaceChildren(this.canvas, this.svg);
     this.axes = make("g", { "font-family": FONT, "font-size": 10 }, this.svg);
     this.inside = make("g", {}, this.svg);
+    this.marks = make("path", { d: "", fill: "none", "stroke-width": 2 }, this.svg);
+  }
+
+  /** Mark what a reader points at: a path over all else. */
+  mark(d) {
+    set(this.marks, { d });
+  }
+
+  /** Where a pointer is in the plot: 0..1 from the left and from the top. */
+  shares({ clientX, clientY }) {
+    const place = this.svg.getBoundingClientRect();
+    const unit = place.width / this.whole[0];
+    return [
+      ((clientX - place.left) / unit - this.left) / this.width,
+      ((clientY - place.top) / unit - this.top) / this.height,
+    ];
   }
 
   /** Colour its background: rows of cells, each a list of red, green and blue; none clears it. */
@@ -139,6 +157,7 @@ class Picture {
   frame({ x, y, xLabel, yLabel }) {
     const { colour } = theme();
     const { left, top, width, height } = this;
+    set(this.marks, { stroke: colour("ink") });
     const key = JSON.stringify([x, y, xLabel, yLabel, colour("ink")]);
     if (key === this.framed) return;
     this.framed = key;
@@ -184,6 +203,7 @@ export class Plane extends Picture {
     super(holder, 310, 310, 46);
     const join = { fill: "none", "stroke-linejoin": "round" };
     this.lines = make("path", { ...join, "stroke-width": 1.1 }, this.inside);
+    this.curves = make("g", join, this.inside);
     this.dots = make("g", { "stroke-linecap": "round" }, this.inside);
     this.arrows = make("path", { ...join, "stroke-width": 1.4 }, this.inside);
     const middle = { "text-anchor": "middle", "dominant-baseline": "central" };
@@ -191,11 +211,22 @@ export class Plane extends Picture {
   }
 
   /**
-   * box: left, right, bottom, top; lines, arrows: [[x, y, ...], ...]; dots: [{ xy, colour, size }],
+   * box: left, right, bottom, top; lines, arrows: [[x, y, ...], ...]; curves: [{ lines, colour,
+   * dash }], whose dash is as in SVG; dots: [{ xy, colour, size }],
    * or with `cross` crosses of that size; texts: [{ xy, words, colour, size, bold }];
    * regions: { side, classes, colour }.
    */
-  draw({ box, xLabel, yLabel, lines = [], arrows = [], dots = [], texts = [], regions }) {
+  draw({
+    box,
+    xLabel,
+    yLabel,
+    lines = [],
+    curves = [],
+    arrows = [],
+    dots = [],
+    texts = [],
+    regions,
+  }) {
     const [left, right, bottom, top] = (this.box = box);
     const { colour } = theme();
     const x = (value) => this.left + ((value - left) / (right - left)) * this.width;
@@ -211,13 +242,18 @@ export class Plane extends Picture {
       const { side, classes } = regions;
       this.paint(side, side, (i) => rgb(regions.colour(classes[i])));
     } else this.paint(0);
-    const isPlace = (xy, i) => Number.isFinite(xy[i]) && Number.isFinite(xy[i + 1]);
     const path = (xy) => {
       const parts = [];
       for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) parts.push(at(xy, i));
       return parts.length ? `M${parts.join("L")}` : "";
     };
     set(this.lines, { d: lines.map(path).join(""), stroke: colour("line") });
+    const drawn = pool(this.curves, "path", curves.length);
+    curves.forEach((curve, n) => {
+      const d = curve.lines.map(path).join("");
+      const look = { stroke: curve.colour, "stroke-width": 1.4 };
+      set(drawn[n], { d, ...look, "stroke-dasharray": curve.dash ?? "none" });
+    });
     set(this.arrows, { d: arrows.map(path).join(""), stroke: colour("force") });
     const groups = pool(this.dots, "path", dots.length);
     dots.forEach((group, n) => {
@@ -232,13 +268,26 @@ export class Plane extends Picture {
   }
 
   /** The point of the plane at which a pointer is. */
-  pointed({ clientX, clientY }) {
+  pointed(event) {
     const [left, right, bottom, top] = this.box;
-    const place = this.svg.getBoundingClientRect();
-    const unit = place.width / this.whole[0];
-    const across = ((clientX - place.left) / unit - this.left) / this.width;
-    const down = ((clientY - place.top) / unit - this.top) / this.height;
+    const [across, down] = this.shares(event);
     return [left + across * (right - left), top + down * (bottom - top)];
+  }
+
+  /** Rings around places of the last drawing: [{ xy, size }]. */
+  ring(groups) {
+    const [left, right, bottom, top] = this.box;
+    const circle = (xy, i, size) => {
+      const x = this.left + ((xy[i] - left) / (right - left)) * this.width - size / 2;
+      const y = this.top + ((top - xy[i + 1]) / (top - bottom)) * this.height;
+      const half = `a${size / 2} ${size / 2} 0 1 0`;
+      return `M${x.toFixed(1)} ${y.toFixed(1)}${half} ${size} 0${half} -${size} 0`;
+    };
+    let d = "";
+    for (const { xy, size } of groups) {
+      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) d += circle(xy, i, size);
+    }
+    this.mark(d);
   }
 
   write(texts, x, y) {
@@ -259,6 +308,58 @@ export class Plane extends Picture {
         });
       }
     });
+  }
+}
+
+const FINE = 480; // least pixels of a side of a table
+
+/** A square table, each cell filled with a colour or crossed out in it. */
+export class Cells extends Picture {
+  constructor(holder) {
+    super(holder, 310, 310, 46);
+  }
+
+  /** side: rows and columns; cells: [{ colour, isCrossed }], row by row. */
+  draw({ side, cells, xLabel, yLabel }) {
+    this.side = side;
+    const size = Math.max(4, Math.ceil(FINE / side)); // pixels of a cell
+    const gap = side > 40 ? 0 : 1;
+    this.canvas.width = this.canvas.height = size * side; // which clears it
+    const pen = this.canvas.getContext("2d");
+    pen.lineWidth = Math.max(1, size / 10);
+    cells.forEach(({ colour, isCrossed }, i) => {
+      const [x, y] = [size * (i % side), size * Math.floor(i / side)];
+      pen.fillStyle = pen.strokeStyle = colour;
+      if (!isCrossed) return pen.fillRect(x, y, size - gap, size - gap);
+      const [near, far] = [0.2 * size, 0.8 * size];
+      pen.beginPath();
+      pen.moveTo(x + near, y + near);
+      pen.lineTo(x + far, y + far);
+      pen.moveTo(x + near, y + far);
+      pen.lineTo(x + far, y + near);
+      return pen.stroke();
+    });
+    const every = Math.ceil(side / 20);
+    const middles = [...Array(side).keys()].filter((i) => i % every === 0);
+    const named = middles.map((i) => [(i + 0.5) / side, i]);
+    this.frame({ x: named, y: named, xLabel, yLabel });
+  }
+
+  /** The cell at which a pointer is, [row, column]; none outside. */
+  pointed(event) {
+    const [column, row] = this.shares(event).map((share) => Math.floor(share * this.side));
+    const isInside = [row, column].every((i) => i >= 0 && i < this.side);
+    return isInside ? [row, column] : undefined;
+  }
+
+  /** Outline a cell, [row, column], and name its row and column by lines; or none. */
+  outline(cell) {
+    if (!cell) return this.mark("");
+    const unit = this.width / this.side;
+    const [x, y] = [this.left + cell[1] * unit, this.top + cell[0] * unit];
+    const box = `M${x} ${y}h${unit}v${unit}h-${unit}z`;
+    const lines = `M${this.left} ${y + unit / 2}H${x}M${x + unit / 2} ${this.top + this.height}V${y + unit}`;
+    return this.mark(box + lines);
   }
 }
 

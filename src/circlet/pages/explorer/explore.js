@@ -30,8 +30,8 @@ export function explore(catalogue, makers, plotly, say) {
   const unpacked = new Map(); // promises of the arrays of runs, by the name of their data
   const theirs = Object.values(systems).flatMap((system) => system.panels);
   const every = new Set([...theirs, ...Object.keys(PANELS)]); // for results of a reader, too
-  const board = new Board(every, makers, { plotly, goTo });
-  const beside = new Board(every, makers, { plotly, goTo, kept: true }); // of the run that is kept
+  const board = new Board(every, makers, { plotly, goTo, light });
+  const beside = new Board(every, makers, { plotly, goTo, light, kept: true }); // of the run that is kept
   const kept = new Kept(board, beside);
   const { choices } = board;
   const { view } = parse("", choices); // how embeddings are seen
@@ -265,6 +265,12 @@ export function explore(catalogue, makers, plotly, say) {
     byId("reading-now").textContent = parts.join(" · ");
     byId("sentence-now").textContent = sentence(scene, step);
     tour.at(scene, at);
+  }
+
+  /** Light up a pair of numbers, [a, b], in both runs; none puts it out. */
+  function light(pair) {
+    board.light(pair, scene.steps[at]);
+    beside.light(pair, scene.steps[at]);
   }
 
   // Moving through the training.

@@ -13,7 +13,7 @@ import { offerFiles } from "circlet/files";
 export function live(name, settings, { begin, step, show, files }) {
   const section = byId(`live-${name}`);
   const part = (id) => byId(`${name}-${id}`);
-  const fields = [...section.querySelectorAll("input[type=number]")];
+  const fields = [...section.querySelectorAll("fieldset input[type=number]")];
   let steps;
   let until = Infinity; // the step at which it pauses
 
@@ -62,7 +62,7 @@ export function live(name, settings, { begin, step, show, files }) {
       player.play(true);
     });
   }
-  for (const field of section.querySelectorAll("input")) {
+  for (const field of section.querySelectorAll("fieldset input")) {
     const isStart = field.closest("[data-start]");
     field.addEventListener(isStart ? "change" : "input", () => {
       if (isStart && field.checkValidity()) return restart();

@@ -1,16 +1,20 @@
 // Panels of a run that any system may have; collections add their own (circlet.pages.explorer). Each
-// has a `title`, `help`, what it shows in a sentence or two, and `make(holder, { plotly, goTo, data })` makes it: `missing(scene)`, why it is
-// empty, or ""; `draw(scene, step, atRest)` on its `picture`;
-// `table(scene, step)`, its data; and `source`, the array whose logged steps it moves with: without
-// one it is a chart, over which a line moves. It may have a `note(scene, step)`; `choices`, selects in its caption, by the
-// name of what they set in the view; `reading(scene, step, atRest)`, words for the line above all
-// panels and the step that they are of; `numbered`, if it can write classes as numbers; and `fits`,
-// if each step usually has its own scale, and a `title(system)` in place of that of all.
+// has a `title`, `help`, what it shows in a sentence or two, and
+// `make(holder, { plotly, goTo, light, data })` makes it: `missing(scene)`, why it is empty, or "", or
+// null if it has nothing to do with this run and is not to be there; `draw(scene, step, atRest)` on its
+// `picture`; `table(scene, step)`, its data; and `source`, the array whose logged steps it moves with:
+// without one it is a chart, over which a line moves. It may have a `note(scene, step)`; `choices`,
+// selects in its caption, by the name of what they set in the view; `reading(scene, step, atRest)`,
+// words for the line above all panels and the step that they are of; `light(scene, step, pair)`, which
+// marks what belongs to a pair of numbers [a, b], or to none, when a reader points at one in some
+// panel, which then calls the `light` that it was made with; `numbered`, if it can write classes as
+// numbers; and `fits`, if each step usually has its own scale, and a `title(system)` in place of that
+// of all.
 import { Chart } from "circlet/charts";
 import { axesOf, domains, inWords, titleOf, valueAxis, wrapped } from "circlet/curves";
 import { classColour, Plane, theme } from "circlet/draw";
 import { around, progression, shortestStep } from "circlet/geometry";
-import { embeddingIn } from "circlet/pictures";
+import { embeddingIn, pairIn } from "circlet/pictures";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
 export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positive and negative
@@ -35,6 +39,7 @@ export function absent({ run }) {
 /** Embeddings of tokens, and of positions if the network has them. */
 function embeddingPanel(holder) {
   const plane = new Plane(holder);
+  let shown; // the places of the tokens
   const places = (scene, step) =>
     ["embedding", "position"]
       .filter((name) => scene.arrays[name])
@@ -60,6 +65,7 @@ function embeddingPanel(holder) {
       const { colour } = now;
       const { axes } = scene;
       const [xy, positions] = places(scene, step);
+      shown = xy;
       const box = scene.box("embedding", (at) => places(scene, at), step);
       if (positions) {
         const numbers = Array.from({ length: positions.length / 2 }, (_, a) => a + 1);
@@ -77,6 +83,7 @@ function embeddingPanel(holder) {
       }
       plane.draw({ ...axes, box, ...embeddingIn(xy, lines(scene, xy), now) });
     },
+    light: (scene, step, pair) => plane.ring(pairIn(shown, pair)),
     table({ arrays, d }, step) {
       const of = (series, first, what) => {
         const matrix = series.at(step);

@@ -23,6 +23,11 @@ export function embeddingIn(xy, lines, { colour }) {
   };
 }
 
+/** Rings around the two numbers of a pair [a, b], where they are in the plane; none of no pair. */
+export const pairIn = (xy, pair = []) => [
+  { xy: pair.flatMap((a) => [xy[2 * a], xy[2 * a + 1]]), size: 22 },
+];
+
 /** Places by class: [{ xy, words }, ...]. */
 export function byClass(count, classes, xy, words) {
   const groups = Array.from({ length: count }, () => ({ xy: [], words: [] }));

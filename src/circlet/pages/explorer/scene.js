@@ -15,8 +15,9 @@ function stepsOf(every) {
 
 export class Scene {
   /** point, run, system: as in the catalogue; arrays: Series by name. */
-  constructor(point, run, system, arrays, view) {
+  constructor(point, run, system, { trained, ...arrays }, view) {
     Object.assign(this, { point, run, system, arrays, view });
+    this.trained = trained?.frame(); // of every pair, whether it is trained on; not if that is unknown
     this.logs = stepsOf(Object.values(arrays)); // of all arrays
     // The pictures move with the embedding and the weights: other steps would show no other frame.
     const frames = stepsOf(

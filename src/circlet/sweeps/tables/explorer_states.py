@@ -1,9 +1,11 @@
 """Table ``explorer_states``: arrays of the runs that the explorer shows, step by step.
 
 ``embedding``, if there is one; every weight and bias of networks that the page computes;
-``signals`` of its frequencies; ``curves``: the metrics of its system, in their order. Which runs
-and steps is in `circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are
-logged.
+``signals`` of its frequencies; ``curves``: the metrics of its system, in their order;
+``answers`` and ``probability``, (p, p): the class that a larger network answers to each ordered
+pair of numbers, and its probability; ``trained``, at step 0: which pairs these networks are trained
+on (1) and which are held out (0), if the equations have a ``train_mask``. Which runs and steps is
+in `circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are logged.
 """
 
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import ARRAY, RUN, STEP, column
 from circlet.study.plan import Study
@@ -22,7 +25,11 @@ TABLES = ("explorer_runs",)
 COLUMNS = [
     RUN,
     STEP,
-    column("name", pa.string(), "embedding, signals, curves, or name of a weight or bias"),
+    column(
+        "name",
+        pa.string(),
+        "embedding, signals, curves, answers, probability, trained, or name of a weight",
+    ),
     *ARRAY,
 ]
 
@@ -35,6 +42,8 @@ _VALUES = {
 
 def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
     """Arrays of a log by name, (steps, runs, *shape)."""
+    if kind == "parameters" and not block.point.system.explorer_weights:
+        return _answers(block, steps)
     if kind == "parameters":
         weights = parquet.read_weights(block, steps)
         if "embeddings" in explorer_budget.arrays(block.point):
@@ -48,6 +57,23 @@ def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
     cells = rows.sort_values(["step", "seed", order])[column]
     values = np.stack(cells) if cells.dtype == object else cells.to_numpy()
     return {name: values.reshape(len(steps), block.count, -1, *values.shape[1:])}
+
+
+def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
+    """What the networks of a block answer to all ordered pairs, (steps, runs, p, p) each."""
+    torch = load("torch")
+    equations = load(block.point.system.equations)
+    logged = parquet.read_weights(block, steps)
+    shape = (len(steps), block.count)
+    pairs = [logged["embedding"].shape[2]] * 2
+    found = {name: np.empty((*shape, *pairs), np.float32) for name in ("answers", "probability")}
+    for place in np.ndindex(shape):
+        weights = {name: torch.as_tensor(values[place]) for name, values in logged.items()}
+        embedding = weights["embedding"]
+        left, right = (x.expand(*pairs, -1) for x in (embedding[:, None], embedding[None]))
+        _, logits = equations.forward(weights, block.point.parameters, left, right)
+        found["probability"][place], found["answers"][place] = logits.softmax(-1).max(-1)
+    return found
 
 
 def _rows(block: Block, shown: dict[int, str]) -> Iterator[dict]:
@@ -71,10 +97,27 @@ def _rows(block: Block, shown: dict[int, str]) -> Iterator[dict]:
                         }
 
 
+def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
+    """Which pairs are trained on, of the runs of a block whose network is shown."""
+    point = block.point
+    if "parameters" not in explorer_budget.arrays(point):
+        return
+    mask = getattr(load(point.system.equations), "train_mask", None)
+    if mask is None:
+        return
+    for seed in block.seeds:
+        if shown.get(seed) in ("training", "end"):
+            values = mask(point.parameters, point.seeds(seed)).astype(np.float32)
+            own = {"run_id": point.run_id(seed), "step": 0, "name": "trained"}
+            yield own | {"shape": values.shape, "values": values}
+
+
 def table(study: Study) -> Iterator[dict]:
     """A row per run, step and array."""
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
     for block in study.blocks:
         run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}
-        yield from _rows(block, {s: shown.get(run_id, "nothing") for s, run_id in run_ids.items()})
+        of_seeds = {s: shown.get(run_id, "nothing") for s, run_id in run_ids.items()}
+        yield from _rows(block, of_seeds)
+        yield from _trained(block, of_seeds)

@@ -1,4 +1,6 @@
-// What this collection adds to the explorer: the matrices of the linear ODEs, of data.py.
+// What this collection adds to the explorer: the answers of its networks, and the matrices of the linear
+// ODEs, of data.py.
+import { answersPanel, HELP } from "circlet/answers";
 import { Chart } from "circlet/charts";
 import { theme } from "circlet/draw";
 import { absent, FIRST, names, SECOND } from "circlet/panels";
@@ -53,7 +55,17 @@ function lawPanel(holder, { plotly, data }) {
   };
 }
 
+/** The answers of a run at a step, which are in the page. */
+function answersAt({ arrays: { answers, probability } }, step) {
+  return { given: answers.at(step).map(Math.round), probability: probability.at(step) };
+}
+
 export const panels = {
+  ordered_answers: {
+    title: "Answers",
+    help: HELP,
+    make: answersPanel("answers", answersAt),
+  },
   ode: {
     title: "Linear ODE of the signals",
     help:

@@ -69,6 +69,13 @@ SYSTEM = SystemSpec(
         ),
     ),
     run_columns={"test_accuracy": "test accuracy", "test_loss": "test loss"},
-    panels=("embedding", "sums", "signals", "losses", "ode"),
+    panels=(
+        "embedding",
+        "sums",
+        "ordered_answers",
+        "signals",
+        "losses",
+        "ode",
+    ),
     coloured_signals="survivors",
 )

@@ -19,6 +19,8 @@ _STARTS = {
     "a grid": {"seed": 7, "weight_decay": 0.3, "steps": 2000},
     "overfitting": {"seed": 8, "weight_decay": 0.3, "steps": 2000},
 }
+# What a second live network may differ in, and its value there before a reader chooses another.
+_KNOBS = {"weight_decay": 0, "learning_rate": 0.003, "seed": 1}
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
         "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES},
         "network": network,
         "starts": _STARTS,
+        "knobs": _KNOBS,
         "weights": int(count(**network)),
     }
 

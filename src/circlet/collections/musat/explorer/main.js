@@ -1,7 +1,16 @@
-// What this collection adds to the explorer: the panel of pair sums, and two live simulations.
+// What this collection adds to the explorer: panels of pair sums and of answers, and two live
+// simulations.
+import { answersPanel, HELP } from "circlet/answers";
 import { train } from "circlet/musat/live_network";
 import { simulate } from "circlet/musat/live_particles";
+import { answersTo } from "circlet/musat/network";
 import { sumsPanel } from "circlet/musat/sums";
+
+/** The answers of a run at a step: of the network and the embedding that are logged there. */
+function answersAt(scene, step) {
+  const weights = scene.weights(step);
+  return weights && scene.once(`answers at ${step}`, () => answersTo(weights, scene.p));
+}
 
 export const panels = {
   sums: {
@@ -11,9 +20,14 @@ export const panels = {
       "with the right answer as its number. Background: the answer that the network gives there.",
     make: sumsPanel,
   },
+  answers: {
+    title: "Answers",
+    help: HELP,
+    make: answersPanel("output.bias", answersAt),
+  },
 };
 
-export function live({ particles, network }) {
+export function live({ particles, network, knobs }) {
   simulate(particles);
-  train(network);
+  train(network, knobs);
 }

@@ -46,6 +46,31 @@ export function classesAt(weights, d, points) {
   return found;
 }
 
+/**
+ * What the network answers to all ordered pairs of p numbers, row by row: the class `given` and its
+ * `probability`.
+ */
+export function answersTo(weights, p) {
+  const { embedding } = weights;
+  const d = embedding.length / p;
+  const h = new Float64Array(weights["hidden.bias"].length);
+  const o = new Float64Array(p);
+  const x = new Float64Array(d);
+  const given = new Int16Array(p * p);
+  const probability = new Float64Array(p * p);
+  for (let a = 0; a < p; a++) {
+    for (let b = a; b < p; b++) {
+      for (let i = 0; i < d; i++) x[i] = embedding[a * d + i] + embedding[b * d + i];
+      scores(weights, d, x, 0, h, o);
+      const best = largest(o);
+      let total = 0;
+      for (let c = 0; c < p; c++) total += Math.exp(o[c] - o[best]);
+      for (const i of [a * p + b, b * p + a]) [given[i], probability[i]] = [best, 1 / total];
+    }
+  }
+  return { given, probability };
+}
+
 /** Which pairs are trained on: a share of them, rounded down, drawn by a seed. */
 export function split(p, share, seed) {
   const random = uniform(seed ^ 0x5eed);

@@ -29,6 +29,22 @@ export function sumsIn(xy, { p, target }, bad, isNumbered, regions, now) {
   return { dots, texts, regions: background };
 }
 
+/** Rings around all pair sums with the answer of a pair [a, b], its own a larger one. */
+export function sameAnswer(xy, { p, first, second, target }, pair) {
+  const groups = [
+    { xy: [], size: 13 },
+    { xy: [], size: 22 },
+  ];
+  if (!pair) return groups;
+  const [low, high] = [Math.min(...pair), Math.max(...pair)];
+  target.forEach((c, i) => {
+    if (c !== (low + high) % p) return;
+    const isOwn = first[i] === low && second[i] === high;
+    groups[Number(isOwn)].xy.push(xy[2 * i], xy[2 * i + 1]);
+  });
+  return groups;
+}
+
 /**
  * Norm ratio of an embedding in the plane, and of every pair whether it is an imperfection; none
  * in other dimensions. Of many numbers imperfections are counted at rest alone, or not at all.
@@ -50,6 +66,7 @@ function structure(scene, step, atRest) {
 /** The panel of the pair sums of a run. */
 export function sumsPanel(holder) {
   const plane = new Plane(holder);
+  let drawn; // places of the sums
   const pairsIn = (scene) => scene.once("pairs", () => pairsOf(scene.p));
   const places = (scene, step) =>
     sumsOf(scene.inPlane(scene.arrays.embedding.at(step)), pairsIn(scene));
@@ -78,9 +95,11 @@ export function sumsPanel(holder) {
         classes: classesAt(weights, 2, scene.fromPlane(gridIn(box, side))),
       };
       const isNumbered = scene.view.numbers && scene.p <= NUMBERED;
-      const shown = sumsIn(places(scene, step), pairsIn(scene), bad, isNumbered, regions, now);
+      drawn = places(scene, step);
+      const shown = sumsIn(drawn, pairsIn(scene), bad, isNumbered, regions, now);
       plane.draw({ ...scene.axes, box, ...shown });
     },
+    light: (scene, step, pair) => plane.ring(sameAnswer(drawn, pairsIn(scene), pair)),
     reading(scene, step, atRest) {
       const found = structure(scene, step, atRest);
       if (!found) return null;

@@ -81,7 +81,7 @@ SYSTEM = SystemSpec(
         "norm_ratio": "norm ratio",
         "imperfections": "imper\u00adfections",
     },
-    panels=("embedding", "sums", "signals", "losses"),
+    panels=("embedding", "sums", "answers", "signals", "losses"),
     explorer_weights=True,
     opens_with="circle",
 )

@@ -1,0 +1,244 @@
+"""The table of a network's answers in a real Chromium: pairs that are right, pointed at, typed."""
+
+import numpy as np
+import pytest
+import torch
+from conftest import experiment
+from driving import at, download, explorer_of, numbers, settled
+
+from circlet.collections.ding.equations import embedding_mlp
+from circlet.collections.musat.equations import constant_attention
+from circlet.storage import parquet
+from circlet.study.plan import Study
+
+pytestmark = pytest.mark.browser
+
+P = 17
+SETTINGS = {
+    "experiments": {
+        "often": experiment(
+            parameters={"weight_decay": 0.5},
+            steps=300,
+            log={name: {"every": 100} for name in ("embeddings", "parameters", "curves")},
+        ),
+        "ordered": experiment(
+            "embedding_mlp",
+            parameters={"p": P, "d": 16, "hidden": 24},
+            steps=300,
+            log={name: {"every": 100} for name in ("embeddings", "parameters", "curves")},
+        ),
+        "seldom": experiment(steps=4, log={"embeddings": {"every": 1}}),
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory):
+    """The explorer of two small experiments, and the study."""
+    folder = tmp_path_factory.mktemp("answers")
+    return explorer_of(SETTINGS, folder), Study.of(SETTINGS | {"results": str(folder)})
+
+
+@pytest.fixture
+def page_at(visit, explorer):
+    def page_at(experiment, step, **options):
+        block = next(b for b in explorer[1].blocks if b.point.experiment == experiment)
+        page = visit(explorer[0], at(block.point.run_id(1), step), **options)
+        page.wait_for_function("document.documentElement.dataset.ready")
+        settled(page)
+        return page, block
+
+    return page_at
+
+
+EQUATIONS = {"ordered": embedding_mlp}  # of the others: constant_attention
+PANEL = {"ordered": "ordered_answers"}
+
+
+def expected(block, step):
+    """Of the run with seed 1: probabilities of all classes, (p, p, p), and train pairs, (p, p)."""
+    equations = EQUATIONS.get(block.point.experiment, constant_attention)
+    weights = parquet.read_weights(block, [step])
+    of_run = {k: torch.as_tensor(v[0, 1 - block.first]).double() for k, v in weights.items()}
+    embedding, shape = of_run["embedding"], (P, P, -1)
+    left, right = embedding[:, None].expand(shape), embedding[None].expand(shape)
+    _, logits = equations.forward(of_run, block.point.parameters, left, right)
+    trained = np.zeros((P, P), bool)
+    mask = equations.train_mask(block.point.parameters, block.point.seeds(1))
+    a, b = equations.pairs(P)[mask].T
+    trained[a, b] = True
+    if equations is constant_attention:  # its pairs have no order
+        trained[b, a] = True
+    return logits.softmax(-1).numpy(), trained
+
+
+@pytest.mark.parametrize("step", [0, 200, 300])
+@pytest.mark.parametrize("experiment", ["often", "ordered"])
+def test_answers_are_those_of_python(page_at, experiment, step):
+    page, block = page_at(experiment, step)
+    probabilities, trained = expected(block, step)
+    columns, rows = numbers(page, PANEL.get(experiment, "answers"))
+    assert columns == ["a", "b", "class", "answer", "probability", "set"]
+    a, b, target, given = np.array([row[:4] for row in rows], int).T
+    assert a.tolist() == np.repeat(range(P), P).tolist() and b.tolist() == [*range(P)] * P
+    np.testing.assert_array_equal(target, (a + b) % P)
+    ordered = np.sort(probabilities.reshape(-1, P), axis=1)
+    least = 1e-5 if experiment == "ordered" else 1e-3  # computed by Python, or of 16 bits a weight
+    clear = ordered[:, -1] > ordered[:, -2] + least
+    assert clear.mean() > 0.9
+    best = probabilities.argmax(-1).ravel()
+    np.testing.assert_array_equal(given[clear], best[clear])
+    found = np.array([float(row[4]) for row in rows])
+    np.testing.assert_allclose(found, ordered[:, -1], atol=1e-3)
+    assert [row[5] == "train" for row in rows] == trained.ravel().tolist()
+
+
+@pytest.mark.parametrize(("experiment", "n"), [("often", (122, 31)), ("ordered", (231, 58))])
+def test_the_shares_are_the_logged_accuracies(page_at, experiment, n):
+    page, block = page_at(experiment, 300)
+    curves = parquet.read_log(block, "curves").query("seed == 1 and step == 300").iloc[0]
+    train, test = (
+        round(curves[f"{part}_accuracy"] * k) for part, k in zip(("train", "test"), n, strict=True)
+    )
+    assert 0 < train + test < sum(n)  # some right, some wrong
+    panel = PANEL.get(experiment, "answers")
+    shown = page.inner_text(f"#{panel} .ask p >> nth=0")
+    assert shown == f"Right: {train} of {n[0]} pairs trained on, {test} of {n[1]} held out."
+    assert page.inner_text(f"#{panel}-note") == "blue: trained on; orange: held out; ×: wrong"
+
+
+# The colours of some places in each cell of the table, given as shares of it.
+CELLS = """places => {
+  const canvas = document.querySelector("#answers-picture canvas");
+  const size = canvas.width / 17;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.width);
+  return places.map(([x, y]) => Array.from({ length: 289 }, (_, i) => {
+    const across = Math.round(size * (i % 17 + x));
+    const at = 4 * (canvas.width * Math.round(size * (Math.floor(i / 17) + y)) + across);
+    return [...data.slice(at, at + 4)];
+  }));
+}"""
+
+
+def test_cells_are_filled_if_right_and_crossed_if_wrong(page_at):
+    page, block = page_at("often", 300)
+    rows = numbers(page, "answers")[1]
+    right = np.array([row[2] == row[3] for row in rows])
+    trained = expected(block, 300)[1].ravel()
+    middle, edge = np.array(page.evaluate(CELLS, [[0.5, 0.5], [0.5, 0.1]]))
+    colours = np.where(trained[:, None], [0, 0x72, 0xB2], [0xD5, 0x5E, 0])
+    np.testing.assert_allclose(middle[:, :3], colours, atol=3)
+    np.testing.assert_array_equal(edge[:, 3] > 0, right)
+    assert 0 < right.sum() < P * P
+
+
+def rings(page, panel):
+    """Where the rings of a panel are, [x, y, size] of each, and its texts by place."""
+    return page.evaluate(
+        """id => {
+          const d = document.querySelector(`#${id}-picture svg > path`).getAttribute("d") ?? "";
+          return d.split("M").slice(1).map(part => {
+            const [x, y, radius] = part.split(/[ a]/).map(Number);
+            return [x + radius, y, 2 * radius];
+          });
+        }""",
+        panel,
+    )
+
+
+def words(page, panel):
+    return page.eval_on_selector_all(
+        f"#{panel}-picture svg > g + g text",
+        """all => all.map(node => [
+          node.textContent, ...["x", "y"].map(name => Number(node.getAttribute(name)))
+        ])""",
+    )
+
+
+def ringed(page, panel):
+    """The numbers that are written in the middle of the rings, by the size of the rings."""
+    texts = words(page, panel)
+    found = []
+    for x, y, size in rings(page, panel):
+        away = [np.hypot(x - u, y - v) for _, u, v in texts]
+        assert min(away) < 0.2
+        found.append((size, int(texts[int(np.argmin(away))][0])))
+    return found
+
+
+def cell(page, a, b):
+    """The middle of a cell on the screen."""
+    box = page.locator("#answers-picture rect").bounding_box()
+    unit = box["width"] / P
+    return box["x"] + (b + 0.5) * unit, box["y"] + (a + 0.5) * unit
+
+
+def test_pointing_lights_up_the_numbers_and_all_pairs_with_the_answer(page_at):
+    page, _ = page_at("often", 300)
+    page.locator("#answers-picture").scroll_into_view_if_needed()
+    assert rings(page, "embedding") == rings(page, "sums") == []
+    page.mouse.move(*cell(page, 16, 5))
+    assert sorted(n for _, n in ringed(page, "embedding")) == [5, 16]
+    pairs = ringed(page, "sums")
+    assert [n for _, n in pairs] == [4] * 9  # of 17 ordered pairs, the unordered ones
+    assert [size for size, _ in pairs].count(max(size for size, _ in pairs)) == 1
+    said = page.inner_text("#answers .ask p >> nth=1")
+    assert "16 + 5 = 21, and 21 mod 17 = 4." in said and "Row 16, column 5" in said
+    page.mouse.move(5, 5)
+    assert rings(page, "embedding") == rings(page, "sums") == []
+    page.mouse.click(*cell(page, 2, 3))
+    page.mouse.move(5, 5)
+    assert [page.input_value(f"#answers [name={name}]") for name in "ab"] == ["2", "3"]
+    page.locator("#step-slider").fill("0")  # the rings follow
+    settled(page)
+    assert sorted(n for _, n in ringed(page, "embedding")) == [2, 3]
+
+
+def test_a_marked_table_is_saved_as_on_white_paper(page_at):
+    page, _ = page_at("often", 300, scheme="dark")
+    page.fill("#answers [name=a]", "3")
+    page.fill("#answers [name=b]", "4")
+    svg = download(page, "answers", "svg")[0].decode()
+    assert "M46 " in svg.split("<path")[-1]  # from the left edge to the cell
+    assert "#1a1a1a" in svg.split("<path")[-1] and "#f0f0f0" not in svg
+
+
+def test_a_typed_pair_is_answered(page_at):
+    page, block = page_at("often", 300)
+    probabilities, trained = expected(block, 300)
+    for a, b in ((3, 9), (16, 16), (0, 12)):
+        page.fill("#answers [name=a]", str(a))
+        page.fill("#answers [name=b]", str(b))
+        best = int(probabilities[a, b].argmax())
+        said = page.inner_text("#answers .ask p >> nth=1")
+        verdict = "Right" if best == (a + b) % P else "Wrong"
+        assert said.startswith(f"{verdict}: the network answers {best} (probability ")
+        probability = float(said.split("probability ")[1].split(")")[0])
+        assert probability == pytest.approx(probabilities[a, b].max(), abs=2e-3)
+        assert said.endswith("trained on." if trained[a, b] else "held out.")
+    page.fill("#answers [name=a]", "17")
+    assert page.inner_text("#answers .ask p >> nth=1") == "The numbers are 0 to 16."
+    page.fill("#answers [name=a]", "")
+    assert page.inner_text("#answers .ask p >> nth=1").startswith("Type two numbers")
+    page.keyboard.press("k")  # is no key of the page where numbers are typed
+    assert page.inner_text("#play") == "Play"
+
+
+def test_the_kept_run_answers_the_same_pair(page_at):
+    page, _ = page_at("often", 300)
+    page.click("#keep")
+    page.check("#run-list tr:nth-child(1) input")
+    settled(page)
+    page.fill("#answers [name=a]", "4")
+    page.fill("#answers [name=b]", "4")
+    for panel in ("answers", "answers-kept"):
+        assert "4 + 4 = 8." in page.inner_text(f"#{panel} .ask p >> nth=1")
+    assert [n for _, n in ringed(page, "embedding-kept")] == [4, 4]
+
+
+def test_answers_are_of_the_step_at_which_the_network_is_logged(page_at):
+    page, block = page_at("seldom", 3)
+    assert "as logged at step 0" in page.inner_text("#answers-note")
+    probabilities, _ = expected(block, 0)
+    found = np.array([float(row[4]) for row in numbers(page, "answers")[1]])
+    np.testing.assert_allclose(found, probabilities.max(-1).ravel(), atol=1e-3)
