@@ -76,6 +76,7 @@ SYSTEM = SystemSpec(
         "signals",
         "losses",
         "ode",
+        "shared_law",
     ),
     coloured_signals="survivors",
 )

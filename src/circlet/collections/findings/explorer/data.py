@@ -1,0 +1,23 @@
+"""Coefficients of the laws that all runs of a setting share, for the page to go on with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+TABLES = ("shared_law_terms",)
+
+
+def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
+    """Laws by setting, "experiment/point", and by name: a dictionary for each window of steps."""
+    found: dict[str, Any] = {}
+    rows = tables.get("shared_law_terms", pd.DataFrame())
+    keys = ["experiment", "point", "law", "first_step", "last_step"]
+    for (experiment, point, law, first, last), own in rows.groupby(keys) if len(rows) else ():
+        window = {
+            "first": int(first),
+            "last": int(last),
+            "coefficients": dict(zip(own["term"], own["coefficient"], strict=True)),
+        }
+        found.setdefault(f"{experiment}/{point}", {}).setdefault(law, []).append(window)
+    return found
