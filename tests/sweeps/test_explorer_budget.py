@@ -6,8 +6,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from conftest import ROOT, experiment
 
+from circlet.collections.ding.equations import embedding_mlp
+from circlet.lazy_import import load
 from circlet.pages import explorer
 from circlet.storage import parquet
 from circlet.study import config_file
@@ -152,7 +155,8 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
             assert len(steps) <= explorer_budget.FRAMES
             assert len(steps) * size * explorer_budget.VALUE <= explorer_budget.RUN
     assert len(explorer_budget.frames(small, "parameters")) == explorer_budget.FRAMES
-    assert "parameters" not in explorer_budget.arrays(large)  # which the page does not compute
+    # The page has the answers of a large network and their probabilities, not its 49 311 weights.
+    assert explorer_budget.arrays(large)["parameters"] == 2 * (59 * 59 + explorer_budget.SCALE)
 
 
 def test_states_leave_room_for_the_rest_of_the_page():
@@ -183,6 +187,16 @@ def test_logs_that_are_not_written_are_not_shown():
     assert set(explorer_budget.arrays(point)) == {"embeddings", "signals"}
 
 
+def answers(block, step):
+    """Probability and class of the answers of the last run of a block to all ordered pairs."""
+    logged = parquet.read_weights(block, [step])
+    weights = {name: torch.as_tensor(values[0, -1]) for name, values in logged.items()}
+    parameters = block.point.parameters
+    left, right = weights["embedding"][embedding_mlp.pairs(parameters["p"]).T]
+    _, logits = embedding_mlp.forward(weights, parameters, left, right)
+    return logits.softmax(-1).max(-1)
+
+
 def test_states_are_those_of_the_logs(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     states = pd.read_parquet("results/smoke/tables/explorer_states.parquet")
@@ -206,6 +220,13 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
             elif name == "embedding" and "embeddings" in block.point.logs:
                 log = last(parquet.read_log(block, "embeddings", [step]))
                 expected = np.concatenate(log.sort_values("token")["vector"].tolist())
+            elif name == "trained":
+                equations = load(block.point.system.equations)
+                seeds = block.point.seeds(block.seeds[-1])
+                expected = equations.train_mask(block.point.parameters, seeds)
+            elif name in ("answers", "probability"):
+                expected = row["values"]
+                np.testing.assert_allclose(expected, answers(block, step)[name == "answers"], 1e-5)
             else:
                 weights = parquet.read_weights(block, [step])[name][0, -1]
                 assert list(row["shape"]) == list(weights.shape)
@@ -215,7 +236,8 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
     assert {system for system, _ in seen} == set(STUDY.systems)
     assert ("sparse_transformer", "query") in seen
     without = {name for system, name in seen if not STUDY.known[system].explorer_weights}
-    assert without == {"embedding", "signals", "curves"}
+    assert without == {"embedding", "signals", "curves", "answers", "probability", "trained"}
+    assert ("constant_attention", "trained") in seen
 
 
 def test_no_array_is_there_twice(finished):
