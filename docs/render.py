@@ -255,6 +255,12 @@ def measured(system: str) -> dict[str, Any]:
     return next(row for row in bench()["training"] if row["system"] == system)
 
 
+def gains() -> tuple[str, str]:
+    """Least and most that circlet gains over the plain loop, over the systems."""
+    found = sorted(row["times_plain"] for row in bench()["training"])
+    return f"{found[0]:.0f}", f"{found[-1]:.0f}"
+
+
 def bench_text() -> str:
     """The same as ``circlet bench`` prints it."""
     return benchmark.text(bench())
@@ -316,7 +322,7 @@ def pages() -> dict[Path, str]:
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
-        measured=measured,
+        measured=measured, gains=gains,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").rglob("*.md")):
