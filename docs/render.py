@@ -341,6 +341,9 @@ PICTURES = {
     "forecast": "full_length",
     "shared_laws": "findings",
     "network_forces": "findings",
+    "circles_heat": "phase",
+    "circle_or_grid_heat": "phase",
+    "circles_trajectories": "phase",
 }
 
 
