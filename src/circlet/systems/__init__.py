@@ -39,7 +39,7 @@ A gradient of its own
     Optional, for the explorer: of every pair of tokens, in lexicographic order, whether the run is
     trained on it. Bool, of all p^2 ordered pairs or of the p (p + 1) / 2 with a <= b.
 ``forward(weights, parameters, left, right)``
-    What a system needs whose ``panels`` have ``ordered_answers``, and for `progress_measures`: of
+    What a system needs whose ``panels`` have ``ordered_answers``, or which tables look into: of
     one run, a hidden layer before its activation and the logits (*pairs, p), of the embeddings of
     the first and of the second numbers (*pairs, d).
 ``data(parameters, seeds, dtype, device)``
