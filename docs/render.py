@@ -9,6 +9,7 @@ No number that a study gives is typed: `value("full_length", "ding_circle_number
 """
 
 import json
+import math
 import re
 import sys
 from functools import cache
@@ -24,6 +25,7 @@ from scipy.stats import fisher_exact
 from circlet import bench as benchmark
 from circlet import terminal
 from circlet.analysis import claims, stats
+from circlet.analysis.spectrum import is_prime
 from circlet.analysis.verdicts import VERDICTS
 from circlet.lazy_import import load
 from circlet.plotting import style
@@ -231,6 +233,20 @@ def usual(study: str, column: str) -> str:
     return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
 
 
+def moduli_scatter() -> dict[str, Any]:
+    """Scatter of mean numbers of circles about a line in p, by kind of modulus, and their noise."""
+    counts = table("full_length", "circle_counts").query("experiment == 'moduli'")
+    by_modulus = counts.groupby("p")["n_circles"]
+    means, noise = by_modulus.mean(), by_modulus.var() / by_modulus.size()
+    left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
+    prime = np.array([is_prime(p) for p in means.index])
+    found: dict[str, Any] = {"primes": prime.sum(), "composites": (~prime).sum()}
+    for name, own in (("prime", prime), ("composite", ~prime)):
+        found[name] = math.sqrt((left[own] ** 2).mean())
+        found[f"{name}_noise"] = math.sqrt(noise[own].mean())
+    return found
+
+
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -322,7 +338,7 @@ def pages() -> dict[Path, str]:
         planted=planted, row=row, cell=cell, about=about, reasons=reasons,
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
-        measured=measured, gains=gains,
+        measured=measured, gains=gains, moduli_scatter=moduli_scatter,
     )  # fmt: skip
     found = {}
     for path in sorted((DOCS / "templates").rglob("*.md")):
