@@ -1,7 +1,7 @@
 """Table ``coarse_products``: whether rounding the factors of products changes what networks end as.
 
-Runs with rounded factors are compared with those of float32 of the same seed. Trajectories part
-within a few hundred steps, so it is the share of ends that is compared, not the single runs.
+Runs with rounded factors are paired with those of float32 of the same seed. Two trajectories of a
+seed may part; so the share of ends is compared, not the numbers of single runs.
 """
 
 from collections.abc import Iterator
