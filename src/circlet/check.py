@@ -72,7 +72,7 @@ def _count(own: Collection) -> str:
 
 
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
-    """The findings about one part, up to the first error."""
+    """What was found about one part, up to the first error."""
     try:
         for text in tried:
             yield Finding(about, text)

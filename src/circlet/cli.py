@@ -391,7 +391,7 @@ def make_new(arguments: argparse.Namespace) -> None:
 
 
 def check_collection(arguments: argparse.Namespace) -> None:
-    """Check a collection and print the findings; exit status 1 if something is wrong."""
+    """Check a collection and print what was found; exit status 1 if something is wrong."""
     check = load("circlet.check")
     failed = 0
     for found in check.collection(arguments.path):
