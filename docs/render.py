@@ -359,7 +359,6 @@ PICTURES = {
     "network_forces": "findings",
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",
-    "circles_trajectories": "phase",
 }
 
 
