@@ -45,7 +45,6 @@ def test_every_target_is_made_by_some_study_that_is_shipped():
 CLAIMED = {"table1", "table2", "survival_classifiers", "musat_claims", "ding_claims"}
 BEYOND = {
     "odonnat_claims", "findings_claims", "forecast", "circle_growth", "seed_overlap", "shared_laws",
-    "coarse_products",
 }  # fmt: skip
 UNREAD = {
     "scorecard": CLAIMED | BEYOND, "report": CLAIMED | BEYOND,

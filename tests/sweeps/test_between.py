@@ -87,7 +87,7 @@ def test_a_study_is_as_itself(both):
 
 def test_what_only_one_has_is_said(both):
     found = between.studies(both / "a", both / "c")
-    assert found.only == ["e: 2 settings are in one of them alone"]
+    assert found.only == ["e: 2 settings are in only one of them"]
 
 
 def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
@@ -95,7 +95,7 @@ def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
     given = ["compare", str(both / "a"), str(both / "b"), "--outcomes", "test_accuracy"]
     cli.main([*given, "--table", str(files[0]), "--figure", str(files[1])])
     said = capsys.readouterr().out
-    assert "learning_rate" in said and "6 pairs" in said and "by chance alone" in said
+    assert "learning_rate" in said and "6 pairs" in said and "would by chance" in said
     assert len(pd.read_parquet(files[0])) == 2
     assert files[1].read_bytes().startswith(b"\x89PNG")
     for more, expected in (
@@ -234,7 +234,7 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
     own = found.outcomes[found.outcomes["outcome"] == "test_accuracy"]
     assert own["at"].tolist() == ["e, fixed seeds data-1", "e, fixed seeds data-2"]
     assert own["n_first"].tolist() == [2, 2] and own["estimate"].eq(0).all()
-    assert found.only == ["e: 1 settings are in one of them alone"]
+    assert found.only == ["e: 1 settings are in only one of them"]
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_a_crossing_is_an_interval():
         ({"fast": {"metric": "test_loss"}}, "fast: must have a metric, and either above or below"),
         ({"fast": {"metric": "test_loss", "above": 1, "below": 2}}, "either above or below"),
         ({"wait": {"from": "memorised_step", "to": "x"}}, "wait.to: 'x' must be a milestone"),
-        ({"delay": {"metric": "test_loss"}}, "delay: with from and to there can be no metric"),
+        ({"delay": {"metric": "test_loss"}}, "delay: with from and to, remove metric"),
         ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
     ],
 )

@@ -294,7 +294,7 @@ def test_a_link_to_a_config_stays_one_and_its_mode_too(tmp_path, monkeypatch):
 def test_seeds_that_others_share_are_left_alone(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="two has its seeds from the same lines"):
+    with pytest.raises(ConfigError, match="two shares the lines of its seeds"):
         config_edit.set_seeds(path, {"one": {"count": 20}})
     assert path.read_text() == text
 

@@ -22,7 +22,6 @@ from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import NOT_RUN
 from circlet.pages import story
-from circlet.plotting.panels import NOTHING
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, pictures, targets
 from circlet.study.plan import Study
@@ -51,7 +50,7 @@ def _undrawn(figure: Target) -> str:
     """Why a figure has nothing to draw, as it says itself; empty if it has."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_text(encoding="utf-8")
-    if f'id="{NOTHING}"' not in image:
+    if f'id="{pictures.NOTHING}"' not in image:
         return ""
     return " ".join(html.unescape(text) for text in TEXTS.findall(image))
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet.plotting import style
+from circlet.study.pictures import NOTHING
 from circlet.study.schedules import evenly
 
-NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 

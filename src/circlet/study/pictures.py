@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PLACES = ("x", "y", "by", "facet")  # where a picture puts what is swept
 _OPTIONS = {*PLACES, "show", "name"}
+NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
 MOST_FACETS = 2
 MOST_PANELS = 24  # of facets, for an outcome
 MOST_SHOWN = 3  # outcomes, unless the config says which

@@ -198,7 +198,7 @@ def test_the_frame_of_a_film_stands_still(trained):
         (["RUN", "--film", "--output", "a.avi"], "a film must end in .gif or .mp4"),
         (["RUN", "--film", "--frames", "0"], "needs at least 2 frames"),
         (["RUN", "--output", "a.xyz"], "a.xyz: a picture must end in .png, .svg or .pdf"),
-        (["RUN", "--film", "--step", "4"], "give one of them"),
+        (["RUN", "--film", "--step", "4"], "give only one of them"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):

@@ -253,7 +253,7 @@ def test_epochs_need_batches():
 
 
 def test_frequencies_are_not_its_business():
-    with pytest.raises(ConfigError, match="scale is about frequencies, sparse_transformer has"):
+    with pytest.raises(ConfigError, match="scale acts on frequencies, but sparse_transformer has"):
         Study.of(
             config(
                 system="sparse_transformer",
