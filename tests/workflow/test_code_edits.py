@@ -102,10 +102,9 @@ def roots(target) -> set[str]:
     made_by = {"tables": {"circlet.analysis.make"}, "figures": {"circlet.plotting.make"}}
     contributed = {
         ".".join([collection.package, *Path(name).with_suffix("").parts])
-        for collection in target.study.collections
+        for collection in target.study.used_collections
         for name in named(target, "code")
-        if set(target.study.systems) & collection.modules("systems").keys()
-        and (collection.folder / name).exists()
+        if (collection.folder / name).exists()
     }
     systems = {target.study.known[name].module for name in target.study.systems}
     if "equations" in declarations.literals(target.module).get("FROM_COLLECTIONS", ()):
