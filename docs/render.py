@@ -25,8 +25,8 @@ from scipy.stats import fisher_exact
 from circlet import bench as benchmark
 from circlet import terminal
 from circlet.analysis import claims, stats
-from circlet.analysis.spectrum import is_prime
 from circlet.analysis.verdicts import VERDICTS
+from circlet.collections.ding.tables import ding_claims
 from circlet.lazy_import import load
 from circlet.plotting import style
 from circlet.storage import parquet
@@ -236,14 +236,12 @@ def usual(study: str, column: str) -> str:
 def moduli_scatter() -> dict[str, Any]:
     """Scatter of mean numbers of circles about a line in p, by kind of modulus, and their noise."""
     counts = table("full_length", "circle_counts").query("experiment == 'moduli'")
-    by_modulus = counts.groupby("p")["n_circles"]
-    means, noise = by_modulus.mean(), by_modulus.var() / by_modulus.size()
-    left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
-    prime = np.array([is_prime(p) for p in means.index])
-    found: dict[str, Any] = {"primes": prime.sum(), "composites": (~prime).sum()}
-    for name, own in (("prime", prime), ("composite", ~prime)):
-        found[name] = math.sqrt((left[own] ** 2).mean())
-        found[f"{name}_noise"] = math.sqrt(noise[own].mean())
+    moduli = ding_claims.about_line(counts)
+    found: dict[str, Any] = {}
+    for name, own in (("prime", moduli[moduli["prime"]]), ("composite", moduli[~moduli["prime"]])):
+        found[f"{name}s"] = len(own)
+        found[name] = math.sqrt((own["left"] ** 2).mean())
+        found[f"{name}_noise"] = math.sqrt(own["noise"].mean())
     return found
 
 

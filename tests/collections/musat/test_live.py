@@ -189,12 +189,19 @@ def test_step_pauses(page):
     assert page.get_attribute("#particles-run", "aria-pressed") == "false"
 
 
-def test_what_diverges_says_so(page):
-    fill(page, "network", learning_rate=1, weight_decay=10)
+def train(page, least, **settings):
+    """Train the live network for at least so many steps, and pause."""
+    fill(page, "network", **settings)
     page.select_option("#network-frame", "10")
     page.click("#network-run")
-    page.wait_for_function("Number(document.getElementById('network-steps').textContent) >= 150")
+    page.wait_for_function(
+        "least => Number(document.getElementById('network-steps').textContent) >= least", arg=least
+    )
     page.click("#network-run")
+
+
+def test_what_diverges_says_so(page):
+    train(page, 150, learning_rate=1, weight_decay=10)
     assert page.inner_text("#network-ratio") == "diverged"
     assert page.inner_text("#network-imperfections") == "–"
     assert page.inner_text("#network-test").startswith("loss not finite")
@@ -402,11 +409,7 @@ def answers(page, name):
 
 
 def test_the_live_table_has_the_accuracies(page):
-    fill(page, "network", weight_decay=1, seed=3)
-    page.select_option("#network-frame", "10")
-    page.click("#network-run")
-    page.wait_for_function("Number(document.getElementById('network-steps').textContent) > 200")
-    page.click("#network-run")
+    train(page, 201, weight_decay=1, seed=3)
     rows = [row for row in answers(page, "network") if int(row["a"]) <= int(row["b"])]
     assert len(rows) == 153
     for part in ("train", "test"):

@@ -227,20 +227,30 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
     return stats.bounded_mean(late / means.groupby(level=0).max(), 0, 1)
 
 
+def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
+    """By modulus p: distance ``left`` of its mean circle count from a line in p, which one modulus
+    does not have; variance of that mean over runs (``noise``); whether it is ``prime``.
+    """
+    of = moduli.groupby("p")["n_circles"]
+    means = of.mean()
+    line = np.polyfit(means.index, means, 1) if len(means) > 1 else [np.nan]
+    left = means - np.polyval(line, means.index)
+    prime = [spectrum.is_prime(p) for p in means.index]
+    return pd.DataFrame({"left": left, "noise": of.var() / of.size(), "prime": prime})
+
+
 def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     """Scatter of mean circle counts about a line in p: composites divided by primes.
 
     What is noise of the means, of few runs each, is taken out. The interval is that of the
     jackknife over moduli of a kind, of the logarithm; n counts the moduli of the rarer kind.
     """
-    of = moduli.groupby("p")["n_circles"]
-    means, noise = of.mean(), of.var() / of.size()
-    prime = np.array([spectrum.is_prime(p) for p in means.index])
+    found = about_line(moduli)
+    prime = found["prime"].to_numpy(bool)
     fewest = min(int(prime.sum()), int((~prime).sum()))
-    if fewest < 5 or noise.isna().any():  # too few to compare their scatter
+    if fewest < 5 or found["noise"].isna().any():  # too few to compare their scatter
         return Estimate(n=fewest)
-    left = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
-    squares = (left**2 - noise).to_numpy()
+    squares = (found["left"] ** 2 - found["noise"]).to_numpy()
     parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
     if not all(math.isfinite(end) for part in parts for end in part):
         return Estimate(n=fewest)

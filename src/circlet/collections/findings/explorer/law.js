@@ -1,4 +1,4 @@
-// Laws of the signals that all runs share: the equations of ../shared_laws.py in double precision. A
+// Laws of the signals that all runs share: the equations of shared_laws.py in double precision. A
 // test compares what both make of the same signals.
 
 /** What a frequency may feel: its signal s, the mean m of all signals, the mean q of their squares. */
