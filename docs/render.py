@@ -355,6 +355,9 @@ PICTURES = {
     "forecast": "full_length",
     "shared_laws": "findings",
     "network_forces": "findings",
+    "relations": "findings",
+    "seed_overlap": "findings",
+    "circle_growth": "findings",
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",
 }

@@ -16,13 +16,15 @@ _MOST_POINTS = 4
 
 
 def draw(study: Study) -> Figure:
-    """A panel for each of the points with most runs, a row per relation."""
+    """A panel for each of the points at which most is expected, a row per relation."""
     relations = parquet.read_table(study, "relations", "survey")
     relations = relations[relations["size"].isna()]
     if relations.empty:
         return panels.nothing("no finished run")
-    sizes = relations.groupby("point", sort=False)["n_runs"].first()
-    points = sizes.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
+    by_point = relations.groupby("point", sort=False)
+    sizes = by_point["n_runs"].first()
+    expected = by_point["expected"].sum()
+    points = expected.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
     figure, grid = panels.row(len(points), 3.2 * len(points), 3.8)
     for axes, point in zip(grid, points, strict=True):
         own = relations[relations["point"] == point]
