@@ -358,6 +358,7 @@ PICTURES = {
     "relations": "findings",
     "seed_overlap": "findings",
     "circle_growth": "findings",
+    "progress_measures": "findings",
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",
 }
