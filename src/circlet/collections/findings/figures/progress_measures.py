@@ -13,9 +13,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.analysis import log_frames
 from circlet.plotting import panels, style
 from circlet.storage import parquet
+from circlet.study import swept
 from circlet.study.plan import Study
+from circlet.study.points import Point
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
 TABLES = ("progress_measures",)
@@ -35,6 +38,15 @@ _PANELS = {
     },
     "neurons": {"phase_alignment": "phase alignment"},
 }
+_MOST_SETTINGS = 8
+
+
+def _setting(point: Point, study: Study) -> str:
+    """What a point has of what its experiment sweeps, a line each."""
+    varied = swept.swept(study.experiment(point.experiment))
+    return "".join(
+        f"{swept.words(one.name)} {swept.text(swept.value(point, one.name))}\n" for one in varied
+    )
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, measures: dict[str, str]) -> None:
@@ -48,14 +60,18 @@ def _lines(axes: Axes, rows: pd.DataFrame, measures: dict[str, str]) -> None:
 
 
 def draw(study: Study) -> Figure:
-    """A row of panels for each experiment; its settings are drawn together."""
+    """A row of panels for each setting, at most eight."""
     rows = parquet.read_table(study, "progress_measures")
     if rows.empty:
         return panels.nothing("no finished run with logged parameters")
-    experiments = dict(list(rows.groupby("experiment", sort=False)))
-    figure = Figure(figsize=(11, 2.7 * len(experiments)))
-    grid = figure.subplots(len(experiments), len(_PANELS), squeeze=False)
-    for line, (experiment, own) in zip(grid, experiments.items(), strict=True):
+    settings = [
+        (f"{point.experiment}\n{_setting(point, study)}{own['run_id'].nunique()} runs", own)
+        for point, _, own in log_frames.by_point(rows, study)
+        if len(own)
+    ][:_MOST_SETTINGS]
+    figure = Figure(figsize=(11, 2.7 * len(settings)))
+    grid = figure.subplots(len(settings), len(_PANELS), squeeze=False)
+    for line, (text, own) in zip(grid, settings, strict=True):
         for axes, (title, measures) in zip(line, _PANELS.items(), strict=True):
             _lines(axes, own, measures)
             axes.set(xlabel="step", title=title)
@@ -65,5 +81,5 @@ def draw(study: Study) -> Figure:
             else:
                 low = -1 if own[list(measures)].min().min() < 0 else 0
                 axes.set_ylim(low - 0.05, 1.05)
-        line[0].set_ylabel(f"{experiment}: {own['run_id'].nunique()} runs")
+        line[0].set_ylabel(text)
     return figure

@@ -22,7 +22,6 @@ def draw(study: Study) -> Figure:
     if relations.empty:
         return panels.nothing("no finished run")
     by_point = relations.groupby("point", sort=False)
-    sizes = by_point["n_runs"].first()
     expected = by_point["expected"].sum()
     points = expected.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
     figure, grid = panels.row(len(points), 3.2 * len(points), 3.8)
@@ -30,10 +29,14 @@ def draw(study: Study) -> Figure:
         own = relations[relations["point"] == point]
         for y, row in enumerate(own.iloc[::-1].itertuples()):
             face = style.BLUE if row.p_adjusted < 0.05 else "white"
-            axes.plot([row.excess_low, row.excess_high], [y, y], color=style.BLUE, lw=1)
+            axes.plot([max(row.excess_low, 0), row.excess_high], [y, y], color=style.BLUE, lw=1)
             axes.plot(row.excess, y, "o", color=style.BLUE, markerfacecolor=face, ms=4)
         axes.axvline(1, color=style.GREY, lw=0.8, ls=":")
         axes.set_yticks(range(len(own)), own["relation"].iloc[::-1], fontsize=7)
-        axes.set(xlabel="observed / expected in random sets")
-        axes.set_title(f"{point}, {sizes[point]} runs", fontsize=8)
+        axes.set(xlabel="observed / expected in random sets", xlim=(-0.05, None))
+        first = own.iloc[0]
+        axes.set_title(
+            f"p = {first.p}, d = {first.d}, weight decay {first.weight_decay:g}: {first.n_runs} runs",
+            fontsize=8,
+        )
     return figure

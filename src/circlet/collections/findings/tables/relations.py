@@ -41,6 +41,13 @@ def two_sided(found: float, drawn: np.ndarray) -> float:
     return float((1 + (np.abs(drawn - center) >= abs(found - center)).sum()) / (1 + len(drawn)))
 
 
+def _excess(observed: np.ndarray, expected: np.ndarray) -> stats.Estimate:
+    """Observed / expected over runs; if nothing was observed, with the exact Poisson interval."""
+    if observed.any() or not expected.any():
+        return stats.ratio(observed, expected)
+    return stats.mean_count(observed).times(1 / expected.mean())
+
+
 def table(study: Study) -> Iterator[dict]:
     """A row per point, relation and size of the set."""
     from statsmodels.stats.multitest import multipletests
@@ -76,7 +83,7 @@ def table(study: Study) -> Iterator[dict]:
                     "size": size,
                     "observed": int(observed.sum()),
                     "expected": float(expected.sum()),
-                    **stats.ratio(observed, expected).columns("excess"),
+                    **_excess(observed, expected).columns("excess"),
                     "expected_by_rank": float(by["rank"].mean()),
                     "p_random": two_sided(observed.sum(), by["random"]),
                     "p_rank": two_sided(observed.sum(), by["rank"]),
