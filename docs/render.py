@@ -192,10 +192,10 @@ def effect(study: str, experiment: str, outcome: str, parameter: str, column: st
 
 
 def row(study: str, name: str, **where: Any) -> Any:
-    """The only row of a table with these values."""
+    """The only row of a table with these values; None: with no value."""
     rows = table(study, name)
     for column, wanted in where.items():
-        rows = rows[rows[column] == wanted]
+        rows = rows[rows[column].isna() if wanted is None else rows[column] == wanted]
     if len(rows) != 1:
         raise SystemExit(f"docs/render.py: {len(rows)} rows of {name} of {study} have {where}")
     return rows.iloc[0]
@@ -205,6 +205,14 @@ def cell(study: str, name: str, column: str, **where: Any) -> str:
     """An estimate in the only row of a table with these values, with its interval."""
     found = row(study, name, **where)
     return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
+
+
+def at_step(study: str, name: str, experiment: str, column: str, step: int) -> str:
+    """Mean over the runs of an experiment at a step, with its interval."""
+    rows = table(study, name)
+    own = (rows["experiment"] == experiment) & (rows["step"] == step)
+    found = stats.mean(rows.loc[own, column])
+    return f"{number(found.value)} {interval(found.low, found.high)}"
 
 
 def over_runs(study: str, name: str, column: str) -> str:
@@ -333,7 +341,7 @@ def pages() -> dict[Path, str]:
         table=table, claim=claim, number=number, interval=interval, value=value, tally=tally,
         by_chance=by_chance, verdicts=verdicts, made=made, answer=answer, tail=tail,
         strangest=strangest, arithmetic=arithmetic, summary=summary,
-        planted=planted, row=row, cell=cell, about=about, reasons=reasons,
+        planted=planted, row=row, cell=cell, about=about, reasons=reasons, at_step=at_step,
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
         measured=measured, gains=gains, moduli_scatter=moduli_scatter,

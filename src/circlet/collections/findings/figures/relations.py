@@ -34,9 +34,7 @@ def draw(study: Study) -> Figure:
         axes.axvline(1, color=style.GREY, lw=0.8, ls=":")
         axes.set_yticks(range(len(own)), own["relation"].iloc[::-1], fontsize=7)
         axes.set(xlabel="observed / expected in random sets", xlim=(-0.05, None))
-        first = own.iloc[0]
-        axes.set_title(
-            f"p = {first.p}, d = {first.d}, weight decay {first.weight_decay:g}: {first.n_runs} runs",
-            fontsize=8,
-        )
+        one = own.iloc[0]
+        setting = f"p = {one.p}, d = {one.d}, weight decay {one.weight_decay:g}"
+        axes.set_title(f"{setting}: {one.n_runs} runs", fontsize=8)
     return figure
