@@ -83,7 +83,9 @@ def test_planted_exclusions_are_found(monkeypatch):
     sets = draws(runs=1500)
     clash = survivor_sets.count(sets, survivor_sets.relations(P)["double"]) > 0
     found = related(monkeypatch, sets[~clash])
-    assert found.loc["double", "observed"] == 0
+    assert found.loc["double", "observed"] == 0 == found.loc["double", "excess_low"]
+    none_seen = -np.log(0.025) / found.loc["double", "expected"]  # upper end of Poisson's interval
+    assert found.loc["double", "excess_high"] == pytest.approx(none_seen)
     assert found.loc["double", "p_adjusted"] < 0.05 and found.loc["double", "p_rank"] < 0.05
     ordinary = found.drop(["double"])
     assert (ordinary["excess_low"] > 0.5).all()
