@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 from conftest import serious
-from driving import CIRCLES, NETWORK, at, settled, step_now, table
+from driving import CIRCLES, NETWORK, at, finished_block_of, settled, step_now, table
 
 from circlet.plotting import panels
 
@@ -242,3 +242,34 @@ def test_a_touch_on_a_curve_is_left_to_the_page(page_of):
     page = page_of(at(NETWORK), size="phone")
     settled(page)
     assert page.evaluate(TOUCH) == [False, False, False, "pan-y pinch-zoom"]
+
+
+def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
+    """Each goes to the logged state nearest to the moment, which the page has."""
+    runs = table("explorer_runs", finished).set_index("run_id")
+    run = runs[(runs["shown"] == "training") & runs["moments"].notna()].iloc[0]
+    page = page_of(f"#run={run.name}")
+    settled(page)
+    logged = np.array(finished_block_of(finished, run.name)[0].point.steps_logged("parameters"))
+    buttons = page.locator("#moments button")
+    assert buttons.count() == len(run["moments"]) > 0
+    for i, moment in enumerate(run["moments"]):
+        assert moment["text"] in buttons.nth(i).inner_text()
+        buttons.nth(i).click()
+        assert step_now(page) == logged[np.abs(logged - moment["step"]).argmin()]
+    assert not serious(page)
+    page.goto(page.url.partition("#")[0] + at(CIRCLES))
+    settled(page)
+    assert not page.is_visible("#moments")
+
+
+@pytest.mark.alone
+def test_a_training_is_played_as_a_whole_in_some_seconds(page_of):
+    """Long enough to see it, however few pictures it has."""
+    page = page_of(at(NETWORK, 0))
+    page.evaluate("window.begun = performance.now()")
+    page.click("#play")
+    page.wait_for_function("document.getElementById('play').textContent === 'Play'")
+    seconds = page.evaluate("(performance.now() - window.begun) / 1000")
+    places = int(page.get_attribute("#step-slider", "max"))
+    assert min(8, places / 2) - 1 <= seconds <= min(8, places / 2) + 6

@@ -8,7 +8,7 @@ def test_outcomes_of_transformers(monkeypatch):
     """Heads are judged for p = 2, clusters for any other p."""
     cases = {
         (True, 2, True, True): "success, head",
-        (True, 2, False, True): "success, no head",
+        (True, 2, False, True): "success, head lost",
         (False, 2, False, False): "failure, no head",
         (True, 3, None, True): "success, clusters",
         (False, 3, None, False): "failure, no clusters",
@@ -17,7 +17,7 @@ def test_outcomes_of_transformers(monkeypatch):
     frame["head_present"] = frame["head_present"].astype("boolean")
     frame["run_id"] = [f"e/x/s{i}" for i in range(len(frame))]
     frame["experiment"] = ["e", "e", "e", "f", "g"]
-    frame = frame.assign(structure_step=[1, 2, 3, 4, 5], fit_step=[6, 7, 8, 9, 10])
+    frame = frame.assign(drop_step=1, structure_step=[1, 2, None, 4, 5], fit_step=[6, 7, 8, 9, 10])
     frame = frame.assign(steps_per_epoch=1, test_accuracy=[0.999, 0.99, 0.5, 0.99, 0.7])
     spikes = pd.DataFrame(
         {
@@ -34,6 +34,11 @@ def test_outcomes_of_transformers(monkeypatch):
     found = run_list.runs(None)
     assert found["run_id"].tolist() == frame["run_id"].tolist()
     assert found["outcome"].tolist() == list(cases.values())
-    assert found["structure_step"].tolist() == [1, 2, 3, 4, 5]
+    assert found["structure_step"].dropna().tolist() == [1, 2, 4, 5]
+    assert found["moments"][2] == [
+        {"step": 1, "text": "loss drops"},
+        {"step": 8, "text": "fits"},
+        {"step": 9, "text": "loss spike"},
+    ]
     # Of each experiment the run that stands for the two phases, the best, and the highest spike.
     assert found["named"].tolist() == [True, False, True, True, True]

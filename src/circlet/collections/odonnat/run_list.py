@@ -1,8 +1,9 @@
 """Outcomes of transformers in the explorer: success or failure, and whether they have a head.
 
-A success has a test accuracy above 0.98. A head is a clustering head; beyond p = 2, a cluster per
-histogram. First come the run that stands for the two phases, those of the highest spikes, and the
-best of each experiment, which figures show.
+A success has a test accuracy above 0.98. A head is a clustering head at the end, and one that had
+formed and is not there any more is lost; beyond p = 2, a cluster per histogram. Moments are the two
+phases and the highest loss spikes. First come the run that stands for the two phases, those of the
+highest spikes, and the best of each experiment, which figures show.
 """
 
 import numpy as np
@@ -22,11 +23,25 @@ COLUMNS = [
 ]
 
 
+_SPIKES = 3  # moments of a run
+
+
+def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> pd.Series:
+    """What happens in the training of runs, in order, by run_id."""
+    words = {"drop_step": "loss drops", "structure_step": "head forms", "fit_step": "fits"}
+    found = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
+    highest = spikes.sort_values("height", ascending=False).groupby("run_id").head(_SPIKES)
+    found = pd.concat([found, highest[["run_id", "step"]].assign(text="loss spike")])
+    found = found.dropna(subset=["step"]).astype({"step": int}).sort_values(["run_id", "step"])
+    return found.groupby("run_id")[["step", "text"]].apply(lambda own: own.to_dict("records"))
+
+
 def runs(study: Study) -> pd.DataFrame:
     """A row per finished run: ``run_id``, ``outcome`` in words, and its columns, and ``named``."""
     rows = parquet.read_table(study, "heads")
     ended = np.where(rows["success"].astype(bool), "success", "failure")
     head = rows["head_present"].map({True: ", head", False: ", no head"})
+    head = head.mask((head == ", no head") & rows["structure_step"].notna(), ", head lost")
     clustered = rows["clustered"].map({True: ", clusters", False: ", no clusters"})
     ending = head.where(rows["p"] == 2, clustered).astype(object).fillna("")
     steps = rows[["run_id", "structure_step", "fit_step"]]
@@ -36,4 +51,6 @@ def runs(study: Study) -> pd.DataFrame:
         of_spikes = spikes[spikes["experiment"] == experiment]
         named |= {run_id for run_id, *_ in snapshots.chosen(own, of_spikes, 0)}
         named.add(success.best(own))
-    return steps.assign(outcome=ended + ending, named=rows["run_id"].isin(named))
+    moments = rows["run_id"].map(_moments(rows, spikes))
+    outcome = ended + ending
+    return steps.assign(outcome=outcome, moments=moments, named=rows["run_id"].isin(named))

@@ -210,6 +210,7 @@ def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, An
     """What the list says of a run."""
     known = ("run_id", "seed", "outcome", "shown", "frames")
     found: dict[str, Any] = {name: row[name] for name in known}
+    found["moments"] = None if row["moments"] is None else list(row["moments"])
     for name in measures:
         value = row[name]
         if isinstance(value, list | np.ndarray):
@@ -224,7 +225,8 @@ def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, An
 def _measures(runs: pd.DataFrame) -> list[str]:
     """Columns that say something of a run beside its outcome."""
     first = runs.columns.get_loc("outcome") + 1  # after the keys and the seed
-    return [name for name in runs.columns[first:] if name not in ("shown", "frames", "last_step")]
+    others = ("shown", "moments", "frames", "last_step")
+    return [name for name in runs.columns[first:] if name not in others]
 
 
 def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ import { introduce, Tour } from "circlet/tour";
 
 const REST = 150; // milliseconds after which a picture is at rest
 const PATIENCE = 300; // after which a reader is told what is waited for
+const WHOLE = 8; // seconds of a training that is played as a whole
+const SLOWEST = 2; // steps a second
 const WAITING = "This run is still being loaded.";
 
 /**
@@ -164,6 +166,7 @@ export function explore(catalogue, makers, plotly, say) {
       for (const id of ["step-slider", "play", "back", "forward"]) {
         byId(id).disabled = scene.steps.length < 2;
       }
+      offerMoments(run.moments ?? []);
       const isDrawn = board.arrange(scene);
       byId("nothing").hidden = isDrawn;
       byId("panels").hidden = !isDrawn && !kept.run;
@@ -178,6 +181,24 @@ export function explore(catalogue, makers, plotly, say) {
       say(`${words}: ${error.message}.`);
       console.error(words, error);
     }
+  }
+
+  /** Offer to go to what happens in a training, as buttons and as marks under the slider. */
+  function offerMoments(moments) {
+    const epochs = point.steps_per_epoch;
+    const buttons = moments.map(({ step, text }) => {
+      const when = epochs > 1 ? `epoch ${rounded(step / epochs)}` : `step ${step}`;
+      const button = document.createElement("button");
+      button.textContent = `${text}: ${when}`;
+      button.addEventListener("click", () => goTo(step));
+      return button;
+    });
+    byId("moments").replaceChildren(...buttons);
+    byId("moments").hidden = !buttons.length || scene.steps.length < 2;
+    const marks = moments.map(({ step }) =>
+      Object.assign(new Option(), { value: scene.nearest(step) }),
+    );
+    byId("marks").replaceChildren(...marks);
   }
 
   // Drawing.
@@ -291,7 +312,8 @@ export function explore(catalogue, makers, plotly, say) {
     byId("play"),
     "Play",
     (now) => {
-      const wait = 1000 / Number(byId("speed").value);
+      const whole = scene.steps.length / WHOLE; // steps a second, if the training takes its time
+      const wait = 1000 / (Number(byId("speed").value) || Math.max(whole, SLOWEST));
       due ??= now + wait;
       if (now < due - 1) return;
       const steps = 1 + Math.floor((now - due) / wait);

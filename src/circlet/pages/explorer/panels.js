@@ -114,6 +114,16 @@ function stepAxis({ logs, view: { log } }) {
   };
 }
 
+/** What happens in a training, as lines over curves; the buttons beside the slider name it. */
+const momentLines = ({ run: { moments = [] }, view: { log } }) =>
+  moments
+    .filter(({ step }) => !log || step > 0)
+    .map(({ step }) => ({
+      type: "line",
+      ...{ x0: step, x1: step, y0: 0, y1: 1, yref: "paper", layer: "below" },
+      line: { color: theme().colour("line"), width: 1, dash: "dot" },
+    }));
+
 /** The series as rows of a table, with the step before its values. */
 const seriesRows = (series) => series.steps.map((step, i) => [step, ...series.frame(i)]);
 
@@ -204,6 +214,7 @@ function lossesPanel(holder, { plotly, goTo }) {
     picture: chart,
     title: titleOf,
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
+    note: ({ run }) => (run.moments ? "dotted: what the buttons above name" : ""),
     draw(scene) {
       const { arrays, run, system, view } = scene;
       const shown = visible(arrays.curves, view);
@@ -253,6 +264,7 @@ function lossesPanel(holder, { plotly, goTo }) {
         showlegend: named.size > 0,
         legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
         margin: { l: 58, r: 12, t: 26, b: 40 },
+        shapes: momentLines(scene),
         uirevision: `${run.run_id} ${view.log}`,
       });
       chart.show(traces, layout, ["xaxis", ...ids]);

@@ -4,7 +4,9 @@ A collection says what the outcomes of its runs are called in its ``run_list.py`
 ``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
 and those that it declares in ``COLUMNS``, made from its ``TABLES``. Its column ``named``, if it has
 one, is whether a figure shows the run or it is among the best: those come first, as does the run of
-each point with the highest test accuracy. Without a ``run_list.py``, the outcome is the status of
+each point with the highest test accuracy. Its column ``moments``, if it has one, are lists of what
+happens in the training, a dictionary with ``step`` and ``text`` each: the explorer leads to these
+steps and has the states nearest to them. Without a ``run_list.py``, the outcome is the status of
 the run: finished, diverged or no parent.
 """
 
@@ -21,11 +23,13 @@ from circlet.sweeps import explorer_budget
 
 TABLES = ("runs",)
 FROM_COLLECTIONS = ("run_list.py",)
+_MOMENT = pa.struct([pa.field("step", pa.int32()), pa.field("text", pa.string())])
 COLUMNS = [
     RUN,
     SEED,
     column("outcome", pa.string(), "in a word, as the run_list.py of its collection says"),
     column("shown", pa.string(), "in the explorer: training, end, outcome, or nothing"),
+    column("moments", pa.list_(_MOMENT), "what happens in the training, by step"),
 ]
 
 

@@ -5,7 +5,8 @@
 ``answers`` and ``probability``, (p, p): the class that a larger network answers to each ordered
 pair of numbers, and its probability; ``trained``, at step 0: which pairs these networks are trained
 on (1) and which are held out (0), if the equations have a ``train_mask``. Which runs and steps is
-in `circlet.sweeps.explorer_budget`. Diverged runs have theirs, too, as far as they are logged.
+in `circlet.sweeps.explorer_budget`; steps nearest to the moments of a run come on top. Diverged
+runs have theirs, too, as far as they are logged.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import ARRAY, RUN, STEP, column
 from circlet.study.plan import Study
-from circlet.study.points import Block
+from circlet.study.points import Block, Point
 from circlet.sweeps import explorer_budget
 
 LOGS = ("embeddings", "signals", "curves", "parameters")
@@ -76,17 +77,29 @@ def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
     return found
 
 
-def _rows(block: Block, shown: dict[int, str]) -> Iterator[dict]:
+def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
+    """Steps of a log that are shown of a run with these moments."""
+    if how == "end":  # of curves the values are in the table of runs
+        return set() if kind == "curves" else {point.steps}
+    if how != "training":
+        return set()
+    logged = np.array(point.steps_logged(kind))
+    nearest = (int(logged[np.abs(logged - moment).argmin()]) for moment in moments)
+    return {*explorer_budget.frames(point, kind), *nearest}
+
+
+def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Iterator[dict]:
     """A row for every array of a block that is shown of its seeds."""
     for kind in explorer_budget.arrays(block.point):
-        steps = {"training": explorer_budget.frames(block.point, kind), "end": [block.point.steps]}
-        if kind == "curves":
-            del steps["end"]  # whose values are in the table of runs
-        for how, wanted in steps.items():
-            seeds = [seed for seed in block.seeds if shown.get(seed) == how]
-            for name, array in _arrays(block, kind, wanted).items() if seeds else ():
-                for i, step in enumerate(wanted):
-                    for seed in seeds:
+        wanted = {
+            seed: _steps(block.point, kind, shown.get(seed, "nothing"), moments.get(seed, []))
+            for seed in block.seeds
+        }
+        every = sorted(set().union(*wanted.values()))
+        for name, array in _arrays(block, kind, every).items() if every else ():
+            for i, step in enumerate(every):
+                for seed, own in wanted.items():
+                    if step in own:
                         values = array[i, seed - block.first]
                         yield {
                             "run_id": block.point.run_id(seed),
@@ -116,8 +129,14 @@ def table(study: Study) -> Iterator[dict]:
     """A row per run, step and array."""
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
+    told = runs.dropna(subset=["moments"])
+    moments = {
+        run_id: [moment["step"] for moment in own]
+        for run_id, own in zip(told["run_id"], told["moments"], strict=True)
+    }
     for block in study.blocks:
         run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}
         of_seeds = {s: shown.get(run_id, "nothing") for s, run_id in run_ids.items()}
-        yield from _rows(block, of_seeds)
+        own = {s: moments[run_id] for s, run_id in run_ids.items() if run_id in moments}
+        yield from _rows(block, of_seeds, own)
         yield from _trained(block, of_seeds)

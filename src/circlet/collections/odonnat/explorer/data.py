@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from circlet.collections.odonnat.tables import snapshots
+
 TABLES = ("heads", "spikes")
 
 
@@ -19,42 +21,48 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     return [*_head(tables.get("heads"), own), *_spike(tables.get("spikes"), own)]
 
 
+def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
+    """The run that stands for the two phases in figures, else that of most pictures with a head."""
+    frames = played.set_index("run_id")["frames"]
+    known = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
+    known = known.dropna(subset=["structure_step"])
+    for _, own in heads.groupby("experiment", sort=False):
+        exemplar = snapshots.exemplar(own)
+        if exemplar is not None and exemplar["run_id"] in set(known["run_id"]):
+            return exemplar
+    ranked = known.assign(frames=known["run_id"].map(frames))
+    ranked = ranked.sort_values(["frames", "run_id"], ascending=[False, True])
+    return None if ranked.empty else ranked.iloc[0]
+
+
 def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """The head that forms latest after the first drop of the loss, which shows both phases best."""
-    if heads is None:
+    """A head at the end, and where it forms, if that is before the network fits."""
+    run = None if heads is None else _with_head(heads, played)
+    if run is None:
         return []
-    columns = ["run_id", "head_present", "drop_step", "structure_step", "steps_per_epoch"]
-    known = played[["run_id", "last_step", "frames"]].merge(heads[columns], on="run_id")
-    known = known[(known["head_present"] == True) & known["structure_step"].notna()]  # noqa: E712
-    if known.empty:
-        return []
-    known = known.assign(phase=(known["structure_step"] - known["drop_step"]).fillna(-1))
-    order = ["frames", "phase", "run_id"]
-    run = known.sort_values(order, ascending=[False, False, True]).iloc[0]
-    forms, drops = run["structure_step"], run["drop_step"]
-    epochs = float(run["steps_per_epoch"])
-    stops = [_stop("A clustering head", run["run_id"], run["last_step"], (
+    forms, fits, epochs = run["structure_step"], run["fit_step"], float(run["steps_per_epoch"])
+    last = played.set_index("run_id").loc[run["run_id"], "last_step"]
+    stops = [_stop("A clustering head", run["run_id"], last, (
         "A transformer gathers all sequences with the same sum of their first tokens in one tight "
         "cluster. Each cluster lies in the region of its answer, so no sequence is left in doubt."
     ))]  # fmt: skip
-    if pd.notna(drops) and drops < forms:
+    if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, (
-            f"The loss first drops at epoch {drops / epochs:.3g}, while the clusters are still "
-            f"loose. The head forms here, at epoch {forms / epochs:.3g}: play on to see the "
-            "clusters tighten."
+            f"First the clusters form: there is a head from here on, epoch {forms / epochs:.3g}. "
+            "Then the regions follow, until each cluster lies in the region of its answer, at "
+            f"epoch {fits / epochs:.3g}: play on to see it."
         )))  # fmt: skip
     return stops
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """The spike that rises most above the loss before it."""
+    """The highest spike."""
     if spikes is None:
         return []
     known = spikes[spikes["run_id"].isin(played["run_id"])]
     if known.empty:
         return []
-    known = known.assign(rise=known["height"] / known["baseline"])
-    spike = known.sort_values(["rise", "run_id"], ascending=[False, True]).iloc[0]
+    spike = known.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
     return [_stop("A loss spike", spike["run_id"], spike["step"], (
         f"Long after the task is learned, the train loss jumps from {spike['baseline']:.2g} to "
         f"{spike['height']:.2g} nat at step {spike['step']}. Step on to see whether the clusters "
