@@ -247,7 +247,8 @@ def test_a_touch_on_a_curve_is_left_to_the_page(page_of):
 def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
     """Each goes to the logged state nearest to the moment, which the page has."""
     runs = table("explorer_runs", finished).set_index("run_id")
-    run = runs[(runs["shown"] == "training") & runs["moments"].notna()].iloc[0]
+    runs = runs[(runs["experiment"] == "heads") & (runs["shown"] == "training")]
+    run = runs[runs["moments"].notna()].iloc[0]
     page = page_of(f"#run={run.name}")
     settled(page)
     logged = np.array(finished_block_of(finished, run.name)[0].point.steps_logged("parameters"))
