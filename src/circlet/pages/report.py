@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from circlet import pages, terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import NOT_RUN
+from circlet.analysis.verdicts import DEVIATES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, pictures, targets
@@ -277,6 +277,7 @@ def make(target: Target, frozen: bool = False) -> None:
         probe=next(iter(figures), ""),
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
         verdicts=_counts(tests),
+        deviating=tests[tests["verdict"] == DEVIATES].to_dict("records"),
         n_claims=len(card),
         tallies={
             claims_file.TALLIES[tally]: n

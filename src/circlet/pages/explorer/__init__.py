@@ -413,9 +413,10 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
         f"This page lists {len(shown)} of {every} runs; it has the end of {ends}, and of "
         f"{trainings} the training, in at most {frames} steps of each log, fewer "
         "of large networks, and those nearest to what happens in it. Each point has at least "
-        "one if there is room; the rest is shared fairly among systems, and among their points. The runs that figures show and the best of "
-        "each point come first; then of a point the first seed of each outcome, the second of "
-        "each, and so on. States are rounded to 1/32767 of their largest value."
+        "one if there is room; the rest is shared fairly among systems, and among their points. "
+        "The runs that figures show and the best of each point come first; then of a point the "
+        "first seed of each outcome, the second of each, and so on. States are rounded to 1/32767 "
+        "of their largest value."
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from circlet.collections.musat.systems import constant_attention, particles
 
-TABLES = ()
+TABLES = ("structures",)
 
 _PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")
 _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
@@ -51,6 +51,26 @@ def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
     return own.sort_values(order, ascending=[True, False, True, True]).iloc[0]
 
 
+def _most(structures: pd.DataFrame | None) -> str:
+    """At which weight decay most networks of the largest sweep end as circles, in a sentence."""
+    if structures is None or "weight_decay" not in structures:
+        return ""
+    own = structures[(structures["system"] == "constant_attention") & (structures["d"] == 2)]
+    sweeps = own.groupby("experiment").filter(lambda rows: rows["weight_decay"].nunique() > 1)
+    if sweeps.empty:
+        return ""
+    experiment = sweeps["experiment"].value_counts().index[0]
+    ends = sweeps[sweeps["experiment"] == experiment].groupby("weight_decay")["is_circle"]
+    circles, runs = ends.sum(), ends.size()
+    most = (circles / runs).idxmax()
+    if not circles[most]:
+        return ""
+    return (
+        f" In the experiment “{experiment.replace('_', ' ')}” most circles are at weight decay "
+        f"{most:g}: {circles[most]} of {runs[most]}."
+    )
+
+
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
     """Noise and the circle that it becomes; a grid."""
     mine = played[played["system"].isin(["constant_attention", "particles"])]
@@ -67,6 +87,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             "At the end of the same training the numbers stand around a circle: the largest "
             f"distance from the middle is {circle['norm_ratio']:.2f} times the smallest. Adding "
             "two numbers adds their angles, so the direction of their sum tells the answer."
+            + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:
         stops.append(_stop("A grid", grid, grid["last_step"], (
