@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import cluster as slurm
 import yaml
@@ -83,6 +84,13 @@ class Sweep:
     def idle(self):
         """Wait until none of its jobs is left."""
         slurm.wait(lambda: not self.jobs(), "the end of all jobs")
+
+    def end_strays(self):
+        """SIGKILL to processes in its folder: this cluster loses those that leave their session."""
+        for link in Path("/proc").glob("[0-9]*/cwd"):
+            with contextlib.suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+                if link.readlink() == self.project.folder:
+                    os.kill(int(link.parent.name), signal.SIGKILL)
 
     def find(self, pattern):
         return sorted(self.project.folder.glob(pattern))

@@ -65,6 +65,7 @@ def sweep(cluster, tmp_path):
         slurm.output("scancel", "--signal=KILL", "--full", number)
         slurm.output("scancel", number)
     sweep.idle()
+    sweep.end_strays()
 
 
 def made_here(folder, experiment):
