@@ -15,7 +15,7 @@ from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, rati
 def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Estimate:
     """Pearson's r of pairs that are dependent within a unit; n counts units.
 
-    The jackknife leaves out one unit at a time, on Fisher's scale; Student's interval.
+    The interval is Student's, from a jackknife on Fisher's z that leaves out one unit at a time.
     """
     frame = pd.DataFrame({"x": x, "y": y, "unit": units}).dropna().astype({"x": float, "y": float})
     names = frame["unit"].unique()
@@ -43,11 +43,11 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
         return Estimate(n=n)
     from scipy.stats import NearConstantInputWarning, pearsonr
 
-    with warnings.catch_warnings():  # values that differ by little have a correlation too
+    with warnings.catch_warnings():  # nearly constant values have a correlation, too
         warnings.simplefilter("ignore", NearConstantInputWarning)
         found = pearsonr(*pairs)
     r = float(found.statistic)
-    if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z has no end, and scipy gives 1 for both
+    if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z is infinite, scipy's ends are 1
         return Estimate(math.copysign(1, r), n=n)
     low, high = found.confidence_interval()
     return Estimate(r, float(low), float(high), n)
@@ -56,18 +56,18 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
 def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
     """Spearman's rho within strata, averaged over them, with an interval over independent units.
 
-    ``strata`` and ``units`` say for each pair (x, y) which it belongs to; the pairs of one unit,
-    as runs that share a seed, may go together. Averages and the jackknife are on Fisher's scale;
-    the jackknife leaves out one of at most 50 groups of units at a time, or of strata if there are
-    fewer than three units. Infinite y are the largest. A perfect order is taken to be one exchange
-    of neighbours away from it. Strata of three pairs and fewer tell nothing; one whose y are all
-    the same counts as no correlation, unless all are such.
+    ``strata`` and ``units`` give the stratum and the unit of each pair (x, y). Pairs of one unit,
+    such as runs that share a seed, may be dependent. Averages and the jackknife use Fisher's z. The
+    jackknife leaves out one of at most 50 groups of units at a time, or one stratum if there are
+    fewer than three units. Infinite y rank highest. A perfect order counts as if one pair of
+    neighbours were exchanged. Strata of three pairs or fewer are ignored. A stratum whose y are all
+    equal counts as no correlation, unless all strata are such.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units})
     whole, freedom, n = _fisher(frame)
     if math.isnan(whole):
         return Estimate(n=n)
-    # Of few units, or where all parts agree, the pairs alone tell (Bonett and Wright, 2000).
+    # With few units, or if all parts agree, the pairs decide (Bonett and Wright, 2000).
     half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
     over = _independent(frame)
     group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
@@ -107,20 +107,20 @@ def slope(
     """Change of y per unit of x within strata, by least squares, with an interval over units.
 
     Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
-    out; where fewer than three units have two values of x, all runs of a stratum are. The interval
-    is Student's, of a ratio of sums over units, or of least squares; if there are fewer than three
-    units, over strata, or runs. It is cut at the steepest slope of values that lie within a
-    ``reach``.
+    out. If fewer than three units have two values of x, all runs of a stratum are compared. The
+    interval is Student's, of a ratio of sums over units or of least squares; with fewer than three
+    units it is over strata or runs. It is cut at the steepest slope that values within ``reach``
+    allow.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units}, dtype=object)
     frame = frame.astype({"x": float, "y": float})
     by = ["stratum", "unit"]
     several = frame.groupby(by)["x"].transform("nunique") > 1
     is_paired = frame.loc[several, "unit"].nunique() > 2
-    if not is_paired:  # runs of one unit at one x, as those of a drawn point, are not independent
+    if not is_paired:  # runs of one unit at one x, as at a random point, are dependent
         frame = frame.groupby(["stratum", "unit", "x"], as_index=False)["y"].mean()
         by = ["stratum"]
-    # Equal values of x may differ from their mean by rounding: they are no slope.
+    # Equal values of x may differ from their mean by rounding: they give no slope.
     frame = frame[frame.groupby(by)["x"].transform("nunique") > 1]
     if frame.empty:
         return Estimate()
@@ -149,7 +149,7 @@ def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> E
     if freedom < 1 or n_groups < 3:
         return Estimate(value, n=n_groups)
     residual = dy - value * dx
-    alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that tells a slope, or a mean
+    alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that decides a slope or a mean
     left_out = (dx * residual / alone.where(alone > 1e-9)).groupby(over).sum()
     variance = max(float((left_out**2).sum()) / squares, float((residual**2).sum()) / freedom)
     half = float(stdtrit(min(freedom, n_groups - 1), 0.975)) * math.sqrt(variance / squares)

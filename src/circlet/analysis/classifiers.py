@@ -14,10 +14,10 @@ from circlet.analysis.stats import Estimate
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
     """ROC AUC within each group, scored by a classifier that has not seen the group.
 
-    It is the mean over groups, with Student's interval; groups in which all or none survive have no
-    AUC. Of each row there are the features x, (rows, features), the truth ``alive``, (rows,), bool,
-    and the embedding that it is of, ``groups``, (rows,). ``make`` makes the unfitted classifier,
-    with a ``decision_function``.
+    The result is the mean over groups, with Student's interval; groups in which all or none survive
+    have no AUC. Each row has features x, (rows, features), the truth ``alive``, (rows,), bool, and
+    an embedding ``groups``, (rows,). ``make`` returns an unfitted classifier with a
+    ``decision_function``.
     """
     folds = min(10, len(np.unique(groups)))
     if folds < 2:
@@ -44,14 +44,14 @@ def crossed_scores(
 ) -> pd.DataFrame:
     """How well a classifier predicts each run's survivors, fitted to runs that share no seed.
 
-    Rows are frequencies: features ``x``, (rows, features), the truth ``alive``, bool, and the
-    run, the embedding and the network that each is of, (rows,). A run is scored by a classifier
-    that has seen neither its embedding nor its network. ``make`` makes the unfitted classifier,
+    Rows are frequencies. They have features ``x``, (rows, features), the truth ``alive``, bool, and
+    the run, embedding and network that they belong to, (rows,). A run is scored by a classifier
+    that has seen neither its embedding nor its network. ``make`` returns an unfitted classifier
     with a ``decision_function``.
 
-    A row per run: ``run``, ``embedding``, ``network``, ``auc`` (ROC within the run; NaN if all or
-    none survive), ``jaccard`` (index of the predicted and the true set) and ``exact`` (whether they
-    are the same). Empty if no classifier can be fitted.
+    The result has a row per run: ``run``, ``embedding``, ``network``, ``auc`` (ROC within the run;
+    NaN if all or none survive), ``jaccard`` (index of the predicted and the true set) and ``exact``
+    (whether the two sets are equal). It is empty if no classifier can be fitted.
     """
     is_crossed = len(np.unique(networks)) < len(np.unique(runs))
     found = []

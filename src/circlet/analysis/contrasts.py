@@ -14,7 +14,8 @@ from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, m
 def difference(a: Estimate, b: Estimate) -> Estimate:
     """The difference a - b of independent estimates, by MOVER (Zou and Donner, 2008).
 
-    Of two shares with Wilson's intervals it is Newcombe's; n is that of the first.
+    MOVER combines the separate intervals of both estimates. For two shares with Wilson's intervals
+    it is Newcombe's method. n is that of the first estimate.
     """
     low = math.hypot(a.value - a.low, b.high - b.value)
     high = math.hypot(a.high - a.value, b.value - b.low)
@@ -57,7 +58,7 @@ def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     low, high = confint_proportions_2indep(k1, n1, k2, n2, method="newcomb", compare="diff")
-    # Of none against all, statsmodels' rounding may go beyond the ends, to -1.0000000000000002.
+    # For none against all, rounding in statsmodels may give -1.0000000000000002.
     low, high = max(float(low), -1.0), min(float(high), 1.0)
     return Estimate(k1 / n1 - k2 / n2, low, high, n1 + n2)
 
@@ -72,12 +73,12 @@ def paired_difference(
 ) -> tuple[Estimate, int]:
     """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
 
-    If at least three are, and half of the fewer values, the interval is over pairs: what runs share
-    by their seed drops out. It is Student's, or for shares that of Bonett and Price (2012), with
-    one more pair that goes up and one that goes down; differences that are all the same are taken
-    as in `bounded_mean`, with infinite ends if no ``reach`` bounds them. Otherwise Welch's for
-    means and Newcombe's for shares, which two values of a kind would not bear; NaN where no value
-    differs.
+    If there are at least three pairs, and at least half of the smaller sample is paired, the
+    interval is over pairs, so what runs share by their seed drops out. It is Student's, or for
+    shares that of Bonett and Price (2012), with one more pair that goes up and one that goes down.
+    Differences that are all equal are treated as in `bounded_mean`; the ends are infinite if no
+    ``reach`` bounds them. Otherwise the interval is Welch's for means and Newcombe's for shares;
+    NaN where no value differs.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()
     difference, n = both["y"] - both["x"], len(both)
@@ -102,10 +103,11 @@ def paired_delay(
 ) -> tuple[Estimate, int]:
     """Median delay of the second run of a pair relative to the first, and the number of pairs.
 
-    Both are the ends (after, by] of the times, by a common index, a seed; ``by`` is NaN if it has
-    not happened by the last time it was looked for. The interval is that of order statistics, of
-    the earliest and of the latest that each difference may be; fewer than six pairs have none. If
-    less than half of the fewer runs are in pairs, there are none.
+    ``first`` and ``second`` have the ends (after, by] of the times, with the seed as index; ``by``
+    is NaN if the event had not happened by the last logged step. The interval is from order
+    statistics of the smallest and of the largest value that each difference may have; with fewer
+    than six pairs it is unbounded. If less than half of the smaller sample is paired, there is no
+    estimate.
     """
     names = ("after", "by", "after_2", "by_2")
     both = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
@@ -128,10 +130,10 @@ def paired_delay(
 def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:
     """Difference of two kinds of runs at equal conditions, averaged over the conditions.
 
-    Strata weigh n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata, as a
-    stratum may have too few runs for its own; the interval is Student's, with the degrees of
-    freedom of the rarer kind. ``strata`` are, for each condition, the values of the first and of
-    the second kind, 1-D arrays.
+    Strata are weighted by n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata,
+    because a stratum may have too few runs for its own. The interval is Student's, with the degrees
+    of freedom of the rarer kind. ``strata`` has, for each condition, the values of the first and of
+    the second kind as 1-D arrays.
     """
     strata = [(x, y) for x, y in strata if len(x) and len(y)]
     sizes = np.array([[len(x), len(y)] for x, y in strata]).reshape(-1, 2)

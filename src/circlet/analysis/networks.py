@@ -18,10 +18,10 @@ from circlet.systems.trees import Tree
 def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict[str, Tree]]]:
     """The ``run_id``, the network at the last step and the data of each finished run of a block.
 
-    ``equations`` is the module of the system, with its ``network`` and ``data``. Weights are as in
-    logs, float32 put into the dtype of the experiment, and take no gradient. The table reads the
-    logs ``runs`` and ``parameters``; raises LogError as `circlet.storage.parquet.read_log`, and
-    CircletError if these equations or logs cannot give it.
+    ``equations`` is the module of the system, with its ``network`` and ``data``. Weights have their
+    logged float32 values, in the dtype of the experiment, and need no gradient. The table must read
+    the logs ``runs`` and ``parameters``. Raises LogError as `circlet.storage.parquet.read_log`
+    does, and CircletError if these equations or logs give no network.
     """
     point, path = block.point, path_of(block.point.system.equations)
     if equations.__name__ != point.system.equations or not hasattr(equations, "network"):

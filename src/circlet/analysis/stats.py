@@ -1,9 +1,9 @@
 """Estimates over runs with their 95 % intervals. What cannot be estimated is NaN.
 
-Values may be columns of tables. Those that are not known, NaN or null, are not counted.
+Values may be columns of tables. Unknown values (NaN or null) are ignored.
 
-Where scipy or statsmodels has an interval, it is theirs. Their modules are imported where they are
-called: scipy.stats takes 0.6 s, and not every job needs it.
+Intervals are those of scipy or statsmodels where they have them. Both are imported where they are
+called, because importing scipy.stats takes 0.6 s and not every job needs it.
 """
 
 import math
@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit
 Z = float(ndtri(0.975))  # 97.5 % point of the standard normal
 
 
-ROUNDING = 1e-6  # of what is logged in float32, as a share of its size, and to spare
+ROUNDING = 1e-6  # relative error of values logged in float32, with room to spare
 
 
 class Estimate(NamedTuple):
@@ -62,8 +62,8 @@ def counted(holds: ArrayLike) -> tuple[int, int]:
 def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n).
 
-    Values that are all the same, as counts of few runs may be, do not tell how they would spread:
-    they have no interval.
+    If all values are equal, as counts of few runs may be, their spread is unknown and there is no
+    interval.
     """
     values = known(values)
     n = len(values)
@@ -82,7 +82,7 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
     """Mean of each row of an array, with Student's interval clipped to bounds; vectorised.
 
-    Columns estimate, low, high, n_runs. Rows whose values are all the same have no interval.
+    The result has columns estimate, low, high, n_runs. Rows of equal values have no interval.
     """
     n = (~np.isnan(rows)).sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -98,10 +98,10 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
 def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
     """Mean of values between two bounds, with an interval between the same bounds.
 
-    Student's interval, cut at the bounds: it trusts the spread that the values have, and few values
-    may not have met what is rare. Values that are all the same (but for rounding), or a single one,
-    tell no spread: then a share of up to 1 - 0.05^(1/n) of all runs may differ, by as much as the
-    bounds allow. Without bounds an end is infinite.
+    The interval is Student's, cut at the bounds. It relies on the spread of the values, so with few
+    values it may miss what is rare. If all values are equal (up to rounding), or there is only one,
+    the spread is unknown: then up to a share 1 - 0.05^(1/n) of all runs may differ, by as much as
+    the bounds allow. Without bounds such an end is infinite.
     """
     found = mean(values)
     if found.n == 0:
@@ -118,7 +118,7 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
 def mean_count(values: ArrayLike) -> Estimate:
     """Mean of counts of at least 0; if all are equal, with the exact Poisson interval.
 
-    Counts of circles and the like spread less than Poisson's, so that interval is on the safe side.
+    Counts such as those of circles vary less than Poisson's, so that interval is conservative.
     """
     values = known(values)
     found = bounded_mean(values, 0.0)
@@ -136,12 +136,13 @@ def mean_count(values: ArrayLike) -> Estimate:
 def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
     """Median of times that are known to lie in intervals (after, by], by Kaplan and Meier.
 
-    If something has not happened by the end, ``by`` is NaN and ``after`` the last time it was
-    looked for. The value is the median of ``by``, infinite if less than half of the runs got there.
-    The interval's lower end is that of the median of ``after``, its upper end that of the median of
-    ``by`` (lifelines; log-log): it counts how rarely was looked. Six runs that have not got there
-    bound a median at 95 %, fewer do not (1/2^5 > 0.025): the lower end is no later than the last
-    six were looked at, and of fewer than six runs the interval is 0 to infinity.
+    If an event has not happened by the end, ``by`` is NaN and ``after`` is the last logged step.
+    The value is the median of ``by``, infinite if fewer than half of the runs got there. The lower
+    end of the interval is that of the median of ``after``, the upper end that of the median of
+    ``by`` (lifelines; log-log), so it includes the uncertainty from logging only at intervals. A
+    median is bounded at 95 % by six runs without the event, not by fewer (1/2^5 > 0.025). So the
+    lower end is at most the sixth largest ``after``, and with fewer than six runs the interval is 0
+    to infinity.
     """
     after, by = np.asarray(after, dtype=float), np.asarray(by, dtype=float)
     n = len(after)
@@ -171,7 +172,7 @@ def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float
 def median(values: ArrayLike) -> Estimate:
     """Median with the interval of order statistics: at least 95 % for every distribution.
 
-    Five values and fewer do not tell: they have no interval.
+    With five values or fewer there is no interval.
     """
     values = known(values)
     n = len(values)
@@ -186,7 +187,8 @@ def median(values: ArrayLike) -> Estimate:
 def deviation(values: ArrayLike) -> Estimate:
     """Standard deviation with the interval of Bonett (2006), for distributions of any shape.
 
-    That of its logarithm, from the fourth moment about a trimmed mean, which long tails shift less.
+    The interval is computed for the logarithm, from the fourth moment about a trimmed mean, which
+    long tails shift less.
     """
     values = known(values)
     n = len(values)
@@ -197,7 +199,7 @@ def deviation(values: ArrayLike) -> Estimate:
     center = float(np.std(values, ddof=1))
     about = values - trim_mean(values, min(0.4999, 1 / (2 * math.sqrt(n - 4)) if n > 4 else 0.25))
     kurtosis = n * float((about**4).sum()) / float(((values - values.mean()) ** 2).sum()) ** 2
-    small = n / (n - Z)  # of few values
+    small = n / (n - Z)  # correction for few values
     half = small * Z * math.sqrt(max(kurtosis - (n - 3) / n, 0.0) / (n - 1)) / 2
     middle = center * math.sqrt(small)
     return Estimate(center, middle * math.exp(-half), middle * math.exp(half), n)
@@ -236,15 +238,16 @@ def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -
 def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:
     """Mean of a matrix of values that are dependent within rows and within columns.
 
-    n counts the rarer of the two, or rows if every row has a column of its own. The interval is
-    Student's for so many, with the spread of the pigeonhole bootstrap (Owen, 2007): rows and
-    columns are drawn anew, each with replacement. Values that are all the same have no interval.
+    n is the number of rows or of columns, whichever is smaller; if every row has a column of its
+    own, the number of rows. The interval is Student's with n - 1 degrees of freedom and the spread
+    of the pigeonhole bootstrap (Owen, 2007), which resamples rows and columns with replacement. If
+    all values are equal, there is no interval.
     """
     frame = pd.DataFrame({"value": np.asarray(values, float), "row": rows, "column": columns})
     wide = frame.dropna().pivot_table(index="row", columns="column", values="value")
     table = wide.to_numpy()
     known = ~np.isnan(table)
-    if known.sum(1).max(initial=0) <= 1:  # each of a column of its own, or all of the same
+    if known.sum(1).max(initial=0) <= 1:  # each row has a column of its own, or there is one column
         table = np.where(known, table, 0).sum(1, keepdims=True)
         known = np.ones_like(table, bool)
     n, m = table.shape
@@ -273,8 +276,8 @@ def count(k: int, n: int) -> Estimate:
 def share(k: int, n: int, method: Literal["wilson", "exact"] = "wilson") -> Estimate:
     """Share of successes among n trials, with Wilson's score interval.
 
-    ``exact``: that of Clopper and Pearson, which is never too narrow. Wilson's is, for all or none
-    of a few: of 4 of 4 it excludes one half.
+    ``exact`` gives the interval of Clopper and Pearson, which is never too narrow. Wilson's is too
+    narrow for all or none of few trials: for 4 of 4 it excludes one half.
     """
     if n == 0:
         return Estimate()
@@ -298,8 +301,8 @@ def angle_count(angle: float, n: float) -> float:
 def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     """Ratio of two sums over runs, the sum of parts over the sum of wholes.
 
-    The interval is over runs, Student's, with the variance of a ratio (linearised), so that things
-    of one run may go together.
+    The interval is Student's over runs, with the linearised variance of a ratio, so values of one
+    run may be dependent.
     """
     n = len(whole)
     if n < 2 or whole.sum() == 0:

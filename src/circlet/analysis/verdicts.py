@@ -1,22 +1,23 @@
 """Whether a measured value agrees with a published one: verdicts by equivalence tests.
 
-A claim says how far off a value may be and still mean the same, its **margin**. The 95 % interval
-of the difference, measured - published, counts the noise of both samples (MOVER: Zou and Donner,
-*Statistics in Medicine* 27, 2008; of two shares it is Newcombe's) and decides:
+A claim has a **margin**, the largest difference that still counts as agreement. The 95 % interval
+of the difference, measured - published, includes the sampling error of both samples. It is combined
+from their intervals by MOVER (Zou and Donner, *Statistics in Medicine* 27, 2008), for two shares
+the same as Newcombe's method. It decides:
 
 reproduced
     the whole interval lies within the margin;
 deviates
-    it excludes zero, and is not within the margin;
+    it excludes zero, and reaches beyond the margin;
 compatible
-    it contains zero, but is not within the margin: as far as one can tell, the same;
+    it contains zero, but reaches beyond the margin;
 undecided
-    there is no interval, or fewer than ``FEWEST`` independent units are behind it; or it contains
-    zero, and would with a chance above ``MOST_UNNOTICED`` if the value were off by twice the
-    margin.
+    there is no interval, or there are fewer than ``FEWEST`` independent units; or it contains
+    zero, and would do so with a probability above ``MOST_UNNOTICED`` if the value were off by
+    twice the margin.
 
-A kind of claim has a scale, on which margins are given. On the first three a single run has a
-standard deviation of about one. docs/verdicts.md says why scales and margins are what they are.
+Each kind of claim has a scale on which its margin is given. On the first three scales a single run
+has a standard deviation of about one. docs/verdicts.md explains the scales and margins.
 
 ``share``
     of runs: 2 asin(sqrt(share)), Cohen's h, with Anscombe's correction, whose interval is
@@ -27,13 +28,13 @@ standard deviation of about one. docs/verdicts.md says why scales and margins ar
     of runs. The margin is ``MARGIN`` standard deviations between runs, if the published interval
     tells how large that is; if not, the claim gives it in its unit.
 ``ratio``
-    amounts that are told apart by factors: the logarithm; the claim gives the margin as a factor.
+    amounts that are compared by factors, on a logarithmic scale; the claim gives the factor.
 ``exact``
-    arithmetic without chance; the margin is what rounding may do.
+    arithmetic without chance; the margin is the largest rounding error.
 ``words``, ``words_ratio``
     a sentence without a number, on a linear or logarithmic scale. It is reproduced if the whole
-    interval lies between its bars, ``least`` and ``most``, deviates if it lies outside, and is
-    undecided else. The margin is how far beyond a bar the sentence is plainly false.
+    interval lies between its thresholds, ``least`` and ``most``, deviates if it lies outside, and
+    is undecided otherwise. The margin is how far beyond a threshold it is plainly false.
 """
 
 import math
@@ -45,8 +46,8 @@ from scipy.special import ndtr, stdtrit
 from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 
-MOST_UNNOTICED = 0.2  # of a compatible value: a false one is noticed four times in five
-LEAST_FINISHED = 0.9  # of the planned runs; what is lost seldom is so by chance
+MOST_UNNOTICED = 0.2  # largest probability that a false value counts as compatible
+LEAST_FINISHED = 0.9  # share of the planned runs; lost runs are seldom a random sample
 FEWEST = 5  # independent units behind a value that is judged
 MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a run
 
@@ -72,7 +73,7 @@ def _z(r: float) -> float:
 
 _LINEAR = Scale(lambda x: x, lambda x: x)
 _LOGARITHMIC = Scale(_log, math.exp)
-SCALES = {  # but of shares, see `on_scale`
+SCALES = {  # except for shares, see `on_scale`
     "correlation": Scale(_z, math.tanh),
     "mean": _LINEAR,
     "ratio": _LOGARITHMIC,
@@ -88,16 +89,17 @@ class Verdict(NamedTuple):
     verdict: str
     difference: Estimate = Estimate()  # measured - published
     same: tuple[float, float] = (math.nan, math.nan)  # values that mean the same
-    mistaken: float = math.nan  # chance to be called reproduced if false, see `chances`
-    unnoticed: float = math.nan  # chance not to be called deviating if false
-    why: str = ""  # of what is undecided
+    mistaken: float = math.nan  # probability of "reproduced" if false, see `chances`
+    unnoticed: float = math.nan  # probability of any verdict but "deviates" if false
+    why: str = ""  # reason, if undecided
 
 
 def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
     """The verdict on a claim, a row of `circlet.analysis.claims.read`, from our estimate.
 
-    Of a ``share`` the estimate is a count among its ``n`` runs, the published one among as many as
-    it has. ``n_runs`` are the runs behind the estimate, of which none may have what is judged.
+    For a ``share`` the estimate is a count among our ``n`` runs, and the published value a count
+    among the paper's runs. ``n_runs`` is the number of finished runs, of which perhaps none can be
+    judged.
     """
     kind = claim["kind"]
     if measured.n == 0:
@@ -143,7 +145,8 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
 def on_scale(claim: Any, measured: Estimate) -> Estimate:
     """Our estimate on the scale of its kind; a share is computed from its count and n.
 
-    Anscombe's correction is that of the published number of runs, so that equal shares are equal.
+    Both shares get Anscombe's correction for the published number of runs, so that equal shares
+    stay equal.
     """
     if claim["kind"] == "share":
         return _angle(claim, measured.value / measured.n * float(claim["published_n"]), measured.n)
@@ -159,8 +162,8 @@ def _angle(claim: Any, count: float, n: int) -> Estimate:
 def published(claim: Any, ours: Estimate) -> Estimate:
     """The published value with its interval, on the scale of its kind.
 
-    If the paper prints none, it is Anscombe's of a share; otherwise our standard deviation, of one
-    independent unit on the scale, stands for theirs.
+    If the paper gives no interval, a share gets one from its number of runs (Anscombe); for other
+    kinds our standard deviation of one independent unit stands in for the paper's.
     """
     kind, value, n = claim["kind"], float(claim["published"]), float(claim["published_n"])
     if kind == "share":
@@ -219,8 +222,9 @@ def _in_unit(claim: Any, center: float, gap: Estimate) -> Estimate:
 def chances(margin: float, half: float) -> tuple[float, float]:
     """The chances to call a value reproduced, and not to call it deviating, if it is false.
 
-    False: the true values are apart by twice the margin, and both samples are drawn anew. ``half``
-    is the half-width of the difference. Normal on the scale.
+    False means that the true values differ by twice the margin; both samples are drawn anew.
+    ``half`` is the half-width of the difference's interval. The distribution on the scale is taken
+    as normal.
     """
     error = half / stats.Z
     most = margin - half  # a difference that is still reproduced

@@ -23,9 +23,10 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
 
     Raises CircletError at once if a package is missing that the pipeline needs.
 
-    It gives ``machine``; ``training``, a row per system; ``pipeline``, a row per part, none if it
-    is left out; ``study``, what the study's training takes at these rates; ``warnings``, a line
-    that names the systems whose training beat their floor, if there are any.
+    Returns ``machine``; ``training``, a row per system; ``pipeline``, a row per part, empty if it
+    is left out; ``study``, the time that the training of the study takes at these rates;
+    ``warnings``, a line that names systems whose training was faster than their lower bound, if
+    any.
     """
     if not training_only:
         pipeline.check_packages()
@@ -61,8 +62,9 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
 def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Hours that the training of a study takes here, by system, from the plan's expectation.
 
-    The plan knows how points differ, and a row how far it is off at the point that was measured. On
-    a CPU all cores work; on a GPU blocks are taken to be as large as the one measured.
+    The plan's expectation for each point is scaled by measured / expected time at the point that
+    was measured. On a CPU all cores are used; on a GPU blocks are assumed to be as large as the
+    measured one.
     """
     found = []
     for row in rows:

@@ -15,7 +15,7 @@ from circlet.systems.matmul import matmul
 
 SIZE = {"cpu": 1024, "cuda": 8192}  # of the square matrices multiplied
 COPIED = 2**28  # bytes, far more than caches hold
-REPEATS = 5  # calls that a rate is the best of, at least
+REPEATS = 5  # fewest calls; a rate is the best of them
 
 
 def cores() -> int:
@@ -35,8 +35,8 @@ def processor() -> str:
 def rate(work: float, function: Callable[[], Any], device: torch.device, seconds: float) -> float:
     """The best of repeated calls, in units of work per second.
 
-    The first call does not count: it pays for memory that the system hands out page by page, and
-    for what libraries set up. At least five calls count, even if they take longer than ``seconds``.
+    The first call does not count: it includes the first use of memory and the set-up of libraries.
+    At least five calls count, even if they take longer than ``seconds``.
     """
 
     def call() -> float:

@@ -87,8 +87,8 @@ def _command(*command: str) -> None:
 def measure() -> Iterator[dict[str, Any]]:
     """Rows: what is done, how often for 1000 runs in ten blocks, and seconds in all.
 
-    Each is repeated three times, but for tables, figures and report, of which there are many. Jobs
-    and the dry run are processes of their own, the rest is done in this one.
+    Each is repeated three times, except tables, figures and report, of which there are many. Jobs
+    and the dry run are separate processes; the rest runs in this one.
     """
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"

@@ -1,10 +1,10 @@
 """The field's usual code for one run: nn.Module, autograd, torch.optim.
 
-What circlet's trainer must be equal to (the tests) and faster than (the benchmark). A collection
-has the plain code of its systems in ``plain/NAME.py``. It declares the ``CASE`` that is measured,
-and what somebody would write who brings a network of their own: ``network``, ``data`` and ``loss``
-(`circlet.systems`); a system that is no network has ``one(parameters, seeds, dtype)``. It takes
-from the system's equations the pairs, and what is drawn at random: initial values, splits, orders.
+The tests check that circlet's trainer gives the same results, and the benchmark measures how much
+faster it is. A collection has the plain code of its systems in ``plain/NAME.py``. It declares the
+``CASE`` that is measured and, like a user's own network, defines ``network``, ``data`` and ``loss``
+(`circlet.systems`); a system that is not a network defines ``one(parameters, seeds, dtype)``. It
+takes the pairs and all random draws (initial values, splits, orders) from the system's equations.
 """
 
 from collections.abc import Callable

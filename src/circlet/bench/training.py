@@ -67,8 +67,9 @@ def circlet(
 ) -> Way:
     """A block as a job trains it, which continues with every call; ``logs`` or hardly any.
 
-    On a CPU the first group of its runs, as the others follow it and are alike. As a ``module`` it
-    is trained as any network is: by the plain loop's own code, stacked, and without its gradient.
+    On a CPU only the first group of runs is trained, as the others are alike. With ``module``, the
+    plain loop's network is stacked and differentiated by autograd, instead of using the system's
+    own gradient.
     """
     point = block(system, runs).point
     if not logs:  # beyond the first steps, which are to warm up
@@ -123,8 +124,8 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
 
     ``products``: floating-point operations of the products of matrices, at the measured rate of
     large ones (PyTorch's default or ``circlet.systems.matmul``, whichever is faster). ``memory``:
-    values and both moments of AdamW read and written once, at the measured rate of a copy, which is
-    needed where no cache keeps them from step to step.
+    values and both moments of AdamW read and written once, at the measured rate of a copy;
+    this applies where no cache keeps them between steps.
     """
     point = block(system, 1).point
     values = cost.weights(point) * (6 if "learning_rate" in point.parameters else 2)
@@ -140,9 +141,9 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Each system's row; the ways alternate, in this process.
 
-    ``ms`` and ``cpu_ms`` are per run and step, by the clock and of this process. On a CPU
-    ``times_plain`` is the ratio of the latter, on a GPU that of the former, and ``core`` is
-    circlet's trainer on one core of this machine. ``module`` is a network without a gradient of its
+    ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step.
+    ``times_plain`` is the ratio of CPU times on a CPU, and of wall-clock times on a GPU. ``core``
+    is circlet's trainer on one core of this machine, ``module`` a network without a gradient of its
     own.
     """
     cuda = device.type == "cuda"
@@ -216,9 +217,9 @@ def _silent() -> Iterator[None]:
 def shares(system: str, seconds: float) -> dict[str, float]:
     """Breakdown of the time of a block on one core; shares that sum to 1.
 
-    ``logs``, by which steps with logs are slower than without; of the rest, by PyTorch's profiler,
+    ``logs`` is the additional time of steps with logs. PyTorch's profiler splits the rest into
     ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators) and ``python``
-    (what no operator runs in), which the profiler slows down.
+    (time outside operators, which the profiler increases).
     """
     runs = plain.of(system).CASE.runs
     ways = [circlet(system, runs, CPU, logs) for logs in (False, True)]
@@ -265,9 +266,9 @@ def _peak_mb() -> float:
 def combined(workers: list[tuple[list[Time], float]]) -> dict[str, Any]:
     """Combined speed of simultaneous processes.
 
-    ``ms``: the clock's milliseconds per run and step of them all, so half of one's if two are
-    alike; ``had``: which share of the cores' time they got, less than 1 on a machine that others
-    use, too; ``peak_mb`` of the largest.
+    ``ms``: wall-clock milliseconds per run and step of all processes together, half of one's if two
+    are alike; ``had``: the share of the cores' time that they got, less than 1 on a shared machine;
+    ``peak_mb`` of the largest.
     """
     windows = list(zip(*(windows for windows, _ in workers), strict=True))
     return {
