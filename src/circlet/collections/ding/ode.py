@@ -25,13 +25,13 @@ METHODS = ("least_squares", "lasso", "quadratic")
 # The signals of a run are nearly parallel: at alpha = 0.01 the minimum takes some ten thousand
 # iterations, at 0.001 more than these.
 ITERATIONS = 100_000
-USUAL_ITERATIONS = 1000  # scikit-learn's default, which the paper's fit may have
+USUAL_ITERATIONS = 1000  # scikit-learn's default, which the paper may have used
 
 
 def dense(signals: pd.DataFrame) -> np.ndarray:
     """Signals in the log of one run at steps 0, 1, 2, ..., (steps + 1, frequencies).
 
-    As far as each step is logged, at most to 1000.
+    They end at the last step up to which every step is logged, at most at 1000.
     """
     wide = signals.pivot(index="step", columns="frequency", values="signal").sort_index()
     steps = wide.index.to_numpy()
@@ -107,7 +107,7 @@ def fit(x: np.ndarray, method: str, alpha: float = ALPHA, iterations: int = ITER
 def r2(law: Fit, x: np.ndarray) -> float:
     """R^2 of the changes of signals (steps + 1, frequencies), averaged over frequencies.
 
-    As scikit-learn's ``score`` has it. A frequency that does not change has no R^2.
+    Computed as scikit-learn's ``score`` does. A frequency that does not change has no R^2.
     """
     truth = np.diff(x, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -4,16 +4,17 @@ import numpy as np
 
 from circlet.analysis import spectrum
 
-_LEAST = 1e-3  # of the largest signal; what is below has been removed
+_LEAST = 1e-3  # relative to the largest signal; below it a frequency counts as removed
 GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 7
 
 
 def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which frequencies of an embedding (p, d) at the end survive, by rules A and B.
 
-    A: the signal is more than twice the mean over all p frequencies, 0 and p - k among them (the
-    paper's counts of circles). B: it is more than 10 (section 3.2.2), which needs the full length
-    of 30 000 steps: until then the dead have not decayed so far. Both are ((p-1)//2,), bool.
+    Rule A, of the paper's counts of circles: the final signal is above twice the mean over all p
+    frequencies, including 0 and p - k. Rule B: it is above 10 (section 3.2.2). B needs the full 30
+    000 steps, because the signals of dying circles have not fallen below 10 before. Both results
+    are ((p-1)//2,), bool.
     """
     signals = np.linalg.norm(spectrum.coefficients(final), axis=-1)
     chosen = signals[spectrum.frequencies(len(final))]
@@ -23,8 +24,7 @@ def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def rule(steps: int) -> tuple[str, str]:
     """The rule of survival for runs of this length, A or B, and its column in ``survival``.
 
-    For gradients the paper uses B; on shorter runs than its own, B counts circles that are only
-    slow to die.
+    For gradients the paper uses B; on shorter runs B would also count circles that are still dying.
     """
     return ("B", "survived_absolute") if steps >= 30_000 else ("A", "survived")
 
@@ -32,10 +32,10 @@ def rule(steps: int) -> tuple[str, str]:
 def circularity(embedding: np.ndarray) -> np.ndarray:
     """How near an embedding (p, d) is to a circle at each frequency, shape ((p-1)//2,), 0..1.
 
-    Equation 5, for the projections x on the real and on the imaginary part of F_k:
-    c = 2 / (p sum_j x_j^2) |sum_j x_j exp(2 pi i j k / p)|^2; of the two the root mean square, as
-    in the released code. A perfect circle has 1. NaN for a frequency that has no such two parts:
-    one that an intervention has removed, or has constructed along a single direction.
+    Equation 5, for the projections x on the real and on the imaginary part of F_k: c = 2 / (p sum_j
+    x_j^2) |sum_j x_j exp(2 pi i j k / p)|^2; the result is the root mean square of both c, as in
+    the released code. A perfect circle has 1. NaN if a frequency lacks one of the parts, because an
+    intervention has removed it or constructed it along a single direction.
     """
     p = len(embedding)
     every = spectrum.coefficients(embedding)

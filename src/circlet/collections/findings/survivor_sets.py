@@ -61,8 +61,9 @@ def random_sets(sets: Array, stream: np.random.Generator) -> Array:
 def ranked_sets(sets: Array, signals: Array, stream: np.random.Generator) -> Array:
     """For each run the ranks of initial signal that survived in another run, as many of them.
 
-    ``sets`` and ``signals`` are (runs, n). So the strong survive as often as they do, but nothing
-    else about them matters. Runs without another of their size keep their own.
+    ``sets`` and ``signals`` are (runs, n). This keeps how often strong frequencies survive, and
+    removes everything else about them. Runs without another run of the same size keep their own
+    set.
     """
     order = np.argsort(-signals, axis=1)
     by_rank = np.take_along_axis(sets, order, axis=1)

@@ -33,7 +33,8 @@ _PUBLISHED_SEEDS = 100
 def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
     """Samples of the runs at a point, each as (name, runs planned, rows of runs).
 
-    All seeds and, where there are more, the first as many as the paper has.
+    All seeds; if these are more than the paper's runs, also the first of them, as many as the paper
+    has.
     """
     first, n = point.settings["seeds"]["first"], point.count
     if n > _PUBLISHED_SEEDS:

@@ -1,8 +1,8 @@
 """Sequence embeddings as clusters: variance ratios and the integer signature of a clustering head.
 
-Odonnat et al. read the head off pictures; these measures are ours, with the definitions that the
-tables ``heads`` and ``odonnat_claims`` rest on. All take the sequence embeddings xi of many
-networks at once, (networks, d, sequences), float64, over one set of probe sequences.
+Odonnat et al. see the head in pictures; these measures are ours, and the tables ``heads`` and
+``odonnat_claims`` use them. All take the sequence embeddings xi of many networks at once,
+(networks, d, sequences), float64, over one set of probe sequences.
 """
 
 import itertools
@@ -17,11 +17,11 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 
 PROBES = 4096
 MOST_PREFIXES = 1024
-LARGEST = 50  # of the integers of a signature, beyond which classes would be sequences
+LARGEST = 50  # integer of a signature; with larger ones each sequence would be a class
 TOGETHER = 2**18  # values of xi, or scores, that are held at once
 
 HEAD = 0.05  # largest rho_integer of a head at the end of a run
-FORMING, MOST_CLUSTERS = 0.1, 24  # and during training, with no more clusters
+FORMING, MOST_CLUSTERS = 0.1, 24  # the same during training, with at most this many clusters
 
 
 class Probes(NamedTuple):
@@ -36,9 +36,9 @@ class Probes(NamedTuple):
 def probes(p: int, length: int, k: int) -> Probes:
     """All sequences if there are no more than 4096, else prefixes with random suffixes.
 
-    All p^k prefixes, or 1024 random ones of more; as many suffixes each as make about 4096
-    sequences. Class maps: ``suffix``, the prefix itself; ``histogram``, its tokens without their
-    order; ``sum``, their integer sum.
+    All p^k prefixes, or 1024 random ones if there are more, with equally many suffixes each, about
+    4096 sequences in all. Class maps: ``suffix``, the prefix itself; ``histogram``, its tokens
+    without their order; ``sum``, their integer sum.
     """
     stream = np.random.default_rng(0)
     if p**length <= PROBES:
@@ -99,11 +99,11 @@ class Signature(NamedTuple):
 def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
     """The integer signature of sequence embeddings.
 
-    The least-squares fit xi = c_0 + sum_t c_t x_t is projected on the direction in which the c_t
-    are largest together; divided by their median size over the prefix they are rounded to
-    integers w_t, whose sign is that of the larger part of the prefix. They are legal if the label
-    follows from sum_t w_t x_t: all w_t of the prefix have the same remainder by p, a unit, and
-    those of the distractors the remainder 0. For p = 2: odd, and even.
+    The coefficients c_t of the least-squares fit xi = c_0 + sum_t c_t x_t are projected on their
+    principal direction, divided by their median size over the prefix, and rounded to integers w_t.
+    The sign is chosen so that the sum over the prefix is not negative. The w_t are legal if the
+    label follows from sum_t w_t x_t: modulo p all w_t of the prefix are the same unit, and those of
+    the distractors are 0. For p = 2: odd, and even.
     """
     x = torch.as_tensor(np.insert(tokens, 0, 1, axis=1), dtype=xi.dtype)  # (sequences, 1 + length)
     coefficients = xi @ torch.linalg.pinv(x).T  # (networks, d, 1 + length)
@@ -144,7 +144,8 @@ def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
     """Purity and separation of the clusters of one network, xi (d, sequences), classes (sequences).
 
     Purity: share of sequences whose nearest centroid is that of their class. Separation: the
-    smallest gap of two centroids by twice the largest distance from a centroid to one of its own.
+    smallest distance between two centroids, divided by twice the largest distance from a centroid
+    to a sequence of its class.
     """
     sums, sizes = grouped(xi[None], classes[None])
     filled = sizes[0, 0] > 0

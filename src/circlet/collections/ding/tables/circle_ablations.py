@@ -1,8 +1,8 @@
 """Table ``circle_ablations``: loss of a trained network with only some circles left (figure 8).
 
 At every logged step the embedding is reduced to one, two or three of the circles that survive, and
-the network of that step is evaluated on all p^2 pairs. Every choice among the five strongest
-circles is made, as the paper shows; its two always have the frequency 2 in them, ours need not.
+the network of that step is evaluated on all p^2 pairs. All choices among the five strongest circles
+are evaluated. The paper's choices of two always contain the frequency 2; ours need not.
 """
 
 import itertools

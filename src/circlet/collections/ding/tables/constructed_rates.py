@@ -1,7 +1,7 @@
 """Table ``constructed_rates``: survival in embeddings made of two frequencies (figure 6 right).
 
-Which two were drawn is seen at step 0: they have the largest signals. At a ratio of 1 neither is
-the first, so the two are taken by frequency.
+The two drawn frequencies are those with the largest signals at step 0. At a ratio of 1 neither is
+stronger, so they are ordered by frequency.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
     """A row per run: ratio, seed, and whether the first, the second and any other survive."""
     rows = []
     for _, run in survival.groupby("run_id"):
-        # Rounded, as at equal sizes the order of float32 signals means nothing.
+        # Rounded, because at equal sizes the order of float32 signals is arbitrary.
         ranked = run.assign(size=-run["initial_signal"].round(2)).sort_values(["size", "frequency"])
         alive = ranked["survived"].to_numpy(bool)
         ratio, seed = run["construct_ratio"].iloc[0], run["seed"].iloc[0]

@@ -1,7 +1,7 @@
 """Table ``ding_claims``: our values for the claims of Ding et al.
 
-``claims.csv`` has the published values and, of sentences, the bars. Runs that share an initial
-embedding, or two constructed frequencies, are not independent: n counts embeddings, or draws.
+``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
+initial embedding, or two constructed frequencies, are dependent, so n counts embeddings or draws.
 Intervals are at 95 %.
 """
 
@@ -48,10 +48,9 @@ COLUMNS = [
 def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estimate:
     """Pearson r of survival rate and initial signal, over embeddings and frequencies.
 
-    The frequencies of an embedding compete, so whole embeddings are left out for the interval. A
-    rate from few runs is noisy, which weakens r. With ``trials``, r is what it would be with so
-    many runs per embedding: the variance that is binomial noise is taken out and that of so many
-    runs put in.
+    The frequencies of an embedding compete, so the jackknife leaves out whole embeddings. A rate
+    from few runs is noisy, which lowers r. ``trials`` corrects r to that number of runs per
+    embedding: the variance of our binomial noise is subtracted and that of ``trials`` runs added.
     """
     raw = association.correlation_over_units(
         rates["initial_signal"], rates["rate"], rates["embedding_seed"]
@@ -67,7 +66,7 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     if signal <= 0:
         return Estimate(n=raw.n)
     corrected = raw.times(math.sqrt(total / (signal + noise * n.mean() / trials)))
-    # Few runs may leave more noise than there is; such an r cannot be told.
+    # With few runs the noise may exceed the variance; then r is unknown.
     return corrected if corrected.high < 1 else Estimate(n=raw.n)
 
 
@@ -129,8 +128,8 @@ def double_descent(losses: pd.DataFrame) -> Estimate:
 def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
     """Survival of a frequency that was scaled far above the others, or far below; by embedding.
 
-    Far is two standard deviations of the other initial signals from their mean. Above: its share
-    of survivals. Below: the share of the others minus its own.
+    Far means two standard deviations of the other initial signals from their mean. Above: the
+    survival rate of the frequency. Below: the survival rate of the others minus its own.
     """
     found = []
     for _, run in survival.groupby("run_id"):
@@ -148,7 +147,7 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
 def always_first(survival: pd.DataFrame) -> Estimate:
     """Number of draws of two frequencies in which the stronger survives at every ratio.
 
-    The same two are drawn at each ratio. At a ratio of 1 neither is the first.
+    The same two are drawn at each ratio. At a ratio of 1 neither is stronger.
     """
     runs = outcomes(survival)
     return stats.count(
@@ -205,8 +204,8 @@ def _gradients(trajectories: pd.DataFrame) -> pd.Series:
 def peak_step(trajectories: pd.DataFrame) -> Estimate:
     """Step at which the mean gradient is largest, geometric mean over runs.
 
-    A step is known no better than it is logged: the interval reaches at least half way to the
-    logged steps beside it, on a scale of logarithms.
+    The step is only known up to logging, so the interval extends at least half way to the
+    neighbouring logged steps, on a logarithmic scale.
     """
     means = _gradients(trajectories)
     steps = np.array([rows.idxmax()[1] for _, rows in means.groupby(level=0)], dtype=float)
@@ -242,8 +241,8 @@ def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
 def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     """Scatter of mean circle counts about a line in p: composites divided by primes.
 
-    What is noise of the means, of few runs each, is taken out. The interval is that of the
-    jackknife over moduli of a kind, of the logarithm; n counts the moduli of the rarer kind.
+    The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
+    logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
     """
     found = about_line(moduli)
     prime = found["prime"].to_numpy(bool)
@@ -260,7 +259,7 @@ def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
 def _log_scatter(squares: np.ndarray) -> Estimate:
     """Logarithm of the root of a mean of squares, without noise, by the jackknife.
 
-    No interval if without some modulus there is less scatter than noise.
+    There is no interval if, without some modulus, the scatter is smaller than the noise.
     """
     n = len(squares)
     without = (squares.sum() - squares) / (n - 1)
@@ -354,7 +353,7 @@ def table(study: Study) -> Iterator[dict]:
         points = study.experiment(study.reproduce[role])
         frame = parquet.read_table(study, name, role)
         if name == "survival":
-            # Figure 7 is by the rule for gradients, all others by the rule for counts.
+            # Figure 7 uses the rule for gradients, all others the rule for counts.
             gradients = role == "initial_gradients"
             rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))

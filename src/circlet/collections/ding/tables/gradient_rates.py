@@ -1,6 +1,7 @@
 """Table ``gradient_rates``: survival against the gradient at steps 1 to 4 (figure 7 middle).
 
-By the rule of the paper for gradients, B, if the runs are as long as the paper's; else by A.
+Survival is by rule B, the paper's for gradients, if the runs are as long as the paper's; otherwise
+by rule A.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Table ``ode_fits``: how well differential equations describe the signals of a run (figure 9 a).
 
-R^2 of one-step differences that a law was fitted to is easily high. Beside it stand the R^2 on
-other runs of the same point, the error of a rollout from step 0, and stability.
+A law easily has a high R^2 on the one-step differences that it was fitted to. So the table also has
+R^2 on other runs of the same point, the error of a rollout from step 0, and stability.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,10 @@
 """Table ``survival_classifiers``: prediction of survival from initial signal and gradient.
 
 The paper fits a linear support vector machine to four fifths of the (run, frequency) pairs and
-reports its accuracy on the rest. Pairs of one embedding are not independent, so here whole
-embeddings are held out in turn (whole runs, if all share one), and intervals are Student's over
-them. Most circles die, so the accuracy of always saying "it dies" stands beside it, and a score
-that no constant can reach: the area under the ROC curve.
+reports its accuracy on the rest. Pairs of one embedding are dependent, so here whole embeddings are
+held out in turn (whole runs, if all share one), and intervals are Student's over them. Most circles
+die, so the table also has the accuracy of always answering "dies", and the area under the ROC
+curve, for which every constant answer is at chance.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def held_out_accuracy(
         return (Estimate(n=n),) * 3
     try:
         answer = cross_val_predict(machine(), x, alive, groups=units, cv=GroupKFold(min(10, n)))
-    except ValueError:  # without some of the units nothing survives, or all does
+    except ValueError:  # without some of the units none survive, or all do
         return (Estimate(n=n),) * 3
     right, usual = answer == alive, alive == (alive.mean() > 0.5)
     gain = 100.0 * (right.astype(int) - usual.astype(int))

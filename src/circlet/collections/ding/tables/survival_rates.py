@@ -1,6 +1,7 @@
 """Table ``survival_rates``: how often a frequency of an embedding survives (figure 6 left).
 
-Runs of one embedding share it and differ in network and split; a rate is over them, by rule A.
+A rate is over the runs that share an embedding and differ in network and split; survival is by rule
+A.
 """
 
 import pyarrow as pa

@@ -1,6 +1,7 @@
 """Table ``trajectories``: signals and gradient norms over the steps of a few runs (figures 2, 13).
 
-The gradient is that of the loss by the embedding, without weight decay, in the Fourier basis.
+The gradient is that of the loss with respect to the embedding, without weight decay, in the Fourier
+basis.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Table ``circle_growth``: how the number of circles grows with the modulus.
 
 The mean number of circles is modelled as a constant, as a line in p, and as a line in ln p, by
-least squares over runs. Models are compared by what they miss of moduli that were left out.
+least squares over runs. Models are compared by their error on held-out moduli.
 """
 
 from collections.abc import Callable, Iterator

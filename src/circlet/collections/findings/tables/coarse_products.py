@@ -1,7 +1,7 @@
 """Table ``coarse_products``: whether rounding the factors of products changes what networks end as.
 
-Runs with rounded factors are paired with those of float32 of the same seed. Two trajectories of a
-seed may part; so the share of ends is compared, not the numbers of single runs.
+Runs with rounded factors are paired with float32 runs of the same seed. The two trajectories of a
+seed may diverge from each other, so shares of final structures are compared, not single runs.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Table ``findings_claims``: our values for the claims of docs/findings.md.
 
-Here are those that no column of another table is. ``claims.csv`` has the bars. Intervals are at
-95 %. Of two values of the same runs the difference is taken as if they were of different ones: as
-they go together, its interval is too wide rather than too narrow.
+Only values that are not a column of another table are here. ``claims.csv`` has the thresholds.
+Intervals are at 95 %. A difference between two values of the same runs is treated as if the runs
+were different; the values are correlated, so its interval is too wide rather than too narrow.
 """
 
 import math

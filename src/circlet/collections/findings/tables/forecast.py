@@ -1,13 +1,12 @@
 """Table ``forecast``: how early survival is decided.
 
-From the signals up to a step alone, a logistic regression says which frequencies will survive
-(rule A). It is scored on runs of which it has seen neither the embedding nor the network: by the
-area under the ROC curve within each run, by the Jaccard index of the predicted and the true set of
-survivors, and by how often the two are the same. Runs that share an embedding or a network are not
-independent, so intervals are those of a bootstrap over both. What the regression sees of a
-frequency are its signal now, its growth since step 0 and its growth since half of the steps, each
-as a logarithm relative to the mean over the run's frequencies, so that nothing but the competition
-is left.
+From the signals up to a step, a logistic regression predicts which frequencies will survive (rule
+A). It is scored on runs of which it has seen neither the embedding nor the network: by the area
+under the ROC curve within each run, by the Jaccard index of the predicted and the true set of
+survivors, and by how often the two sets are equal. Runs that share an embedding or a network are
+dependent, so intervals are from a bootstrap over both. The features of a frequency are its signal
+now, its growth since step 0 and its growth since half of the steps, each as a logarithm relative to
+the mean over the run's frequencies, so that only the competition is left.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Table ``forecast_milestones``: first step from which a forecast of survival is this good.
 
 The step is where the mean AUC passes the threshold and stays above it; the ends of the interval are
-those steps for the upper and the lower end of the AUC's interval. An AUC that all runs share, as 1,
-has no interval: then it decides itself. Null is never.
+those steps for the upper and the lower end of the AUC's interval. If all runs have the same AUC,
+such as 1, it has no interval, and its value decides. Null: never.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Table ``matched_particles``: final structures of particles with the forces of networks.
 
-The strengths of the particles are typed into the config, from ``force_coefficients``. Every point
-of the particles stands beside every point of the networks with the same p and d.
+The strengths of the particles are copied into the config from ``force_coefficients``. Every point
+of the particles is compared with every point of the networks with the same p and d.
 """
 
 from collections.abc import Iterator

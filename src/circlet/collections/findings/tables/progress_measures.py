@@ -1,14 +1,14 @@
 """Table ``progress_measures``: progress and interpretation of networks of modular addition.
 
-From the log ``parameters``, at each step that it has. The key frequencies of a run are those of its
-last step, as in Nanda et al.; losses with and without them are of every step. All pairs of a system
-count, train and test; the excluded loss is of the train pairs.
+Measured on the log ``parameters``, at each logged step. The key frequencies of a run are those of
+its last step, as in Nanda et al.; losses with and without them are measured at every step, over all
+pairs, train and test, but the excluded loss over the train pairs.
 
-Of ``constant_attention`` the architecture fixes that the gradient symmetricity is 1, and that both
-operands have the same phase: the network only sees E_a + E_b, whose length depends on a - b. Such
-a network can be no clock in the sense of Zhong et al.; the distance irrelevance says how far the
-layers above make up for it. Of ``embedding_mlp``, which has weights of its own for each operand,
-nothing is fixed; its neurons are those of the second hidden layer.
+The architecture of ``constant_attention`` fixes the gradient symmetricity at 1 and gives both
+operands the same phase: the network only sees E_a + E_b, whose length depends on a - b. Such a
+network cannot be a clock in the sense of Zhong et al.; the distance irrelevance says how far the
+layers above compensate for it. ``embedding_mlp`` has separate weights for each operand, so nothing
+is fixed; its neurons are those of the second hidden layer.
 """
 
 from collections.abc import Iterator

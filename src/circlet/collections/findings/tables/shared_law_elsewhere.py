@@ -1,10 +1,10 @@
 """Table ``shared_law_elsewhere``: whether the law of one network holds for others.
 
-Fitted to the role `shared_law`, scored on every point of `shared_law_elsewhere`, and on the runs of
-its own point that it was not fitted to. Beside it stands the law of that point's own, and the same
-law rescaled: signals in units of sqrt(p d), their size in a normal embedding, time in units of the
-learning rate, and with this point's weight decay, which shrinks every signal by learning rate times
-weight decay in a step.
+The law is fitted to the role `shared_law` and scored on every point of `shared_law_elsewhere`, and
+on the runs of its own point that it was not fitted to. For comparison the table has the law fitted
+to each point itself, and the first law rescaled: signals in units of sqrt(p d), their size in a
+normal embedding, time in units of the learning rate, and with this point's weight decay, which
+shrinks every signal by learning rate times weight decay in a step.
 """
 
 import math

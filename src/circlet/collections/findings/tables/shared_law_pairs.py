@@ -1,9 +1,9 @@
 """Table ``shared_law_pairs``: whether pairs of frequencies interact, beyond the mean field.
 
-Terms of pairs and triples of frequencies are added to all mean-field terms. What they explain of
-runs that were not fitted, of what the mean field leaves, stands beside what they explain if the
-frequencies of each run are given other names by chance: that keeps all signals, their moments and
-their course, and takes away who is the double of whom.
+Terms of pairs and triples of frequencies are added to all mean-field terms. The table has the share
+of the mean field's residual that they explain on runs that were not fitted, and the same share if
+the frequencies of each run are relabelled at random: that keeps all signals, their moments and
+their time course, but not which frequency is the double of which.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,9 @@
 """Table ``shared_law_rollouts``: survivors that shared laws predict from a step on.
 
-The law of each window follows the one before, from the signals of runs that it was not fitted to.
-Beside the laws stands `order`: as many frequencies as survive, the strongest of that step. No
-mean-field law without memory can tell more, as it keeps the order of the signals.
+The laws of successive windows are chained, starting from signals of runs that they were not fitted
+to. For comparison, `order` predicts that the strongest frequencies of that step survive, as many as
+do survive. No mean-field law without memory can do better, because it keeps the order of the
+signals.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,10 @@
 """Table ``exemplars``: the runs that show each structure in the figures.
 
-They are chosen by rule, never by eye, of the finished runs at the weight decay nearest to 1
+They are chosen by rule, never by eye, from the finished runs at the weight decay nearest to 1
 (networks) or at the f_a nearest to 1 (particles). A circle is the run with the smallest norm ratio.
-A grid is the non-circle with the highest validation accuracy, or of particles, which have none, the
-one with the fewest imperfections. An imperfect grid is the non-circle whose imperfections are
-nearest to the mean of the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
+A grid is the non-circle with the highest validation accuracy or, for particles, with the fewest
+imperfections. An imperfect grid is the non-circle whose imperfections are nearest to the mean of
+the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
 """
 
 from collections.abc import Iterator

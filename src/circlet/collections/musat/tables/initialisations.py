@@ -1,15 +1,16 @@
 """Table ``initialisations``: whether table 1 as a whole fits each initialisation.
 
-The paper does not say how it initialises. Its table 1 has 18 cells that say something about it (the
-accuracy of a single circle does not), and cells of one weight decay are of the same runs; so they
-are judged together. From our runs of an initialisation many tables are drawn, each of as many runs
-as the paper has; all cells but the number of circles from as many circles, and others, as the paper
-has, since the accuracy of two circles is a blurred number and that of twelve is not. Counts are
-compared on Anscombe's scale of angles, correlations on Fisher's. The distance of a table from the
-mean of the drawn ones is Mahalanobis'; p is the share of drawn tables that are as far away as the
-paper's. The drawn tables know our runs only: that these are a sample, too, is in the covariance by
-drawing from a redrawn sample. Holm's correction is for the number of initialisations; one is
-excluded if its p is below 0.05 after it. That is somewhat too readily: see the bound in its test.
+The paper does not say how it initialises. Its table 1 has 18 informative cells (the accuracy of a
+single circle is not informative). Cells of one weight decay come from the same runs, so all are
+judged together. From our runs with an initialisation many tables are drawn, each with as many runs
+as the paper. All cells but the number of circles use as many circles, and as many other networks,
+as the paper has, because the mean accuracy of two circles is noisier than that of twelve. Counts
+are compared on the angle scale with Anscombe's correction, correlations on Fisher's z. The distance
+of a table from the mean of the drawn ones is Mahalanobis'; p is the share of drawn tables that are
+as far away as the paper's. Our runs are a sample, too: each table is drawn from a bootstrap sample
+of them, so the covariance includes it. Holm's correction is for the number of initialisations; one
+is excluded if its corrected p is below 0.05. This excludes somewhat too readily: see the bound in
+its test.
 """
 
 import math
@@ -97,12 +98,12 @@ def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float
     """Deviation z of each cell, distance of the published table, its cells, and p.
 
     ``tables`` are the drawn ones, (draws, cells), ``published`` the paper's, (cells,). Cells that
-    the paper or the drawn tables have not are left out.
+    are missing in the paper or in the drawn tables are left out.
     """
     known = ~np.isnan(published) & np.isfinite(tables).all(0)
     mean, own = tables.mean(0), tables[:, known]
     spread = tables.std(0, ddof=1)
-    # Counts of none have no spread: that of the angle of a sample stands.
+    # If all counts are zero they have no spread; that of a sample's angle is used.
     counts = np.arange(len(mean)) % len(_CELLS) == 0
     spread[counts] = np.maximum(spread[counts], 1 / math.sqrt(_RUNS + 0.5))
     covariance = np.cov(own, rowvar=False)

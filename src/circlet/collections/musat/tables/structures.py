@@ -33,8 +33,8 @@ def norm_ratio(embedding: np.ndarray) -> float:
 def count_imperfections(embedding: np.ndarray) -> int:
     """Pairs whose nearest other pair sum belongs to another class (algorithm 2).
 
-    Of an embedding (p, d): 0 for a perfect grid, at most p (p + 1) / 2. Of equally near pair sums
-    the first in lexicographic order counts.
+    For an embedding (p, d). A perfect grid has 0; the maximum is p (p + 1) / 2. If several pair
+    sums are equally near, the first in lexicographic order counts.
     """
     p = len(embedding)
     pairs = np.array(list(itertools.combinations_with_replacement(range(p), 2)))

@@ -3,12 +3,12 @@
 What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
 
 head_present
-    of p = 2: at the last step the integer signature is legal and rho_integer < 0.05.
+    for p = 2: at the last step the integer signature is legal and rho_integer < 0.05.
 clustered
     at the last step there is a tight cluster for each prefix without its order, rho_histogram <
-    0.05; of any p, but it misses heads with negative weights or weight on a distractor.
+    0.05; for any p, but it misses heads with negative weights or weight on a distractor.
 drop_step, structure_step, fit_step
-    the two phases: the first logged step with a test loss below 0.6 / ln 2 of that of chance; the
+    the two phases: the first logged step with a test loss below 0.6 / ln 2 times chance; the
     first of three snapshots in a row, five epochs apart, with a legal signature, rho_integer < 0.1
     and at most 24 clusters; the first logged step with a test accuracy above 0.98.
 """
@@ -101,9 +101,10 @@ def kind(integers: np.ndarray, k: int) -> str:
 def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> dict[str, Tensor]:
     """How much the distractors matter to every network, each (networks,).
 
-    ``distractor_attention``, the mean attention to them all; ``distractor_sensitivity``, how far
-    apart the mean contributions alpha_t W_V z_t of two tokens are there (the farthest two, mean
-    over positions), by the median of the same over the prefix.
+    ``distractor_attention``: the mean attention to all distractors together.
+    ``distractor_sensitivity``: the largest distance between the mean contributions alpha_t W_V z_t
+    of two tokens at a distractor (mean over positions), relative to the median of the same distance
+    over the prefix.
     """
     length = weights["position"].shape[1]
     _, _, score, value = system.tables(weights, p)
@@ -138,7 +139,7 @@ def structure_steps(
 ) -> list[tuple[int | None, int | None]]:
     """The step at which the head of each run of a block forms, and the last snapshot before.
 
-    If it never does, the first is none; without snapshots, both are.
+    None if it never forms; without snapshots both are None.
     """
     runs = logged[0]["embedding"].shape[0]
     if len(steps) < _IN_A_ROW:

@@ -1,8 +1,7 @@
 """Table ``interpolations``: the loss on the straight line between the final weights of two runs.
 
-From the end of a run from scratch to that of the run of the same seed that went through the
-curriculum. At no point in between is there a reason for the weights to make sense; how high the
-loss is there says how far apart the two solutions are.
+The line goes from the final weights of a run from scratch to those of the run with the same seed
+that went through the curriculum. The loss in between says how far apart the two solutions are.
 """
 
 from collections.abc import Iterator

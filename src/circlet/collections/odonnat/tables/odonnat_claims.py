@@ -1,9 +1,9 @@
 """Table ``odonnat_claims``: our values for the claims of Odonnat et al. and their code.
 
-Their text has no table of success rates, and calls a head, a phase and a spike what a picture
-shows; the definitions are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
-released code gives, and of sentences the bars. Shares of runs are counts among n; intervals are at
-95 %, over runs: of medians by order statistics, of counts Wilson's.
+Their text has no table of success rates, and shows heads, phases and spikes only in pictures; the
+definitions here are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
+released code gives, and the thresholds of claims in words. Shares of runs are counts among n.
+Intervals are at 95 %, over runs: from order statistics for medians, Wilson's for counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -124,8 +124,9 @@ def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
 def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Gradient norm at the first drop of the loss divided by that on the plateau before it.
 
-    Both are the largest in 20 epochs, those about the drop and those that end 30 epochs before it.
-    The norm is that of all parts together; runs that drop before epoch 50 have no plateau.
+    Both are the largest norm within 20 epochs: those around the drop, and those that end 30 epochs
+    before it. The norm is that of all parts together; runs that drop before epoch 50 have no
+    plateau.
     """
     solved = successes(tables["heads"])
     drops = dict(zip(solved["run_id"], epochs(solved, "drop_step"), strict=True))

@@ -1,9 +1,9 @@
 """Table ``seed_effects``: how much initialisation, data and order of batches decide of the outcome.
 
-The three seeds are crossed, each with each. An analysis of variance of the last test accuracy has
-three main effects; what is left is their interplay, and chaos. The effect of a factor is its
-partial share of the variance, lambda / (lambda + N), with lambda the noncentrality of its F, whose
-interval follows from the noncentral F distribution.
+All combinations of the three seeds are trained. An analysis of variance of the final test accuracy
+has three main effects; the residual contains interactions and chaotic dynamics. The effect of a
+factor is its partial share of the variance, lambda / (lambda + N), where lambda is the
+noncentrality of its F, whose interval follows from the noncentral F distribution.
 """
 
 import numpy as np

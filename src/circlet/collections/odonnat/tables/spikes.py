@@ -12,17 +12,18 @@ cause
     a cause. ``representation``, ``mlp``, ``both``, or ``joint``, where neither alone does. The
     embedding is the unembedding, too: ``by_attention`` and ``by_unembedding`` swap it in one role.
 amplifier
-    which layer turns a small motion into a large one, for the sequences that carry the spike (the
-    fewest that make half of all increases of the loss). ``norm_gain``: the norm turns a motion of
-    xi into one of norm(xi) by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the
-    slope of the margin of the right class by norm(xi) through the MLP, likewise. The larger names
-    it: ``normalisation`` or ``feed_forward``.
+    the layer that turns a small change into a large one, for the sequences that carry the spike
+    (the fewest that make half of all increases of the loss). ``norm_gain``: the norm amplifies a
+    change of xi by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the slope of the
+    margin of the right class with respect to norm(xi), through the MLP, also relative to the
+    median. The larger gain decides: ``normalisation`` or ``feed_forward``.
 norm_gain_quiet, mlp_gain_quiet
-    the same of a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
-    rises lie where the classifier is steep in quiet times, too: what spikes have beyond that is the
-    ratio of the two.
+    the same for a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
+    rises lie where the classifier is steep even in quiet times; the ratio of the two gains is what
+    the spike adds.
 
-Sharpness, the largest eigenvalue of the Hessian, is that just before, and ten logged steps earlier.
+``sharpness`` is the largest eigenvalue of the Hessian just before the spike, ``sharpness_earlier``
+ten logged steps earlier.
 """
 
 from collections.abc import Iterator
