@@ -1,8 +1,8 @@
 """Frozen studies: the small tables of a study in a folder, without its logs, for a repository.
 
-The folder has a config, whose ``results`` is the folder itself. From the tables that were made from
-logs all others can be made again, and must be the same: an audit, without training. So numbers that
-are said to come from a study can be checked by everybody, and be judged by other rules.
+The folder has a config, whose ``results`` is the folder itself. All tables that were not made from
+logs can be recomputed from those that were, and must come out the same. This audit needs no
+training, so anyone can check the numbers of a study, or judge them by other rules.
 """
 
 import json
@@ -37,13 +37,13 @@ def freeze(
 ) -> list[str]:
     """Put small tables of a study, and its config, into a folder; a frozen study there is replaced.
 
-    They are the scorecard and all that it is made from, summaries, and ``further`` ones. Numbers
-    are rounded to float32, and what follows from others is made again, so that it still does. A
-    study that is made in parts is frozen part by part: of ``earlier``, the frozen study that is in
-    the folder, experiments that this study lacks are kept. Returns a line for each table that is
-    too large. Raises ConfigError if there is no such table, LogError if one is not as planned, if
-    an experiment to be kept has other settings in the config now, or if something else is in the
-    folder.
+    These are the scorecard and all that it is made from, summaries, and ``further`` ones. Numbers
+    are rounded to float32, and tables that follow from others are recomputed, so that they still
+    agree. A study that is run in parts is frozen part by part: experiments of ``earlier``, the
+    frozen study in the folder, are kept if this study lacks them. Returns a line for each table
+    that is too large. Raises ConfigError if a table does not exist, LogError if one is not as
+    planned, if a kept experiment has other settings in the config now, or if the folder contains
+    something else.
     """
     whole = _joined(study, earlier, folder)
     every = {target.name: target for target in targets.tables(whole)}
@@ -181,8 +181,8 @@ def made_again(study: Study) -> Iterator[Target]:
 def remake(study: Study) -> list[str]:
     """Recompute all tables of a frozen study that follow from others, in place; their names.
 
-    They are made by the code as it is now, in order, so that what follows from an edited table is
-    edited, too.
+    They are made in order by the current code, so a change of one table carries over to those made
+    from it.
     """
     done = []
     for target in made_again(study):

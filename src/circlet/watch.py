@@ -1,7 +1,7 @@
 """Progress display of a running study, in the terminal that runs it or in any other.
 
-All of it is seen from files, so it is the same on local cores and on SLURM: logs and targets that
-are there, and the text logs of jobs, which say every ten seconds how far a block is.
+It only reads files, so it works the same on local cores and on SLURM: logs and targets that exist,
+and the text logs of jobs, which report every ten seconds how far a block is.
 """
 
 import atexit

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from circlet.errors import LogError, WriteError
 
-_MARK = ".circlet.json"  # in a folder that circlet may clear: the names of the files it made there
+_MARK = ".circlet.json"  # the marker of a folder that circlet may clear: lists the files made there
 
 
 @contextlib.contextmanager
@@ -37,9 +37,9 @@ def atomic(path: Path) -> Iterator[Path]:
 def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     """Make files in a folder that circlet has to itself; yields a list for those that were made.
 
-    A mark in it lists them. When all went well, what the mark of an earlier call lists and was not
-    made this time is deleted, and nothing else ever is. Raises LogError if there is something in
-    the folder and no mark.
+    A marker file lists them. If all goes well, files that the marker of an earlier call lists and
+    that were not made this time are deleted; nothing else ever is. Raises LogError if the folder is
+    not empty and has no marker.
     """
     mark, made = folder / _MARK, list[Path]()
     try:

@@ -23,7 +23,7 @@ log = logging.getLogger("circlet")
 
 WAITED = "it had not begun: it waited for another job of its block"
 
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.[a-z]+")  # names that `io.atomic` gives
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.[a-z]+")  # names that `files.atomic` gives
 
 
 class Busy(CircletError):

@@ -113,7 +113,7 @@ def read_table(
 def read(path: Path, key: str | None = None) -> pa.Table:
     """Every byte of a log or table; raises LogError if it is missing or damaged.
 
-    So it does if the file is a table with another ``key`` than the one given.
+    Also raises LogError if the file is a table whose ``key`` is not the given one.
     """
     made, table = _read(path)
     if key not in (None, made.get("key")):
@@ -176,9 +176,8 @@ def statuses(block: Block) -> list[str]:
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
     """One log of one block, as its schema says; all steps or some.
 
-    Raises LogError if the file is missing or damaged, if it was made with other settings than
-    the plan's, of other seeds, or by another version of the system: such numbers are never
-    averaged in.
+    Raises LogError if the file is missing or damaged, or was made with settings or seeds other than
+    planned, or by another version of the system: such numbers never enter an average.
     """
     return _log(block, kind, steps).to_pandas()
 

@@ -36,8 +36,8 @@ def state(block: Block) -> str:
 def regrouped(study: Study) -> dict[str, int]:
     """Finished runs, by experiment, whose seeds are planned in other blocks, which lack logs.
 
-    They are made again. It happens if ``block`` is edited, or seeds are added to a block that is
-    not full.
+    They are run again. This happens if ``block`` is edited, or if seeds are added to a block that
+    is not full.
     """
     found: dict[str, int] = {}
     for point in study.points:

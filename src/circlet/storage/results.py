@@ -1,7 +1,7 @@
 """Tables and logs of a study by name: ``circlet.load("results")``.
 
-It needs the folder alone, no config: what a log is of stands in its footer. Frames are pandas', or
-polars' or Arrow's if asked; `Results.duckdb` has a view for every table and kind of log.
+It needs only the folder, no config: the footer of each log says what the log belongs to. Frames are
+pandas, or polars or Arrow on request; `Results.duckdb` has a view for every table and kind of log.
 """
 
 import operator
@@ -87,11 +87,11 @@ class Results:
             steps: only these; all that are logged if not given.
             seeds: only these.
             engine: pandas, polars or arrow; that of ``load`` if not given.
-            **parameters: what runs must have, ``p=59``, or ``weight_decay=[0.1, 1]``.
+            **parameters: values that runs must have: ``p=59``, or ``weight_decay=[0.1, 1]``.
 
-        Logs of settings that the config no longer has are among them until they are deleted.
+        Logs of settings that are no longer in the config are included until they are deleted.
 
-        Raises LogError if there is no such log, a file is damaged, or no run is as asked.
+        Raises LogError if there is no such log, a file is damaged, or no run matches.
         """
         if kind not in (known := self.logs):
             raise LogError(unknown("log", kind, known))
@@ -122,8 +122,8 @@ class Results:
     def duckdb(self, path: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
         """A database with a view for every table and kind of log; in memory, or in a file.
 
-        Views read the Parquet files when they are asked, so they are as new as these. The table
-        ``blocks`` says what each log is of; what is logged later is in the next database.
+        Views read the Parquet files at query time. The table ``blocks`` says what each log belongs
+        to; logs that are written later need a new database.
         """
         import duckdb
 

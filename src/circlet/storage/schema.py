@@ -1,8 +1,8 @@
 """The contract of all files: columns, types, units and meaning of every log; keys of tables.
 
-A run is named by its keys: ``experiment, system, run_id`` and its parameters as typed columns. The
-columns of a table stand beside its function. Accuracies are shares in 0..1 in rows of runs, and per
-cent where a published table prints per cent. ``x_low`` and ``x_high`` are the ends of the 95 %
+A run is identified by its keys: ``experiment, system, run_id`` and its parameters as typed columns.
+The columns of a table are declared in its module. Accuracies are shares (0..1) in rows of runs, and
+per cent where a published table prints per cent. ``x_low`` and ``x_high`` are the ends of the 95 %
 interval of ``x``.
 """
 

@@ -1,7 +1,7 @@
 """Read and check a study's config: strict YAML, then the JSON schema with its defaults.
 
-A config may come from anywhere, and it may be wrong in any way: whatever it holds, reading it ends
-soon, and either well or with a ConfigError of one line.
+A config may be wrong in any way: reading it always ends soon, either successfully or with a
+ConfigError of one line.
 """
 
 import copy
@@ -296,7 +296,7 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
     # Enough to find the most relevant one; a list of 100 000 wrong values has as many errors.
     first = itertools.islice(validator(schema).iter_errors(instance), MOST_ERRORS)
     errors = sorted(first, key=_relevance)
-    # A misspelt key is also a missing one; the misspelling is what to mend.
+    # A misspelt key is also a missing one; the misspelling is what to fix.
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
         raise ConfigError(_explain((unknown or errors)[-1], prefix))

@@ -1,6 +1,6 @@
 """What blocks cost: operations, computing time, memory.
 
-It follows from the config, for systems that say what a step costs; that of others is measured.
+For systems that declare what a step costs, it follows from the config; for others it is measured.
 """
 
 import math
@@ -79,7 +79,7 @@ def record_bytes(point: Point, kind: str) -> float:
 def values(point: Point, kind: str) -> float:
     """Most values that a log has of one run at one step in one column of lists or texts.
 
-    One, as long as a network is not measured.
+    1 until a network has been measured.
     """
     known = not point.system.is_measured or measured.known(point)
     match kind:

@@ -1,6 +1,6 @@
 """Limits of a study: what would not fit into a file, a name or a workflow.
 
-All of it follows from the config, so the plan refuses it, and no job has to find out. Limits of
+This follows from the config, so the plan refuses such a study before any job starts. Limits of
 single keys and their reasons are in the schema, and so are those of the whole (``x-limits``).
 """
 

@@ -1,7 +1,7 @@
 """Cost of runs whose system does not declare it: measured once, kept in the user's cache.
 
-Another process measures, as that takes torch. The numbers decide what jobs ask for and what the
-plan says, never the results.
+A separate process measures, because that needs torch. The numbers decide what jobs request and how
+long the plan expects them to take, never the results.
 """
 
 import contextlib

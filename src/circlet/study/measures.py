@@ -2,8 +2,8 @@
 
 A module in ``tables`` of a collection that declares ``MEASURES`` is a table of measures, a row per
 run and logged step. It costs time and needs logs that are not written by default, so it is made
-only if ``measures`` of the config names it. Then each measure is an outcome of the systems that the
-table is about, as of the last step, and pictures of trajectories can draw it.
+only if ``measures`` in the config lists it. Then the value of each measure at the last step is an
+outcome of the table's systems, and trajectories can show the measure at all steps.
 """
 
 from typing import TYPE_CHECKING

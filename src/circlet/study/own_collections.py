@@ -1,7 +1,7 @@
 """Check of all names that a user's collection refers to, when a study is planned.
 
-A name that nothing has would leave out a table, a figure or a claim without a word, or stop a study
-after hours. The tests look up what the shipped collections refer to.
+An unknown name would silently leave out a table, a figure or a claim, or stop a study after hours.
+For the shipped collections the tests check all names.
 """
 
 import difflib

@@ -1,9 +1,9 @@
 """Pictures: the figures of a study's experiments, from its config or by default rules.
 
-Each is drawn by a module in ``pictures/`` of a collection, which may be a user's. By rule, an
-experiment that sweeps nothing has the distributions of its outcomes; one parameter, curves; two to
-four, heat maps; more, or points that are no grid, other kinds (`_usual`). If its system has
-metrics, their mean curves come beside.
+Each is drawn by a module in ``pictures/`` of a collection, which may be a user's. By default, an
+experiment that sweeps nothing has the distributions of its outcomes; one parameter gives curves;
+two to four give heat maps; more, or points that are not a grid, give other kinds (`_usual`). If the
+system has metrics, their mean curves are drawn, too.
 """
 
 import math

@@ -186,7 +186,7 @@ class Study:
     def partial(self, done: Iterable[Block]) -> "Study":
         """The study with no more than the blocks that are done, and a folder of its own.
 
-        Experiments without any are left out; planned numbers of runs stay.
+        Experiments without finished blocks are left out; the planned numbers of runs stay.
         """
         keys = {block.key for block in done}
         begun = {experiment for experiment, _, _ in keys}

@@ -1,9 +1,8 @@
 """Points, blocks and runs: what a study is made of, with their names, seeds and paths.
 
-Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends on its own
-parameters alone, so more seeds, values or experiments never rename what exists. No name has a
-``=``, which other tools would read as a column (Hive partitions). Nobody else invents the path of a
-log.
+Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends only on its own
+parameters, so more seeds, values or experiments never rename what exists. No name has a ``=``,
+which other tools would read as a column (Hive partitions). Paths of logs are made only here.
 """
 
 import itertools
@@ -29,7 +28,7 @@ JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial")
 
 
-SIZES = (50, 20, 10, 5, 2, 1)  # of blocks, if the config does not say
+SIZES = (50, 20, 10, 5, 2, 1)  # seeds per block, if the config does not say
 
 
 def canonical(value: Any) -> str:
@@ -279,9 +278,9 @@ class Point:
     def block_size(self) -> int:
         """Most seeds of a block: as the config says, else what is worth a job.
 
-        Fifty runs if ten thousand steps of them take less than a minute; else as many, up to
-        twenty, as take less than ten minutes. It depends on the parameters alone, so that no other
-        edit changes a block; of systems whose cost is measured it is twenty.
+        Fifty runs if ten thousand steps of them take less than a minute; otherwise the largest of
+        the other ``SIZES`` for which they take less than ten minutes. This depends only on the
+        parameters, so no other edit changes a block. Systems whose cost is measured have twenty.
         """
         if given := self.settings["block"]:
             return given
@@ -297,8 +296,8 @@ class Point:
     def _starts(self) -> list[int]:
         """First seeds of its blocks.
 
-        Without ``block`` they are where the seeds begin, and at multiples of its size; of fifty
-        also at 20. So more seeds change no block but one that ends between such places.
+        Without ``block`` they are the first of all seeds and the multiples of the size; with fifty
+        also 20. So adding seeds changes at most the last block, and only if it ends elsewhere.
         """
         every, size = self.every_seed, self.block_size
         first = every.start if self.settings["block"] else every.start // size * size + size

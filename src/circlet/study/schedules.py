@@ -30,8 +30,8 @@ class Schedule:
     ) -> "Schedule":
         """The steps that a schedule of the config names; none if it is null.
 
-        Of the ``steps`` of a run, the first and the last always belong to it; of ``early``, further
-        steps, those beyond the last are left out. ``epoch`` is the number of steps in one.
+        The first and the last of the ``steps`` of a run are always included, and so are those of
+        ``early`` that the run reaches. ``epoch`` is the number of steps per epoch.
         """
         if schedule is None:
             return cls((), np.empty(0, dtype=np.int64))

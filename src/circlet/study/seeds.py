@@ -22,11 +22,11 @@ class Seeds:
     def stream(self, purpose: str, *number: int) -> np.random.Generator:
         """Independent generator of one purpose: ``embedding``, ``network``, ``data``, ``order``.
 
-        What an ``intervention`` draws belongs to the initial embedding and follows its seed. A
-        ``number``, as that of an epoch, gives each its own.
+        Interventions draw from a stream of the embedding seed, because they belong to the initial
+        embedding. Each ``number``, such as that of an epoch, gives a stream of its own.
 
-        Draws are float64 on the CPU; whoever uses them casts and moves them, so that a run does
-        not depend on the device, the precision or its neighbours in a block.
+        Draws are float64 on the CPU; callers cast and move them, so that a run does not depend on
+        the device, the precision or the other runs in its block.
         """
         seed = self.embedding if purpose == "intervention" else getattr(self, purpose)
         sequence = np.random.SeedSequence(seed, spawn_key=(_KEYS[purpose], *number))

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 class Parents:
     """The points of an experiment, for those that start from them.
 
-    A point starts from the one with the same parameters or, for a transfer, the same of those that
-    decide the shapes of the arrays, and of the others those that its experiment varies.
+    A point starts from the point with the same parameters. For a transfer only two kinds of
+    parameters must agree: those that decide the shapes of the arrays, and those that the parent's
+    experiment varies.
     """
 
     def __init__(self, candidates: list["Point"], transfer: bool):

@@ -1,8 +1,8 @@
 """Values of swept parameters that a config does not list one by one, and random search.
 
-All become lists when a config is read, so that nothing else knows of them. What is computed, not an
-end that is given, is rounded to four significant digits, or more if its range is narrow; names of
-folders stay short.
+They become lists when a config is read, so that no other code sees them. Computed values, but not
+the given ends, are rounded to four significant digits, or more if the range is narrow, so that
+names of folders stay short.
 """
 
 import itertools

@@ -27,8 +27,9 @@ class Swept:
     def is_log(self) -> bool:
         """Whether its logarithm is what counts.
 
-        It does if it is positive, spans a factor of ten, and its median is nearer to the middle of
-        the logarithms than to that of the values: 0.1, 0.3, 1, but not 0.1, 0.2, ..., 1.
+        True if all values are positive, they span a factor of ten, and their median is nearer to
+        the middle of the logarithms than to the middle of the values: 0.1, 0.3, 1, but not 0.1,
+        0.2, ..., 1.
         """
         if self.is_words or self.values[0] <= 0 or self.values[-1] / self.values[0] < 10:
             return False
@@ -44,7 +45,8 @@ class Swept:
     def places(self, points: Iterable[Point]) -> dict[str, int]:
         """Which of its values each point has: its place among them (0, 1, ...) by the point's name.
 
-        Places are what runs are grouped by: floats are not compared, and words have no other order.
+        Runs are grouped by these places, because floats should not be compared and words have no
+        other order.
         """
         index = {v: i for i, v in enumerate(self.values)}
         return {point.name: index[value(point, self.name)] for point in points}

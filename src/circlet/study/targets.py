@@ -318,9 +318,9 @@ def trained_for(target: Target) -> set[str]:
 def turns(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
     """Who comes first, so that there soon are figures to look at: larger numbers do.
 
-    A figure comes before those that take more training, and what it is made from comes with it.
-    ``drawn`` are its figures. The first numbers are those of experiments by name, the second those
-    of targets, ``kind/name``.
+    A figure comes before those that need more training, together with what it is made from.
+    ``drawn`` are its figures. The first result has numbers of experiments by name, the second those
+    of targets, by ``kind/name``.
     """
     seconds = {
         name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)

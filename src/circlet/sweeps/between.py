@@ -1,7 +1,7 @@
 """Two studies side by side: their configs, code, outcomes and verdicts, and a forest plot.
 
-It reads their tables and no config. Settings belong together if they are of experiments of one name
-and agree in all parameters but those that the two studies fix to different values.
+It reads their tables and no config. Two settings are compared if their experiments have the same
+name and all parameters agree, except those that each study fixes to a different value.
 """
 
 import json

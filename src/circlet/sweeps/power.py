@@ -1,7 +1,7 @@
 """How many seeds would do: for each point and outcome, and each claim that is not decided.
 
-From what the runs so far spread, the number of runs is worked out whose 95 % interval would have a
-given half-width. It is an estimate: of six runs it may be wrong by a factor of two.
+From the spread of the runs so far, the number of runs is estimated for which the 95 % interval
+would have a given half-width. From six runs the estimate may be wrong by a factor of two.
 """
 
 import json
@@ -64,7 +64,7 @@ def _half(estimate: float, low: float, high: float) -> float:
 def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, str]:
     """Runs for which the interval of a row of ``outcome_summary`` is so narrow; or None, and why.
 
-    ``gap``: of times, the steps from one logged step to the next, which no run makes smaller.
+    ``gap``: for times, the number of steps between logged steps, below which more runs do not help.
     """
     center, spread, n = row.estimate, row.sd, int(row.n_runs)
     if n == 0:
@@ -76,7 +76,7 @@ def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, 
     if row.kind == "time":
         return _times_needed(row, wanted, gap)
     if row.kind == "share":
-        # Of none or all of few runs the true share is somewhere between.
+        # If none or all of few runs have it, the true share may still be in between.
         share = (center * n + 2) / (n + 4)
         found = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= wanted)
     elif spread > 0:
@@ -108,7 +108,7 @@ def _times_needed(row: Any, wanted: float, gap: float) -> tuple[int | None, str]
 def usual_half_width(rows: pd.DataFrame) -> float:
     """The half-width that is wanted if none is given: 0.05 of shares, a tenth of the largest.
 
-    Of counts it is 0.1 at least: one more in ten runs.
+    For counts it is at least 0.1: one more in ten runs.
     """
     outcome = outcome_summary.described(rows.iloc[0])
     if math.isfinite(outcome.reach):

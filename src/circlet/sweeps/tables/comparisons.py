@@ -1,10 +1,10 @@
 """Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
 
-At each value of all other swept parameters, runs of the same seed are compared: what they share by
-it drops out (`circlet.analysis.contrasts.paired_difference`); of times the median of the pairs'
-differences counts (`paired_delay`). Where seeds pair no runs, or all differences are the same, the
-ends are those of two estimates as in ``outcome_summary``. Intervals of times count that steps are
-logged at intervals. Null is an end that nothing bounds.
+At each value of all other swept parameters, runs with the same seed are compared, so that what they
+share by their seed drops out (`circlet.analysis.contrasts.paired_difference`); for times the table
+has the median of the pairs' differences (`paired_delay`). Where seeds pair no runs, or all
+differences are equal, the ends are those of two estimates as in ``outcome_summary``. Intervals of
+times include the uncertainty from logging only at intervals. Null: an end is unbounded.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Table ``curve_summary``: the metrics of every point at every logged step, averaged over runs.
 
-With the ``measures`` of the config, at the steps that these are of.
+The ``measures`` of the config are included, at the steps at which they are measured.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
 """Table ``effects``: how each outcome changes with each parameter that an experiment sweeps.
 
-Runs are compared at equal values of the other swept parameters. A parameter with numbers has
-Spearman's rho and the change per unit or, if its values are spaced by factors, per decade.
-One with words has the change from its first value to each other. Where seeds are shared, runs of
-one seed are compared with each other: what they share by their seed drops out. Intervals are over
-seeds then, else over runs (`circlet.analysis.stats`).
+Runs are compared at equal values of the other swept parameters. For a parameter with numbers the
+table has Spearman's rho and the change per unit or, if its values are spaced by factors, per
+decade. For one with words it has the change from its first value to each other one. If points share
+seeds, runs with the same seed are compared, so that what they share by their seed drops out, and
+intervals are over seeds. Otherwise they are over runs (`circlet.analysis.stats`).
 
 A time that was not reached counts as the largest in rho; a change of times is only known where all
-runs have got there. Settings of the others with three runs and fewer tell no rho. A parameter with
-a value of 0 has no decades, so its change is per unit.
+runs have reached it. Settings of the other parameters with three runs or fewer have no rho. A
+parameter with a value of 0 has no decades, so its change is per unit.
 """
 
 import math

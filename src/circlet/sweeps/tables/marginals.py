@@ -1,8 +1,8 @@
 """Table ``marginals``: each outcome against each swept parameter, averaged over all the others.
 
-A bin is a value of the parameter or, of numbers with more than twelve values, an eighth of the
-runs. Estimates are those of ``outcome_summary``, over all runs in a bin; their intervals take runs
-for independent. Where settings share seeds, ``effects`` compares runs by seed.
+A bin is a value of the parameter or, for numbers with more than twelve values, an eighth of the
+runs. Estimates are those of ``outcome_summary``, over all runs in a bin; their intervals assume
+independent runs. Where settings share seeds, ``effects`` compares runs by seed.
 """
 
 from collections.abc import Iterator

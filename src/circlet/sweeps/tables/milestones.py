@@ -1,9 +1,9 @@
 """Table ``milestones``: when something first happens in a run, as far as its curves are logged.
 
-The config says what (``milestones``, `circlet.study.milestones`). A step that lies between two
-logged ones is known as an interval: NAME is the first logged step at which it is seen, NAME_after
-the last before, at which it is not. A delay has the shortest and the longest time between two such
-intervals, from 0.
+The config says which events (``milestones``, `circlet.study.milestones`). The step of an event is
+only known to lie between two logged steps: NAME is the first logged step at which it is seen,
+NAME_after the last one before, at which it is not. A delay has the shortest (at least 0) and the
+longest time between two such intervals.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def crossing(steps: np.ndarray, holds: np.ndarray) -> Interval:
 def delay(start: Interval, end: Interval) -> Interval:
     """The time from one interval to another: at least, and at most.
 
-    Without an end it lasts until the last step, at least; without a start nothing is known.
+    Without an end it lasts at least until the last step; without a start nothing is known.
     """
     (after, by), (end_after, end_by) = start, end
     least = np.where(np.isnan(by), np.nan, np.maximum(end_after - by, 0))

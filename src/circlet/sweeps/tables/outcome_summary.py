@@ -5,14 +5,14 @@ By ``kind`` of outcome:
 ``share``
     share of runs, with Wilson's interval;
 ``mean``
-    mean, with Student's interval, cut at the bounds that it has;
+    mean, with Student's interval, cut at the bounds of the outcome;
 ``count``
-    mean, likewise; of equal counts with the exact interval of Poisson's distribution;
+    mean, likewise; if all counts are equal, with the exact Poisson interval;
 ``time``
-    median by Kaplan and Meier. Its interval counts that steps are logged at intervals: the lower
-    end is that of the last steps before, the upper end that of the first steps after.
+    median by Kaplan and Meier. Its interval includes the uncertainty from logging at intervals: the
+    lower end is that of the last steps before, the upper end that of the first steps after.
 
-Null is an end that nothing bounds, and a median that fewer than half of the runs have reached.
+Null: an end that is unbounded, or a median that fewer than half of the runs have reached.
 """
 
 from collections.abc import Iterator

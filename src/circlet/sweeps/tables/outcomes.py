@@ -2,7 +2,7 @@
 
 Outcomes are what its system declares, else all its metrics, and the ``milestones`` and ``measures``
 of the config; of measures, the value at the last logged step.
-A run has no row for what it cannot have, such as the head of a success that it is not.
+A run has no row for an outcome that does not apply to it, such as ``head_of_success`` of a failure.
 """
 
 from collections.abc import Iterator

@@ -5,9 +5,9 @@ Published values are in the ``claims.csv`` of each collection, a row per claim, 
 ``deviates`` and ``undecided`` mean, is in `circlet.analysis.verdicts`. ``not_run``: the study has
 no such run, or not under the paper's conditions.
 
-Some claims can be told under other conditions, too, as that of shorter runs: the row ``accepts``
-them, is judged, and its note says in what it differs; it is not counted as a test. Where a trivial
-answer would pass as well, the claim is undecided.
+Some claims can also be judged under other conditions, such as shorter runs. Their column
+``accepts`` lists these; the note says how the conditions differ, and the claim is not counted as a
+test. Where a trivial answer would pass as well, the claim is undecided.
 """
 
 from typing import Any
@@ -78,9 +78,9 @@ def _same(value: Any, text: str) -> bool:
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     """Why the study does not run a claim under some conditions; empty if it does.
 
-    Conditions are parameters, ``steps`` and ``epochs``; ``parent.p`` is that of what the runs start
-    from, ``scratch.p`` that of the role ``scratch``. Unless they name which seeds the runs
-    ``shared``, it is none.
+    Conditions are parameters, ``steps`` and ``epochs``; ``parent.p`` is the p of the parent runs,
+    ``scratch.p`` that of the role ``scratch``. Unless they name the seeds that runs have
+    ``shared``, runs must share none.
     """
     if role not in study.reproduce:
         if study.whole and role in study.whole.reproduce:
