@@ -10,16 +10,16 @@ A network and its loss
 Functions of one run. circlet stacks the runs and differentiates (`circlet.training.autograd`).
 
 ``network(parameters, seeds)``
-    The ``torch.nn.Module`` of a run at step 0. What PyTorch draws meanwhile follows the run's seed
-    of networks, and of its embedding that of embeddings.
+    The ``torch.nn.Module`` of a run at step 0. PyTorch's random numbers follow the run's network
+    seed and, for the embedding, its embedding seed.
 ``data(parameters, seeds)``
     ``{"train": ..., "test": ...}``: tensors or numpy arrays, or dictionaries, tuples or lists of
     them. Their first axis counts examples. Floats become the dtype of the run.
 ``loss(network, examples)``
-    One number, of the train examples or of a batch of them.
+    One number: the loss on the train examples or on a batch of them.
 ``metrics(network, parts)``
-    Optional: numbers by name, those of ``SYSTEM.metrics``, of all that ``data`` returned. Without
-    it there are ``train_loss`` and ``test_loss``.
+    Optional: the values of ``SYSTEM.metrics`` by name, from all that ``data`` returned. Without it
+    the metrics are ``train_loss`` and ``test_loss``.
 ``learning_rate_multipliers(parameters)``
     Optional: multiples of the learning rate by name of the weight, where they are not 1.
 ``gradients(weights, examples, out)``
@@ -39,9 +39,9 @@ A gradient of its own
     Optional, for the explorer: of every pair of tokens, in lexicographic order, whether the run is
     trained on it. Bool, of all p^2 ordered pairs or of the p (p + 1) / 2 with a <= b.
 ``forward(weights, parameters, left, right)``
-    What a system needs whose ``panels`` have ``ordered_answers``, or which tables look into: of
-    one run, a hidden layer before its activation and the logits (*pairs, p), of the embeddings of
-    the first and of the second numbers (*pairs, d).
+    Needed for the panel ``ordered_answers``, and for tables that look into the network. For one
+    run and the embeddings (*pairs, d) of the first and of the second numbers: a hidden layer before
+    its activation, and the logits (*pairs, p).
 ``data(parameters, seeds, dtype, device)``
     What stays fixed during the runs (train and test sets, masks), for a list of seeds.
 
@@ -63,5 +63,5 @@ A simulation
 ``step(state, data)``
     Advance the arrays of every run by one step, in place.
 
-Whatever is of another shape raises a CircletError that names it (`circlet.training.shapes`).
+An array of another shape raises a CircletError that names it (`circlet.training.shapes`).
 """

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
-    """Gradient of the cross-entropy of every example by its logits: softmax - onehot, exactly.
+    """Gradient of each example's cross-entropy with respect to its logits: softmax - onehot, exact.
 
     The classes of ``logits`` are along ``dim``; ``target`` has the right ones, of the same shape
     but for a length of 1 along ``dim``. The gradient has the shape of ``logits`` and sums to zero
@@ -52,8 +52,8 @@ def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
-    Right is an example whose class has the largest logit, of equal ones the first. Arguments are
-    as of ``logit_gradient``; the first dimension is the run.
+    An example counts as correct if its class has the largest logit; among equal logits the first
+    counts. Arguments are as of ``logit_gradient``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
     # As argmax would say, several times faster.

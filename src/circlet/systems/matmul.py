@@ -17,8 +17,8 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Products of the matrices of every run, (runs, m, k) by (runs, k, n), as (runs, m, n).
 
     The same as ``a @ b`` up to rounding. For matrices of 100 x 100 and more: below that oneDNN's
-    overhead is larger than its gain, and for slices of a matrix it has no fast kernel. Autograd
-    knows no way through it.
+    overhead is larger than its gain, and it has no fast kernel for slices of a matrix. It does not
+    support autograd.
     """
     differentiated = a.requires_grad or b.requires_grad
     plain = len(a) > 1 or a.dtype != torch.float32 or a.is_cuda or differentiated

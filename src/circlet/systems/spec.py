@@ -54,7 +54,7 @@ def choice(description: str, default: str, *others: str) -> Parameter:
 class Log:
     """When a kind of log is written unless a config says otherwise, and the steps it always has."""
 
-    schedule: Mapping[str, Any] | None  # None: not at all
+    schedule: Mapping[str, Any] | None  # None: not logged
     always: Iterable[int] = ()
 
 
@@ -90,19 +90,19 @@ class Metric:
 class Outcome:
     """A number that a run has at its end, or the step at which something happened.
 
-    A run without a value does not count. Of a ``time`` the table also has a column ``NAME_after``:
-    the last logged step at which it had not happened yet. If it had not happened by the end,
-    ``NAME`` is null; if nobody looked, both are.
+    Runs without a value are ignored. For a ``time`` the table also has a column ``NAME_after``: the
+    last logged step at which it had not happened yet. If it had not happened by the end, ``NAME``
+    is null; if it was not logged, both are.
     """
 
     name: str
     label: str  # for axes and lists
     kind: Literal["share", "mean", "count", "time"]
-    table: str = "runs"  # that has it, a row per run
-    column: str = ""  # in which; if not given, that of its name
+    table: str = "runs"  # the table that has it, a row per run
+    column: str = ""  # the column in it; by default the outcome's name
     where: Mapping[str, Any] = field(default_factory=dict)
     """What other columns must have, if only some runs have it: ``{"success": True}``."""
-    unit: str = ""  # "0..1" if no value can lie outside
+    unit: str = ""  # "0..1" if all values lie in this range
     threshold: float | None = None
     """Where phase diagrams draw a line; for shares a half, if not given."""
 
@@ -122,7 +122,7 @@ class Outcome:
 class SystemSpec:
     """A system: its name, parameters, logs, outcomes and cost.
 
-    Formulas are functions of the parameters, by name. Only the parameters are obligatory.
+    Formulas are functions of the parameters, by name. Only ``parameters`` is required.
     """
 
     parameters: Mapping[str, Parameter]

@@ -71,8 +71,8 @@ class Checkpoint:
 
     The first is due after ten seconds, the next ones whenever the time has doubled, at most ten
     minutes apart; so a short block writes none, and a killed one loses at most half of its work
-    beyond the first ten seconds. ``made_by`` are settings, code and versions: a checkpoint that was
-    made by others is left unused. ``caught`` are signals that have arrived, from ``deferred``.
+    beyond the first ten seconds. ``made_by`` has the settings, code and versions: a checkpoint that
+    was made with others is ignored. ``caught`` are signals that have arrived, from ``deferred``.
     """
 
     def __init__(self, path: Path, made_by: str, caught: Sequence[int]):

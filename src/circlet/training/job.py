@@ -184,9 +184,9 @@ def settle() -> None:
 
     One thread: the matrices are small, and blocks run side by side. Threads would only spin.
 
-    The C library is to keep what tensors free for those of the next step. By default it returns
-    every freed megabyte to the system at once, which hands it out again page by page, zeroed: a
-    tenth of the time of a step. Where there is no such library, nothing is lost.
+    glibc is told to keep freed memory for the tensors of the next step. By default it returns every
+    freed megabyte to the system at once, which hands it out again page by page, zeroed: a tenth of
+    the time of a step. Without glibc nothing changes.
     """
     torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):

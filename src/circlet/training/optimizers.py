@@ -1,7 +1,7 @@
 """The optimisers of all trained systems: AdamW, Adam, and gradient descent with momentum.
 
-Every operation is elementwise. Runs stacked in one tensor match single runs up to rounding: the
-kernels' last values of a tensor miss a fused multiplication.
+Every operation is elementwise. Runs stacked in one tensor match single runs up to rounding: kernels
+compute the last values of a tensor without fused multiply-add.
 
 AdamW and Adam call the kernels of ``torch.optim`` with ``fused=True``, one pass over all values,
 the same on every device, without its classes: making one imports torch's compiler, 0.9 s in every

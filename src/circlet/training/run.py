@@ -30,8 +30,8 @@ After = Callable[[int, int, list["RunGroup"]], None]
 """Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
 
 
-HELD = 2**26  # numbers that the data of runs which advance together may be
-CACHED = 2**21  # numbers that a step may compute and still have them in the caches of a core
+HELD = 2**26  # most numbers in the data of runs that advance together
+CACHED = 2**21  # most numbers of a step that fit into the caches of a core
 
 
 class Unfit(Exception):
@@ -50,10 +50,10 @@ def run(
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end, group by group, and return their logs by kind.
 
-    ``parents`` have, by seed, what interventions look at of another run's end: arrays by name.
-    ``after`` is called after every step, ``ended`` with all groups when they are at their end.
-    ``saved`` is the state of each group from which it resumes, as far as there are any; raises
-    Unfit if one is not a state of these runs.
+    ``parents`` has, by seed, what interventions read from the end of another run: arrays by name.
+    ``after`` is called after every step, ``ended`` with all groups when they have finished.
+    ``saved`` has the states from which groups resume, if there are any; raises Unfit if one is not
+    a state of these runs.
     """
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]

@@ -12,10 +12,10 @@ from torch import Tensor
 class Stack:
     """Arrays of all runs: one tensor per learning rate, and views of them by name.
 
-    Few tensors let the optimiser take a step for all arrays of all runs in few passes. ``tensors``
-    are by multiple of the learning rate, (runs, values); ``arrays`` are views by name, (runs,
-    *shape). They are made from the arrays of each run by name, and from the multiples of the
-    system's learning rate by name, where they are not 1 (``multipliers``).
+    With few tensors the optimiser needs few passes for all arrays of all runs. ``tensors`` are
+    keyed by the multiple of the learning rate, (runs, values); ``arrays`` are views of them by
+    name, (runs, *shape). Both are made from the arrays of each run by name, and from
+    ``multipliers``: the multiples of the system's learning rate by name, where they are not 1.
     """
 
     def __init__(
