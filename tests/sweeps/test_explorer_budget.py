@@ -12,6 +12,7 @@ from conftest import ROOT, experiment
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.lazy_import import load
 from circlet.pages import explorer
+from circlet.pages.explorer import packing
 from circlet.storage import parquet
 from circlet.study import config_file
 from circlet.study.plan import Study
@@ -43,7 +44,7 @@ def test_the_end_of_a_run_is_its_last_step(tmp_path):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
-    found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end")))
+    found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end"), {}))
     assert {row["step"] for row in found} == {block.point.steps}
     assert {row["run_id"] for row in found} == {block.point.run_id(seed) for seed in block.seeds}
     names = {row["name"] for row in found}
@@ -162,9 +163,9 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
 def test_states_leave_room_for_the_rest_of_the_page():
     """The page with the library and all states, however badly they compress, is below 18 MB."""
     noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
-    library = explorer._packed(explorer._own("vendored/plotly.js"))
+    library = packing.text(explorer._own("vendored/plotly.js"))
     code = "".join(explorer._modules(STUDY).values())
-    assert len(explorer._packed(noise) + library + code) < 18e6
+    assert len(packing.text(noise) + library + code) < 18e6
 
 
 @pytest.mark.parametrize("how", ["training", "end"])

@@ -4,8 +4,7 @@ The page works by double click, without a network: its modules are inlined by an
 plotting library and the data are compressed texts in it. Its code runs as soon as it has arrived,
 before the rest of the file: what is read from an element is waited for (``arrived``). So the order
 counts: the run that the page opens with, the plotting library, the stops of the tour, a run of each
-point, then the rest (``_chunks``). A run's data are unpacked when it is chosen; their format is
-``_chunk``.
+point, then the rest. A run's data are unpacked when it is chosen; `packing` has their format.
 
 A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
 
@@ -30,11 +29,10 @@ What its systems learn, in two sentences, and its words are in its ``collection.
 """
 
 import base64
-import gzip
 import json
 import math
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -43,6 +41,7 @@ from markupsafe import Markup
 from circlet import pages
 from circlet.analysis import log_frames
 from circlet.lazy_import import load
+from circlet.pages.explorer import packing
 from circlet.storage import files, parquet
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -102,19 +101,7 @@ class Stop(TypedDict):
     text: str  # two sentences
 
 
-class Chunk(NamedTuple):
-    """Data of a run, or of all runs of a point of which the page has the end alone, packed."""
-
-    name: str  # of its element
-    turn: int  # a lower one comes earlier in the file
-    content: str
-
-
 LIBRARIES = ("plotly", "parquet")
-OPENING, ON_TOUR = -2, -1  # turns before those of other runs
-
-MOST = 32767  # of a 16-bit integer
-NAN = -32768
 
 
 def _own(name: str) -> str:
@@ -140,51 +127,6 @@ def _styles(study: Study) -> str:
     own = Path(__file__).parent / "style.css"
     paths = [own, *(c.folder / "explorer/style.css" for c in study.collections)]
     return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
-
-
-def _packed(content: bytes | str) -> str:
-    """Compressed, as text that no browser takes for HTML; the same bytes each time."""
-    raw = content.encode() if isinstance(content, str) else content
-    return base64.b64encode(gzip.compress(raw, mtime=0)).decode()
-
-
-def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of values as 16-bit integers, and what one is in each; what is not finite has a code."""
-    finite = np.isfinite(values)
-    kept = np.where(finite, values, 0)
-    scale = np.abs(kept).max(1, initial=0) / MOST
-    scale = np.where(scale > 0, scale, 1).astype("<f4")
-    whole = np.where(finite, np.round(kept / scale[:, None]), NAN)
-    return np.clip(whole, NAN, MOST).astype("<i2"), scale
-
-
-def _chunk(states: pd.DataFrame) -> bytes:
-    """What is shown of some runs.
-
-    A 32-bit length and a JSON text of that length, padded to a multiple of 4; then the arrays that
-    it lists, one after the other: 32-bit floats, or, if ``rounded``, a 32-bit float for each step,
-    by which to multiply the 16-bit integers that follow.
-    """
-    arrays, blobs, at = [], [], 0
-    for (run_id, name), rows in states.groupby(["run_id", "name"], sort=False):
-        values = np.stack(rows["values"]).astype(np.float64)
-        shape = [int(length) for length in rows["shape"].iloc[0]]
-        steps = rows["step"].tolist()
-        entry = {"run": run_id, "name": name, "shape": shape, "steps": steps, "at": at}
-        if name == "curves":  # losses span many powers of ten
-            blob = values.astype("<f4").tobytes()
-        else:
-            whole, scale = _rounded(values)
-            entry["rounded"] = True
-            blob = scale.tobytes() + whole.tobytes()
-        entry["size"] = values.shape[1]
-        blob += bytes(-len(blob) % 4)
-        at += len(blob)
-        arrays.append(entry)
-        blobs.append(blob)
-    header = json.dumps({"arrays": arrays}).encode()
-    header += b" " * (-len(header) % 4)
-    return b"".join([len(header).to_bytes(4, "little"), header, *blobs])
 
 
 def _number(value: Any) -> float | None:
@@ -364,26 +306,6 @@ def _points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[s
     return points
 
 
-def _chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Stop]) -> list[Chunk]:
-    """What is shown of all runs, packed, in the order of the file."""
-    of_run = dict(list(states.groupby("run_id", sort=False)))
-    turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
-    found = []
-    for place, point in enumerate(points):
-        shown = {
-            how: [r for r in point["runs"] if r["shown"] == how] for how in ("training", "end")
-        }
-        for turn, run in enumerate(shown["training"]):
-            own = of_run.get(run["run_id"], states.iloc[:0])
-            turn = turns.get(run["run_id"], turn)
-            found.append(Chunk(f"chunk-{place}-{run['seed']}", turn, _packed(_chunk(own))))
-        if shown["end"]:
-            own = [of_run[r["run_id"]] for r in shown["end"] if r["run_id"] in of_run]
-            every = pd.concat([states.iloc[:0], *own])
-            found.append(Chunk(f"chunk-{place}", 1, _packed(_chunk(every))))
-    return sorted(found, key=lambda chunk: chunk.turn)
-
-
 def _experiments(study: Study) -> dict[str, dict[str, Any]]:
     """What each experiment sweeps, with the values as text, and its outcomes."""
     found = {}
@@ -425,7 +347,7 @@ def make(target: Target) -> None:
     study = target.study
     absent = [name for name in OPTIONAL_TABLES if name in study.left_out]
     points: list[dict[str, Any]] = []
-    chunks: list[Chunk] = []
+    chunks: list[packing.Chunk] = []
     states, systems = None, {}
     played = pd.DataFrame({"run_id": [], "system": []})
     if not absent:
@@ -438,7 +360,7 @@ def make(target: Target) -> None:
         systems = _systems(study, [name for name in numbers if name not in metrics])
     data, tour = _data(target, played)
     if states is not None:
-        chunks = _chunks(points, states, tour)
+        chunks = packing.chunks(points, states, tour)
     modules = _modules(study)
     used = [c for c in study.collections if c.name in data]
     catalogue = {
@@ -462,10 +384,10 @@ def make(target: Target) -> None:
         styles=Markup(_styles(study)),
         imports=Markup(json.dumps({"imports": modules})),
         main=Markup(_own("main.js")),
-        catalogue=_packed(json.dumps(catalogue)),
-        libraries={name: _packed(_own(f"vendored/{name}.js")) for name in LIBRARIES},
-        opening=[chunk for chunk in chunks if chunk.turn == OPENING],
-        others=[chunk for chunk in chunks if chunk.turn != OPENING],
+        catalogue=packing.text(json.dumps(catalogue)),
+        libraries={name: packing.text(_own(f"vendored/{name}.js")) for name in LIBRARIES},
+        opening=[chunk for chunk in chunks if chunk.turn == packing.OPENING],
+        others=[chunk for chunk in chunks if chunk.turn != packing.OPENING],
     )
     with files.atomic(target.outputs[0]) as temporary:
         temporary.write_text(page, encoding="utf-8")
