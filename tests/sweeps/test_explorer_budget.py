@@ -174,9 +174,9 @@ def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
     study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
-    rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how))
+    rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how), {})
     states = pd.DataFrame(rows)
-    chunk = explorer._chunk(states)
+    chunk = packing._chunk(states)
     used = len(chunk) - 4 - int.from_bytes(chunk[:4], "little")
     size = {"training": explorer_budget._training, "end": explorer_budget._end}[how]
     padding = 3 * states.groupby(["run_id", "name"]).ngroups  # at most
@@ -251,5 +251,22 @@ def test_blocks_without_anything_to_show_are_not_read(tmp_path, monkeypatch):
     read = []
     monkeypatch.setattr(explorer_states, "_arrays", lambda *a: read.append(a) or {})
     block = next(Study.of({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
-    assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome")))
+    assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome"), {}))
     assert not read
+
+
+def test_states_nearest_to_moments_are_there(tmp_path):
+    """Beside the usual steps, of the run that has them alone."""
+    settings = experiment(log={"embeddings": {"every": 3}}, steps=900, seeds={"count": 2})
+    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    block = next(study.blocks)
+    job.run_block(block, "cpu")
+    shown = dict.fromkeys(block.seeds, "training")
+    rows = pd.DataFrame(explorer_states._rows(block, shown, {block.first: [310]}))
+    rows = rows[rows["name"] == "embedding"]
+    usual = set(explorer_budget.frames(block.point, "embeddings"))
+    assert 309 not in usual
+    steps = rows.groupby("run_id")["step"].agg(set)
+    first, second = (block.point.run_id(seed) for seed in block.seeds)
+    assert steps[first] == usual | {309}
+    assert steps[second] == usual
