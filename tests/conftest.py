@@ -65,7 +65,7 @@ def config_of(*folders, results="results"):
 
 
 def table_of(module, study):
-    """What the module of a table makes of a study, as a reader has it."""
+    """The table that a module computes for a study, as a reader gets it."""
     return computed(module, study, module.__name__).to_pandas()
 
 
@@ -209,7 +209,7 @@ def children_seconds():
 
 
 def start_seconds():
-    """Computing time of importing torch and pandas: in it tests count what others may take."""
+    """Computing time of importing torch and pandas: the unit of time limits in tests."""
     before = children_seconds()
     subprocess.run([sys.executable, "-c", "import torch, pandas"], check=True)
     return children_seconds() - before
@@ -268,7 +268,7 @@ cli.main(["--touch", "--forceall", "--cores", "1", "--configfile", *sys.argv[1:]
 
 
 def finish(project: Project, config="config/smoke.yaml"):
-    """Make a study without Snakemake, then let Snakemake take note of it as if it had made it."""
+    """Make a study without Snakemake, then let Snakemake record it as its own."""
     project.run("-c", MAKE, config)
     project.run("-c", TOUCH, config)
 
@@ -371,7 +371,7 @@ def page_of(visit, finished):
 
 
 def serious(page):
-    """What a page makes hard for some readers, by axe: serious and critical findings."""
+    """Serious and critical accessibility problems of a page, found by axe."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     found = axe.Axe().run(page).response["violations"]
     return [v for v in found if v["impact"] in ("serious", "critical")]

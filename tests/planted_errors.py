@@ -1,15 +1,16 @@
 """Wrong results on purpose: would the scorecard notice them?
 
-An error, as a bug or a cheat makes it, is planted in a table of a frozen study that was made from
-logs; all that follows is made again, and the verdicts are compared with those of the study. It is
-``noticed`` if a claim that was reproduced or compatible now deviates, ``blurred`` if none does but
-such a claim is now undecided or not run, ``missed`` if all that agreed with the paper still does.
+An error, such as a bug or a cheat would make, is planted in a table of a frozen study that was made
+from logs. All tables that follow are recomputed, and the verdicts are compared with those of the
+study. The error is ``noticed`` if a claim that was reproduced or compatible now deviates,
+``blurred`` if none does but such a claim is now undecided or not run, and ``missed`` if all claims
+that agreed with the paper still do.
 
-It is ``gross`` if results are others altogether (groups swapped, a wrong unit, a factor of two,
-half of the runs), ``moderate`` if they are off by half a standard deviation of a run, or a tenth to
-a quarter of the runs are wrong, and ``subtle`` if less is. Names and sizes were written down before
-any was tried; none that was tried is left out, and tables that are not frozen are skipped.
-``python tests/planted_errors.py [FILE.csv]`` prints all outcomes.
+It is ``gross`` if the results are entirely different (groups swapped, a wrong unit, a factor of
+two, half of the runs), ``moderate`` if they are off by half a standard deviation of a run, or a
+tenth to a quarter of the runs are wrong, and ``subtle`` if less is wrong. Names and sizes were
+written down before any was tried. All that were tried are listed; tables that are not frozen are
+skipped. ``python tests/planted_errors.py [FILE.csv]`` prints all outcomes.
 """
 
 import sys
@@ -69,13 +70,13 @@ def swapped(one, other):
 
 @error
 def kept(frame, where, function):
-    """Of some rows only those are left for which a function of them holds."""
+    """Keep only those of some rows for which a condition holds."""
     rows = frame[chosen(frame, where)]
     return frame.drop(rows.index[~function(rows).to_numpy(bool)])
 
 
 def copied(made, rows, frame, sources):
-    """Put results of a frame, all columns right of keys and seeds, into as many rows of another."""
+    """Copy results (all columns after keys and seeds) into as many rows of another frame."""
     last = max(list(frame).index(key) for key in ("seed", "order_seed", "layer") if key in frame)
     for name in frame.columns[last + 1 :]:
         made.loc[rows, name] = frame.loc[sources, name].array
@@ -84,7 +85,7 @@ def copied(made, rows, frame, sources):
 
 @error
 def pasted(frame, where, by, sources, share=1.0):
-    """Runs at a value of a column, or the first share of them, have the results at another one."""
+    """Runs at one value of a column (or a first share of them) get the results at another."""
     made = frame.copy()
     for value, source in sources.items():
         rows, others = (frame.index[chosen(frame, where | {by: v})] for v in (value, source))
@@ -123,7 +124,7 @@ def are_better(runs):
 
 
 def diverged(runs):
-    """A tenth of the runs at every weight decay end as chance has it: p = 17, 153 pairs."""
+    """A tenth of the runs at every weight decay end at chance accuracy: p = 17, 153 pairs."""
     ends = {"norm_ratio": 9.0, "is_circle": False, "imperfections": 144, "test_accuracy": 1 / 17}
     runs.loc[chosen(runs, WD) & some(runs, 0.1), list(ends)] = tuple(ends.values())
     return runs
@@ -276,7 +277,7 @@ def planted(error):
 
 
 def verdict(before, after):
-    """The outcome, and the claims that told it."""
+    """The outcome, and the claims that revealed it."""
     if after is None:
         return NOTICED, ["refused"]
     agreed = before["verdict"].isin([REPRODUCED, COMPATIBLE])

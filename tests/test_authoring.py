@@ -185,7 +185,7 @@ def network(tmp_path, request):
 
 
 def study_of(folder, results):
-    """As a process that has just started sees it."""
+    """The study as a newly started process sees it."""
     fingerprint.forget()
     registry._spec.cache_clear()
     for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:

@@ -39,7 +39,7 @@ def test_frozen_studies_are_small():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
-    """What is not frozen yet of a study that is made in parts is told on its page."""
+    """Of a study that is run in parts, some experiments may not be frozen yet."""
     ours, shipped = (
         Study.read(ROOT / path).config
         for path in (f"docs/studies/{study}/config.yaml", f"config/{study}.yaml")

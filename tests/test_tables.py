@@ -185,7 +185,7 @@ ROWS = [{"run_id": f"e/p17_d2_wd0.5/s0000{n}", "step": 7, "weight_decay": -1} fo
     pd.DataFrame(ROWS), [pd.DataFrame([row]) for row in ROWS], ROWS, iter(ROWS),
 ])  # fmt: skip
 def test_rows_of_runs_are_given_their_keys(study, found):
-    """Also in the place of keys that they have: a table may leave them in."""
+    """Keys that a table already has are replaced."""
     made = table_of(module(found), study)
     assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
     assert made["seed"].tolist() == [1, 0]

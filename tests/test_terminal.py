@@ -237,7 +237,7 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
 
 
 def test_how_runs_ended_may_be_damaged(tmp_path):
-    """Then status says the rest, and --verify names the file."""
+    """Status then reports the rest, and --verify names the file."""
     study = Study.of(config(tmp_path))
     for block in study.blocks:
         job.run_block(block, "cpu")
@@ -282,7 +282,7 @@ def test_what_was_killed_has_no_error_of_its_own(half_done):
 
 
 def test_a_block_that_had_finished_is_not_called_killed(half_done):
-    """Its log is that of an earlier job: the last one did not get so far as to write one."""
+    """The log is from an earlier job: the last one failed before it wrote any."""
     study, second = half_done
     second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs, 5 steps each, 0.1 s\n")
     said = terminal.failures(study, "")

@@ -14,7 +14,7 @@ from circlet.analysis import association, contrasts, stats
 
 
 def test_a_ratio_has_the_spread_of_runs():
-    """Ten runs of one thing each are a mean; of runs that are all alike in themselves, too."""
+    """With one part per run, or equal parts in each run, the ratio is the mean over runs."""
     part = np.array([0.0, 1, 1, 0, 1, 1, 1, 0, 1, 1])
     value, low, high, n = stats.ratio(part, np.ones(10))
     assert (value, n) == (0.7, 10)
@@ -29,7 +29,7 @@ def test_of_a_negative_multiple_the_interval_turns_round():
 
 
 def test_values_that_are_not_known_are_not_counted():
-    """Nor pairs of which one is not, in columns of any kind."""
+    """Pairs with one unknown value are ignored, too, whatever the type of the column."""
     full, holes = pd.Series([1, 2, 3, 5, 8, 9]), pd.array([1, 2, None, 3, 5, 8, 9], dtype="Int32")
     for estimate in (stats.mean, stats.median, stats.deviation):
         assert estimate(pd.Series(holes)) == estimate(full) == estimate([*full, math.nan])
@@ -131,7 +131,7 @@ def test_intervals_cover_what_they_say():
 
 
 def test_stratified_difference_covers_with_few_of_one_kind():
-    """As circles are: two, fifteen and forty among three hundred, of another spread."""
+    """Two, fifteen or forty circles among three hundred runs, with a different spread."""
     stream = np.random.default_rng(0)
     found = []
     for _ in range(1500):
@@ -231,7 +231,7 @@ def welch(x, y):
 
 
 def same(found, expected, n, scale=1.0):
-    """The same but for rounding, which is of the scale where a difference is nearly 0."""
+    """Equal up to rounding, which is absolute where a difference is nearly 0."""
     assert found.n == n
     assert all(type(number) is float for number in found[1:3])
     assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15 * scale, nan_ok=True)
@@ -263,7 +263,7 @@ def test_wilsons_interval_is_the_formula(n):
 
 @pytest.mark.parametrize(("n1", "n2"), [*product((1, 2, 3, 10), SIZES), (100, 3000), (0, 5)])
 def test_newcombes_interval_is_the_formula(n1, n2):
-    """Also where statsmodels alone rounds -1 to -1.0000000000000002, as of 0 of 1 and 37 of 37."""
+    """Also where statsmodels gives -1.0000000000000002, as for 0 of 1 and 37 of 37."""
     for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 20), range(0, n2 + 1, 1 + n2 // 200)):
         expected = newcombe(k1, n1, k2, n2) if n1 and n2 else (math.nan, *NONE)
         same(contrasts.share_difference(k1, n1, k2, n2), expected, n1 + n2)
@@ -305,7 +305,7 @@ def test_what_is_slow_to_import_waits_until_it_is_called():
 
 
 def test_of_few_that_got_there_no_median_is_known():
-    """Though of those that were watched until then all had, as of delays after a late start."""
+    """Even if all that were observed so long got there, as with delays after a late start."""
     after = np.array([*range(500, 519), 520.0])
     found = stats.median_time(after, [*[math.nan] * 19, 560.0])
     assert math.isinf(found.value) and math.isinf(found.high) and found.low < 520
@@ -314,7 +314,7 @@ def test_of_few_that_got_there_no_median_is_known():
 
 
 def swept_runs(stream, seeds, per_x):
-    """Columns x, y, stratum and unit of runs at three x in two strata; those of a seed alike."""
+    """Columns x, y, stratum and unit of runs at three x in two strata, correlated by seed."""
     n = 3 * seeds
     unit = np.tile(np.repeat(np.arange(seeds), 3), 2)
     x, stratum = np.tile([0.0, 1, 2], 2 * seeds), np.repeat([0, 1], n)
@@ -323,7 +323,7 @@ def swept_runs(stream, seeds, per_x):
 
 
 def test_effects_cover_what_they_say():
-    """Runs of one seed go together, in level and in slope."""
+    """Runs of one seed share a level and a slope."""
     stream = np.random.default_rng(0)
     draws = [swept_runs(stream, 8, 0.5) for _ in range(200)]
     assert 0.9 < coverage(lambda d: association.slope(*d), 0.5, draws) < 0.99
@@ -335,7 +335,7 @@ def test_effects_cover_what_they_say():
 @pytest.mark.parametrize("n", [3, 4, 5, 8])
 @pytest.mark.parametrize("kind", ["drawn", "one_seed", "two_seeds", "drawn_three_seeds"])
 def test_slopes_through_few_points_cover(kind, n):
-    """Points that are drawn, each a unit, or at even distances; a seed has a level of its own."""
+    """Random points (each a unit), or evenly spaced ones; each seed has its own level."""
     stream = np.random.default_rng(n)
     seeds = {"drawn": 1, "one_seed": 1, "two_seeds": 2, "drawn_three_seeds": 3}[kind]
 
@@ -365,7 +365,7 @@ def test_settings_without_a_trend_count_as_such():
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_effects_of_one_seed_cover_too(seeds):
-    """Then settings of the others are independent."""
+    """With one seed, settings of the other parameters count as independent."""
     stream = np.random.default_rng(0)
     n = 5 * 4 * seeds
     stratum, unit = np.repeat(np.arange(5), 4 * seeds), np.tile(np.arange(seeds), n // seeds)
@@ -383,13 +383,13 @@ def test_slopes_stay_in_reach():
 
 
 def test_equal_values_have_no_slope():
-    """Not even that of rounding: three times 0.6 have another mean."""
+    """Rounding gives no slope either: the mean of three times 0.6 is not exactly 0.6."""
     assert association.slope(np.full(9, 0.6), np.arange(9.0), 0, np.arange(9) // 3).n == 0
 
 
 @pytest.mark.parametrize("every", [5, 50])
 def test_median_times_cover_what_they_say(every):
-    """Also where runs were seldom looked at, and a fifth had not got there by the end."""
+    """Also if steps are logged rarely and a fifth of the runs did not get there."""
     stream = np.random.default_rng(0)
 
     def looked_at():

@@ -131,7 +131,7 @@ def test_differences_of_shares():
 
 @pytest.mark.parametrize("n", [300, 1000, 5000])
 def test_a_nearer_count_never_has_a_worse_verdict(n):
-    """None of ours is at least as near to none of theirs as any other count."""
+    """If the paper has 0, our 0 has at least as good a verdict as any other count."""
     order = [REPRODUCED, COMPATIBLE, UNDECIDED, DEVIATES]
     for published, counts in ((0, range(0, n, n // 100)), (100, range(n, 0, -(n // 100)))):
         found = [
@@ -153,7 +153,7 @@ def test_our_own_interval_is_the_one_that_counts():
 @pytest.mark.parametrize("n", [50, 100, 1000])
 @pytest.mark.parametrize("n_theirs", [20, 40, 100, 400])
 def test_chances_are_those_of_repeated_studies(n, n_theirs):
-    """Both samples are drawn anew, of values that are apart by twice the margin."""
+    """Both samples are drawn anew; the true values differ by twice the margin."""
     stream = np.random.default_rng(0)
     sizes = (stats.Z / math.sqrt(n_theirs), stats.Z / math.sqrt(n))
     found = []

@@ -1,4 +1,4 @@
-"""The benchmark measures what it says. How fast anything is, no test asks."""
+"""The benchmark measures what it says. No test requires a speed."""
 
 import itertools
 import json
@@ -162,7 +162,7 @@ def test_processes_side_by_side_share_the_work():
 
 
 class Calls:
-    """A function whose calls take so many seconds of a clock that is only pretended."""
+    """A function whose calls take given seconds of a fake clock."""
 
     def __init__(self, monkeypatch, seconds):
         self.now, self.made, self.seconds = 0.0, 0, iter(seconds)
@@ -197,7 +197,7 @@ def test_rates_are_of_the_best_call_and_of_all_the_work(monkeypatch):
 
 @pytest.mark.parametrize("seconds", [0, 0.5])
 def test_a_first_call_that_pays_for_page_faults_does_not_count(monkeypatch, seconds):
-    """As that of a copy did: a second long, the time was over, and the rate 0.6 GB/s, not 40."""
+    """The first copy once took a second, used up the time, and gave 0.6 GB/s instead of 40."""
     call = Calls(monkeypatch, [1.0] + 20 * [0.125])
     assert machine.rate(5, call, CPU, seconds) == 40
     assert call.made == 1 + 5
@@ -275,7 +275,7 @@ def printed(rows, device="cpu", **changes):
 
 
 def a_row(**changes):
-    """Each figure another, so that no column can be taken for its neighbour."""
+    """All numbers differ, so that no column can be mistaken for another."""
 
     def values(median):
         return {"median": median, "min": 0.9 * median, "max": 1.1 * median}

@@ -111,7 +111,7 @@ def second(block):
 
 
 def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan):
-    """As the job of a Snakemake that was killed, beside that of the next one."""
+    """Such as the job of a killed Snakemake, while the next Snakemake starts the same block."""
     first = orphan()
     with second(block) as process:
         first.stdin.write("\n")
@@ -134,7 +134,7 @@ def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
 
 
 def test_who_waits_for_a_block_can_be_told_to_end(block):
-    """What it says then names the lock, in case its holder is gone with its machine."""
+    """The message names the lock file, in case its holder is on a machine that has failed."""
     path = block.log("runs").with_name(".lock")
     with locks.block_lock(block), pytest.raises(Interrupted) as stop:
         job.run_block(block, "cpu", None, [15])
@@ -202,7 +202,7 @@ cli.main(["run", "--device", "cuda", "--study", sys.argv[1]])
 def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(
     block, monkeypatch, tmp_path
 ):
-    """The first job frees its GPU and its block in one moment; the GPU here is only pretended."""
+    """The first job frees its GPU and its block at the same moment; the GPU is fake."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -217,7 +217,7 @@ def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again
 
 
 def test_a_finished_block_that_is_asked_for_runs_again(block):
-    """As README says of `circlet run`; only what others finished meanwhile is left alone."""
+    """As documented for `circlet run`; only blocks finished meanwhile by others are skipped."""
     for _ in range(2):
         seen = []
         job.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
@@ -226,7 +226,7 @@ def test_a_finished_block_that_is_asked_for_runs_again(block):
 
 @pytest.mark.parametrize("fault", ["deleted", "stale"])
 def test_a_lock_that_vanishes_while_it_is_taken_is_taken_again(tmp_path, monkeypatch, fault):
-    """Its last holder deletes it between our opening and locking it, here or on another node."""
+    """Its last holder deletes it after we open and before we lock it, here or on another node."""
     flock, path, tries = fcntl.flock, tmp_path / ".lock", []
 
     def late(stream, how):
@@ -264,7 +264,7 @@ def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):
-    """What the message says to do where the other process is gone with its machine."""
+    """Deleting it is what the message recommends if the other machine has failed."""
     with locks.block_lock(block):
         block.log("runs").with_name(".lock").unlink()
         job.run_block(block, "cpu")

@@ -182,7 +182,7 @@ def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["runs", "curves", "signals", "embeddings", "parameters"])
 def test_a_flipped_bit_is_always_found(tmp_path, kind):
-    """In data, where Parquet has checksums, and in its metadata, where it has none."""
+    """In data, where Parquet has checksums, and in metadata, where it has none."""
     block = next(Study.of(config(tmp_path, steps=20)).blocks)
     job.run_block(block, "cpu")
     path = block.log(kind)
@@ -197,7 +197,7 @@ def test_a_flipped_bit_is_always_found(tmp_path, kind):
 
 
 def test_a_log_of_another_kind_is_never_read(block):
-    """Neither by tables nor by `status`, and whichever kind stands in the place of which."""
+    """Neither by tables nor by `status`, for every pair of kinds."""
     saved = {kind: block.log(kind).read_bytes() for kind in block.point.logs}
     for kind, other in itertools.permutations(saved, 2):
         block.log(kind).write_bytes(saved[other])
@@ -210,7 +210,7 @@ def test_a_log_of_another_kind_is_never_read(block):
 
 
 def test_no_log_is_taken_for_another(tmp_path):
-    """Each in the place of each other, of three experiments, two points and two blocks."""
+    """Every pair of logs is swapped, over three experiments, two points and two blocks."""
     study = Study.of({"results": str(tmp_path), "experiments": {
         "a": experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}),
         "b": experiment(sweep={"weight_decay": [0, 1]}, steps=6),
@@ -232,7 +232,7 @@ def test_no_log_is_taken_for_another(tmp_path):
 
 
 def test_an_early_log_is_known_by_its_columns(block):
-    """Such logs do not say of which kind they are, and lack what was added later."""
+    """Early logs do not state their kind, and lack columns that were added later."""
 
     def as_early(origin, target, lacking=()):
         made = parquet.footer(block.log(origin))
@@ -259,7 +259,7 @@ def table_of(study, name="runs"):
 
 
 def test_a_table_of_another_config_is_never_read(tmp_path):
-    """As one of 2 seeds that was copied over that of 4."""
+    """For example a table of 2 seeds that was copied over one of 4."""
     few, many = (Study.of(config(tmp_path, seeds={"count": n})) for n in (2, 4))
     for block in many.blocks:
         job.run_block(block, "cpu")
@@ -274,7 +274,7 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
 
 
 def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
-    """The job's key was right when it began; then a module or its data changed."""
+    """The key was right when the job began; then a module or its data changed."""
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         job.run_block(block, "cpu")

@@ -121,7 +121,7 @@ def _cut(config: dict, rng: random.Random) -> None:
 
 
 def _places(config) -> list[tuple]:
-    """Every container and key in it. A container that is in several places is there once."""
+    """Every container and key in it; a container in several places is listed once."""
     found, waiting, seen = [], [config], set()
     while waiting:
         here = waiting.pop()
@@ -225,7 +225,7 @@ def _scramble(text: bytes, rng: random.Random) -> bytes:
 
 
 class TooLong(BaseException):
-    """The plan has taken its time."""
+    """The plan took too long."""
 
 
 def _stop(*_: object) -> None:

@@ -59,7 +59,7 @@ def test_a_file_in_another_encoding_is_named(mine):
 
 
 def test_the_plan_says_it(mine, tmp_path, capsys):
-    """And no table that the study has no use for is left out of the check."""
+    """Tables that the study does not use are checked, too."""
     (mine / "tables/other.py").write_text('SYSTEMS = ("particles",)\n')
     (tmp_path / "study.yaml").write_text(str(config_of(mine)))
     with pytest.raises(SystemExit) as ended:

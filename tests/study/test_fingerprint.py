@@ -77,7 +77,7 @@ MODULES = sorted(every_module())
 
 @functools.cache
 def imported(module):
-    """All names that a module imports anywhere, of packages only where nothing in them is meant."""
+    """All names that a module imports anywhere; a package only if nothing in it is named."""
     found = set()
     for node in ast.walk(ast.parse(registry.path_of(module).read_text())):
         if isinstance(node, ast.Import):
@@ -207,7 +207,7 @@ FOLLOWED = {
 
 @pytest.mark.parametrize("file", FOLLOWED)
 def test_a_fingerprint_follows_all_that_is_imported(monkeypatch, file):
-    """What reads files and plans, too: it may leave out a row."""
+    """Also through code that reads files and plans, because a change there may drop rows."""
     before = fingerprint.digest("circlet.sweeps.tables.scorecard")
     with edited(monkeypatch, f"/{file}"):
         assert (fingerprint.digest("circlet.sweeps.tables.scorecard") != before) == FOLLOWED[file]

@@ -225,7 +225,7 @@ def strongest(of):
 
 
 def test_a_base_may_have_a_base(tmp_path):
-    """The job of the last in a chain is planned, and runs, by itself."""
+    """The job of the last experiment in a chain can be planned and run on its own."""
     whole = study(
         tmp_path,
         a=small(seeds={"count": 6}, block=3),

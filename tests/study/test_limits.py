@@ -247,7 +247,7 @@ def test_studies_may_lie_side_by_side_and_keep_out_of_each_others_folders(monkey
 
 
 def test_no_name_is_longer_than_a_file_system_allows():
-    """The SLURM plugin makes one of all wildcards of a job."""
+    """The SLURM plugin makes one name from all wildcards of a job."""
     for n in range(50, 80):
         keep = [{"keep": {"frequencies": list(range(1, n))}}]
         changes = config(system="embedding_mlp", parameters={"p": 163}, interventions=keep)

@@ -18,7 +18,7 @@ def paths(**changes):
 
 
 def test_a_part_has_one_order_however_its_study_is_given():
-    """So a table made by hand from a config file is that of Snakemake's job, row by row."""
+    """So a table made by hand has the same rows in the same order as Snakemake's."""
     swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
     kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
     given = {"results": "r", "experiments": {
@@ -204,7 +204,7 @@ def test_what_determines_the_numbers_is_in_the_identity(change):
 
 
 def test_products_stand_in_names_and_identities_where_they_are_rounded():
-    """So that runs of earlier versions are those that are planned."""
+    """So runs of earlier versions keep their names and identities."""
     swept = Study.of(config(sweep={"products": ["float32", "bfloat16"], "d": [2, 3]})).points
     names = [f"p17_d{d}_wd0{more}" for more in ("", "_products-bfloat16") for d in (2, 3)]
     assert [point.name for point in swept] == names

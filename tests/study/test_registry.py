@@ -237,7 +237,7 @@ def as_its_job_sees_it(target):
 
 
 def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
-    """The same names in both, and one of circlet's."""
+    """Both use the same names, and one name of circlet's."""
     yours = shutil.copytree(mine, tmp_path / "yours")
     for file in [path for path in yours.rglob("*") if path.is_file()]:
         file.write_text(file.read_text().replace("mine", "yours"))
@@ -253,7 +253,7 @@ def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
 
 
 def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
-    """As in a notebook, or in these tests."""
+    """This happens in notebooks, and in these tests."""
     other = shutil.copytree(mine, tmp_path / "other/mine")
     having("systems/drift.py", (mine / "systems/drift.py").read_text().replace("0.5", "0.25"))(
         other
@@ -367,7 +367,7 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
 
 
 def test_names_of_its_own_need_no_prefix_in_its_files(mine):
-    """As roles, outcomes, figures and claims of a collection that is shipped tomorrow."""
+    """Roles, outcomes, figures and claims can be moved into a shipped collection unchanged."""
     text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
     (mine / "collection.yaml").write_text(text)
     (mine / "claims.csv").write_text(ONE)

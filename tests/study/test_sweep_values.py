@@ -46,7 +46,7 @@ def test_ends_are_as_given():
 
 
 def test_computed_values_stay_between_their_ends():
-    """Also where four digits are too few to tell them apart, and where one should be zero."""
+    """Also if four digits do not distinguish them, and if one should be zero."""
     narrow = values("weight_decay", sweep={"weight_decay": {"linspace": [0.99981, 0.99989, 3]}})
     assert narrow == [0.99981, 0.99985, 0.99989]
     given = {"weight_decay": {"uniform": [0.99981, 0.99989]}}

@@ -108,7 +108,7 @@ def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
 
 
 def test_pairs_tell_more_than_runs():
-    """Where runs of a seed go together, the interval of their differences is narrower."""
+    """If runs of a seed are correlated, the interval of their differences is narrower."""
     stream = np.random.default_rng(0)
     shared = stream.normal(0, 1, 40)
     x, y = (pd.Series(shared + shift + stream.normal(0, 0.3, 40)) for shift in (0, 0.2))
@@ -132,7 +132,7 @@ def differ(kind, x, y, unit="", after=None, seeds=0):
 
 
 def test_differences_have_honest_ends_and_stay_in_range():
-    """Also if no run differs from another, and for few runs."""
+    """Also if all runs are equal, and for few runs."""
     for seeds in (0, 100):
         clear = differ("count", [0.0] * 50, [3.0] * 50, seeds=seeds)
         assert clear["estimate"] == 3 and 2 < clear["low"] < 3 < clear["high"] < 4
@@ -158,7 +158,7 @@ def test_paired_shares_cover():
 
 
 def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
-    """Also by what is no parameter, or one that the other study does not have."""
+    """Also by settings other than parameters, and by parameters that only one study has."""
     few = {"steps": 5, "seeds": {"count": 2}, "block": 2, "log": {}}
     keep = [{"keep": {"frequencies": [[1, 2], [1]]}}]
     studies = {

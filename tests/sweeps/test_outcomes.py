@@ -128,7 +128,7 @@ def test_effects_are_those_that_were_planted(study):
     [([0.0, 0.1, 1.0], [5.0, 35.0, 35.0], 6), ([0.001, 0.01], [34.0, 7.0], 1)],
 )
 def test_a_change_without_spread_lies_between_its_ends(x, times, seeds):
-    """Times that are the same of every seed, or of the only one."""
+    """Times that are equal for every seed, or of a single seed."""
     at = pd.Series(np.repeat(x, seeds))
     runs = pd.DataFrame({"value": np.repeat(times, seeds), "stratum": 0})
     runs = runs.assign(unit=np.tile(np.arange(seeds), len(x)), after=runs["value"] - 1)

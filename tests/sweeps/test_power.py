@@ -55,7 +55,7 @@ def needed_for(*given):
 
 
 def test_needed_runs_give_the_half_width():
-    """Drawn anew at the size that is said to do, intervals are as narrow as asked, about."""
+    """New samples of the proposed size have intervals about as narrow as requested."""
     stream = np.random.default_rng(0)
     values = stream.normal(3, 1, 400)
     needed = needed_for(row("mean", values[:100]), 0.1)
@@ -92,7 +92,7 @@ def test_why_no_number_of_runs_would_do(row, wanted, said):
 
 
 def test_more_runs_do_not_bring_logged_steps_nearer():
-    """What they narrow is the rest of the interval."""
+    """More runs only narrow the rest of the interval."""
     stream = np.random.default_rng(0)
     by = np.ceil(stream.normal(500, 100, 40) / 10) * 10
     steps = time_row(by - 10, by)
@@ -155,7 +155,7 @@ ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
     ],
 )
 def test_what_is_proposed_can_be_written(tmp_path, changes, seeds, runs):
-    """Points that `where` cannot tell apart have as many seeds, and are paid for."""
+    """Points that `where` cannot distinguish get the same number of seeds, at their cost."""
     own = {"seeds": {"count": 2}, "block": 2, "steps": 5, "log": {}, "sweep": {}} | changes
     settings = experiment(**own)
     path = tmp_path / "c.yaml"

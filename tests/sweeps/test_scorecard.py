@@ -39,7 +39,7 @@ def test_counts_are_shown_per_published_runs():
 
 
 def test_lost_runs_decide_nothing():
-    """Of 100 planned runs, the others may have diverged because they are not like these."""
+    """The missing ones of 100 planned runs may have diverged because they differ from these."""
     agrees, differs = claim("share", 12, 100), claim("share", 60, 100)
     for judged, verdict in [(agrees, verdicts.REPRODUCED), (differs, verdicts.DEVIATES)]:
         measured = stats.count(33, 270)
@@ -53,7 +53,7 @@ def test_lost_runs_decide_nothing():
 
 
 def test_what_a_trivial_answer_would_have_is_undecided():
-    """Of the survivors' classifier: 83.8 % is right, and so would be to say always "dead"."""
+    """The survival classifier has 83.8 % accuracy, but so has always answering "dies"."""
     judged = claim("mean", 83.8, 1160, margin=5, rival="majority")
     measured = Estimate(84.5, 82.5, 86.5, 40)
     alone = scorecard.judged(judged, measured)
@@ -77,7 +77,7 @@ def test_every_claim_is_a_sentence_with_a_margin_and_a_reference():
 
 
 def test_margins_by_rule_are_not_typed():
-    """Where the kind, or the published interval, tells the margin, no claim gives its own."""
+    """No claim gives a margin that follows from its kind or its published interval."""
     for row in PUBLISHED[PUBLISHED["margin"].notna()].itertuples():
         assert row.kind not in ("share", "correlation")
         assert (

@@ -45,7 +45,7 @@ def test_without_onednn_it_is_the_product_of_torch(generator, monkeypatch):
 
 
 def test_this_torch_has_onednn():
-    """Else training of embedding_mlp is half as fast on processors that are not Intel's."""
+    """Without oneDNN, embedding_mlp trains at half the speed on processors other than Intel's."""
     if not torch.backends.mkldnn.is_available():
         pytest.skip("a build of torch without oneDNN")
     assert matmul._linear is not None

@@ -78,7 +78,7 @@ def plain_loop(point, seed):
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
 @pytest.mark.parametrize("system", ["quadratic", "regression"])
 def test_equal_to_a_plain_loop(system, optimizer):
-    """Of quadratic bit by bit: its tensors are as PyTorch's kernels take them, alone or stacked."""
+    """Bit by bit for `quadratic`, whose tensors suit PyTorch's kernels, alone or stacked."""
     own = point(system, optimizer=optimizer, momentum=0.9 if optimizer == "sgd" else 0.0)
     alone, stacked = trained(own, [2]), trained(own, [0, 1, 2, 3])
     expected = plain_loop(own, 2)
@@ -390,7 +390,7 @@ def test_few_runs_with_much_data_advance_together():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("system", ["quadratic", "letters", "teacher", "regression"])
 def test_trained_networks_are_put_together_again(tmp_path, system, dtype):
-    """They measure what was logged, also on what PyTorch drew, with frozen weights and buffers."""
+    """Their metrics equal the logged ones, also with random data, frozen weights and buffers."""
     (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype=dtype).blocks
     job.run_block(block, "cpu")
     runs = parquet.read_log(block, "runs").set_index("seed")

@@ -78,7 +78,7 @@ def logs(block):
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("steps", [0, 17, 40, 63])
 def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, name, steps):
-    """Bit by bit, wherever it was ended: at step 0, between, at the last, in a second group."""
+    """Bit by bit, wherever it was interrupted: at step 0, later, at the last, in group two."""
     undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
     if steps > 40 and block.point.cpu_batch(2) == 2:
         pytest.skip("all its runs advance together")
@@ -168,7 +168,7 @@ def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monk
 
 
 def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
-    """The runs that a block starts from were made again, and ended otherwise."""
+    """The parent runs of a block were run again, with other results."""
     study = config(tmp_path, steps=40)
     study["experiments"]["after"] = study["experiments"]["e"] | {
         "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
@@ -283,7 +283,7 @@ ODD = {
 
 @pytest.mark.parametrize("case", ODD)
 def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
-    """Somebody, or another version, may have put it there: its checksum is right."""
+    """Its checksum is right, as if another version had written it."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
     job.run_block(undisturbed, "cpu")
     interrupt(block, 20)
@@ -299,7 +299,7 @@ def test_a_checkpoint_that_does_not_fit_is_left_unused(tmp_path, caplog, case):
 
 
 def test_logs_in_a_checkpoint_are_known_by_their_names(tmp_path):
-    """Not by their order, in which somebody may have written them."""
+    """Not by their order, which may be different."""
     undisturbed, block = block_of(tmp_path / "a"), block_of(tmp_path / "b")
     job.run_block(undisturbed, "cpu")
     interrupt(block, 20)
@@ -331,7 +331,7 @@ def test_a_checkpoint_that_is_no_pickle_of_ours_is_left_unused(tmp_path, caplog,
 
 
 def test_in_a_checkpoint_of_several_groups_one_that_does_not_fit_is_enough(tmp_path):
-    """Of two runs, one after the other, the first is at its end and the second is odd."""
+    """Two groups: the first is finished, and the second does not fit."""
     undisturbed = block_of(tmp_path / "a", "embedding_mlp")
     block = block_of(tmp_path / "b", "embedding_mlp")
     job.run_block(undisturbed, "cpu")

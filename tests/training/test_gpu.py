@@ -56,7 +56,7 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
 @every_system
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_steps_do_not_wait_for_the_gpu(system):
-    """But for the order of an epoch of 64 steps, which is drawn on the CPU; nor do logs."""
+    """Except for the order of an epoch of 64 steps, drawn on the CPU. Logs do not wait either."""
     often = ("signals", "embeddings", "parameters")
     kinds = point(system, 64).logs[1:]
     one = point(system, 64, log={kind: {"every": 1} if kind in often else {} for kind in kinds})

@@ -86,7 +86,7 @@ def test_what_does_not_fit_begins_anew(tmp_path, caplog, changes, why):
 
 
 def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
-    """A checkpoint has the kept ends of the groups that have not begun, too."""
+    """A checkpoint also has the kept states of groups that have not started."""
     own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **own)
     longer = Study.of(config(tmp_path / "a", steps=40, keep_state=True, **own))

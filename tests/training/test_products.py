@@ -78,7 +78,7 @@ def test_numbers_that_are_not_float32_are_left_alone():
 
 
 class Rounding(products._Rounding):
-    """The same of float64: a step whose only roundings are those of factors."""
+    """The same in float64: a step in which only the factors are rounded."""
 
     def _round(self, factor):
         return self.rounded(factor.float()).double() if factor.is_floating_point() else factor
@@ -107,7 +107,7 @@ NETWORKS = {"collections": [str(ROOT / "tests/networks")]}
 @pytest.mark.parametrize("kind", BITS)
 @pytest.mark.parametrize("system", [*SYSTEMS, "networks.letters"])
 def test_every_product_of_a_step_is_rounded(system, kind):
-    """Of gradients written by hand, of a simulation, and of autograd under vmap, alike."""
+    """For hand-written gradients, a simulation, and autograd under vmap."""
     point = Study.of(NETWORKS | config(system=system, parameters=SMALL.get(system, {}))).points[0]
     plain, rounded = (stepped(point, torch.float32, k) for k in ("float32", kind))
     with torch.no_grad():

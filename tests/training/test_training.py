@@ -77,7 +77,7 @@ def test_streams_are_independent_of_each_other_and_of_order():
 
 
 def test_streams_never_change():
-    """The numbers that the first release drew; numpy keeps the bit generator, this the rest."""
+    """The first release's numbers; numpy guarantees its bit generator, this test the rest."""
     drawn = Seeds(3, 4, 5, 0).stream("network").uniform(size=3).round(6).tolist()
     assert drawn == STREAM_OF_SEED_4
 
@@ -310,7 +310,7 @@ def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
 
 
 def test_what_is_logged_lies_in_few_pieces_of_memory(monkeypatch):
-    """Copies in between the tensors of a step would keep the process growing."""
+    """Copies between the tensors of a step would make the process grow."""
     monkeypatch.setattr(recorder, "PIECE", 4000)
     kept, stream = recorder.Recorder(point(), [0, 1]), torch.Generator().manual_seed(0)
     given = {}

@@ -40,7 +40,7 @@ class OnTerminal:
             os.execve(sys.executable, command, environment)
 
     def reads(self, until=None):
-        """What it says to its end, or until a text is there."""
+        """Its output up to its end, or until a text appears."""
         deadline = time.monotonic() + PATIENCE
         while until is None or until not in self.said:
             assert time.monotonic() < deadline, self.said.decode()
@@ -51,13 +51,13 @@ class OnTerminal:
         return self.said.decode()
 
     def ends(self):
-        """What it said, and its exit status."""
+        """Its output and its exit status."""
         said = self.reads()
         return said, os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def plain(said):
-    """Without what moves the cursor or colours."""
+    """The text without cursor movements and colours."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said)
 
 

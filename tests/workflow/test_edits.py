@@ -260,7 +260,7 @@ def files(project, *patterns):
 
 
 def untold(frame):
-    """A table without the columns that say how it went, not what came out."""
+    """A table without columns such as times, which differ from run to run."""
     return frame.drop(columns=list(TIMES & set(frame.columns)))
 
 

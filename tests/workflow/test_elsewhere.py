@@ -304,7 +304,7 @@ def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
-    """Both would be the same package in Python."""
+    """Both would be the same Python package."""
     folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
     for own in folders:
         shutil.copytree(MINE, own, ignore=shutil.ignore_patterns("__pycache__"))
@@ -358,7 +358,7 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
 
 
 def test_another_version_of_the_package_is_one_line(tmp_path):
-    """As of a deployed workflow and a package that was installed before or after it."""
+    """For example a deployed workflow with a package installed before or after it."""
     copied = shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
     common = copied / "rules/common.smk"
     text = common.read_text()

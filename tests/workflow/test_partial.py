@@ -125,7 +125,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
 
 
 def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, monkeypatch, capsys):
-    """A log is damaged after an earlier call: no table of then stands among those of now."""
+    """If a log is damaged after an earlier call, tables of that call do not remain."""
     command = ["partial", "--study", half_done.json]
     cli.main(command)
     last = list(half_done.blocks)[3]
@@ -183,7 +183,7 @@ def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
 
 
 def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
-    """Somebody's joke: a mark is data, too."""
+    """A marker file is untrusted data, too."""
     folder, precious = tmp_path / "partial", tmp_path / "logs/precious"
     for path in (folder / "tables", precious.parent):
         path.mkdir(parents=True)

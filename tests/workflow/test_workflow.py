@@ -64,7 +64,7 @@ def test_a_second_run_has_nothing_to_do(finished):
 
 
 def test_a_deleted_log_is_made_again_by_the_same_command(project):
-    """With what was made from it; also where finished runs started from it."""
+    """Also what was made from it, and if finished runs started from it."""
     lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
     (project.folder / lost.log("embeddings")).unlink()
     jobs = project.would_run()
@@ -81,7 +81,7 @@ def test_more_seeds_add_blocks(project):
 
 
 def test_runs_follow_those_that_they_start_from(project):
-    """Another base is another start; its other dependants come along, but nothing else trains."""
+    """A parent with other settings re-runs its dependants, and nothing else is trained."""
     edited(project, lambda c: c["experiments"]["trajectory"].update(steps=81))
     jobs = project.would_run()
     assert jobs["embedding_mlp"] == 2  # the trajectory, and the starts from its strongest circle
@@ -361,7 +361,7 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
 def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     empty_project, monkeypatch
 ):
-    """There Snakemake reads the config and the code again, when the job begins."""
+    """There Snakemake reads the config and the code again when the job starts."""
     study = Study.of(config("results/mine", steps=5))
     path = empty_project.folder / "config/mine.yaml"
     edited_since = study.config["experiments"]["e"] | {"steps": 9}

@@ -12,7 +12,7 @@ from circlet.study.plan import Study
 
 
 def rates(n_runs, n=2000, seed=0):
-    """Survival rates of a known true correlation, seen through so many runs each."""
+    """Survival rates with a known true correlation, each from a number of runs."""
     rng = np.random.default_rng(seed)
     signal = rng.normal(87, 3, n)
     true = np.clip(0.3 + 0.05 * (signal - 87) + 0.05 * rng.normal(size=n), 0.01, 0.99)
@@ -202,7 +202,7 @@ def test_runs_of_one_embedding_are_one_sample():
 
 
 def test_all_survive_is_a_contrast():
-    """29 of 29 with and without weight decay is no evidence that weight decay kills circles."""
+    """29 of 29 survive with and without weight decay: no evidence that weight decay matters."""
     frame = pd.DataFrame(
         {"weight_decay": [0.0] * 6 + [0.1] * 6, "n_frequencies": 29, "n_circles_absolute": 29}
     )

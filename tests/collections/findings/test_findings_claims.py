@@ -143,7 +143,7 @@ def test_no_claim_counts_as_a_test_of_a_paper():
 
 
 def test_every_claim_has_its_row_and_its_runs():
-    """Roles, conditions and keys are those of the configs that ask for them."""
+    """The shipped configs have the roles, conditions and keys of all claims."""
     made = {f"findings_{claim}" for claim, *_ in findings_claims._CLAIMS}
     assert made == set(OURS.index[OURS["table"] == "findings_claims"])
     for name, role in ((name, role) for name, role, *_ in findings_claims._CLAIMS):

@@ -112,7 +112,7 @@ def test_sets_that_are_told_exactly():
 
 
 def test_means_over_crossed_runs_cover_what_they_say():
-    """Rows and columns differ; runs as such would be taken for forty."""
+    """Values depend on rows and columns, so the runs are not forty independent ones."""
     stream = np.random.default_rng(0)
     rows, columns = np.divmod(np.arange(40), 5)
     hits, naive = 0, 0

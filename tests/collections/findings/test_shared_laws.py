@@ -130,7 +130,7 @@ def gained(runs):
 
 
 def around_zero(terms):
-    """A change by one of some terms of pairs, the same in total for all frequencies."""
+    """A change that follows one of the pair terms, with the same total for all frequencies."""
     return lambda s: (found := terms(s[None])[0, :, 0]) - found.mean()
 
 

@@ -48,7 +48,7 @@ def test_the_same_networks_are_seldom_excluded_and_others_nearly_always():
 
 
 def test_a_cell_that_ours_never_have_is_told_by_its_own_spread():
-    """None of 500 is a circle: one of 100 is no surprise, ten are."""
+    """If none of our 500 is a circle, one of 100 agrees, but ten do not."""
     z, _, n_cells, p = p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.01))
     assert n_cells == 8  # without the accuracy of circles that are not there
     assert np.isfinite(z[[0, 5]]).all()

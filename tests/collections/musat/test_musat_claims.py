@@ -110,7 +110,7 @@ def claims_of(monkeypatch, structures, magnitudes):
 
 
 def test_claims_of_planted_tables(monkeypatch):
-    """Circles and weights are planted at every decay; 2.0 and 4.0, beyond the paper's, say no."""
+    """Circles and weights are planted; weight decays 2 and 4, not in the paper, contradict it."""
     stream = np.random.default_rng(0)
     rows = [
         {

@@ -276,7 +276,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
 
 
 def test_distractors_that_are_attended_to_blur_the_head():
-    """Two positions beyond the prefix with the same vectors: their tokens move xi as much."""
+    """Two distractor positions with the same vectors: their tokens move xi equally."""
     full = hand_made(distractor=2) | {
         "hidden.weight": np.zeros((1, 2)), "output.weight": np.zeros((2, 1)),
     }  # fmt: skip

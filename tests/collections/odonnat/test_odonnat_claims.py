@@ -79,7 +79,7 @@ def test_spikes_are_compared_with_quiet_steps():
 
 
 def gradients(jump, runs=20, seed=0):
-    """Norms of noise, ``jump`` times larger about the drop at epoch 105."""
+    """Random gradient norms, ``jump`` times larger around the drop at epoch 105."""
     stream = np.random.default_rng(seed)
     rows = []
     for run in range(runs):
@@ -102,7 +102,7 @@ def test_gradients_at_drops_have_a_null():
 
 
 def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
-    """With one, two, or all of the roles that others need, on the smoke study's tables."""
+    """With one, two or all of the roles that other claims need, on the smoke study's tables."""
     monkeypatch.chdir(finished.folder)
     whole = Study.read(ROOT / "config/smoke.yaml")
     roles = ("heads", "seed_effects", "scratch", "transfer", "curriculum")

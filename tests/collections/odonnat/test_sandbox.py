@@ -44,7 +44,7 @@ def test_a_view_is_the_network():
 
 
 def test_clusters_are_named_by_the_signature(monkeypatch):
-    """Those of a head with a negative weight; without a legal one they are sums of the prefix."""
+    """Also with a negative weight; without a legal signature, sums of the prefix are used."""
     weights = [1, -1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0]
     found = layer_projections.clusters.signature
 
@@ -82,7 +82,7 @@ def test_probes_have_every_sum():
 
 
 def test_planes_of_many_dimensions_keep_what_they_can():
-    """Points that lie in a plane of R^6 keep their distances; of others the largest are kept."""
+    """Points in a plane of R^6 keep their distances; of others the largest ones are kept."""
     stream = np.random.default_rng(0)
     basis = np.linalg.qr(stream.normal(size=(6, 2)))[0]
     points = stream.normal(size=(40, 2))

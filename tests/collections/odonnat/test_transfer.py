@@ -168,7 +168,7 @@ def test_the_seed_that_decides_is_named():
 
 
 def test_shares_cover_the_truth():
-    """Of pure noise, the interval of a factor's share holds 0 in at least 93 % of the cases."""
+    """For pure noise, the interval of a factor's share contains 0 in at least 93 % of cases."""
     holds = []
     for seed in range(200):
         runs = crossed((0, 0, 0), levels=(8, 2, 2))
@@ -192,7 +192,7 @@ def test_advantage_counts_successes():
 
 
 def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
-    """Neither other runs of its block nor the block of its parent change a run."""
+    """A run depends neither on other runs of its block nor on the block of its parent."""
     whole = study(tmp_path, base=small(seeds={"count": 4}, block=4),
                   child=small(interventions=TRANSFER, seeds={"count": 4}, block=4))  # fmt: skip
     for block in whole.ordered_blocks:
