@@ -233,7 +233,8 @@ def number(value: float | None) -> str:
     """A number with three significant digits, four from 100 on; a dash for none."""
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
+    text = f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
+    return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text  # 31360, not 3.136e+04
 
 
 def span(low: float, high: float) -> str:

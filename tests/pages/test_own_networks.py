@@ -159,7 +159,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
         == HEADS[name]
     )
     reading = page.inner_text("#reading-now")
-    assert reading.startswith("seed 0: finished · train loss ")
+    assert reading.startswith("seed 0: finished · now train loss ")
     assert ("accuracy" in reading) == (name != "teacher")
     assert page.inner_text("#outcome-word") == "status"
     assert not serious(page)

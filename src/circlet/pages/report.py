@@ -39,6 +39,7 @@ FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 ABOUT = (
     "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",
+    "terms",
 )  # fmt: skip
 TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
@@ -68,6 +69,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
+    own = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
     if figure.study.pictures and figure.study.pictures[0].name == figure.name:
         watched = story.examples(figure.study, runs, figure.study.pictures[0].experiment)
@@ -76,7 +78,8 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "title": _title(figure, title),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
-        "counts": _counts(card[card["figure"] == figure.name]),
+        "counts": _counts(own),
+        "uncounted": int((own["tally"] != claims_file.TEST).sum()),
         "watched": watched,
     }
 

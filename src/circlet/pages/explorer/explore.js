@@ -277,7 +277,7 @@ export function explore(catalogue, makers, plotly, say) {
     const dated = (words, logged) => (logged === step ? words : `${words} (step ${logged})`);
     if (arrays.curves) {
       const words = reading(systems[point.system].metrics, arrays.curves.at(step), rounded);
-      parts.push(dated(words, arrays.curves.logged(step)));
+      parts.push(dated(`now ${words}`, arrays.curves.logged(step)));
     }
     for (const panel of board.shown) {
       const found = panel.reading?.(scene, step, atRest);

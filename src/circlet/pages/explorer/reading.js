@@ -3,6 +3,7 @@ import { inWords } from "circlet/curves";
 
 const BACK = 0.1; // share of a training that a change is measured over
 const [FAST, SLOW, SPIKE] = [0.7, 0.97, 2]; // ratios of a loss to that of before
+const NEAR_ZERO = 1e-3; // of a loss, in its unit: below it ratios mean little
 const LEADS = 1.5; // times as large as the second signal
 
 /** How a loss changed, by its ratio to that of before. */
@@ -22,7 +23,9 @@ function lossNow({ arrays: { curves }, system: { metrics } }, step) {
   const back = Math.max(1, Math.round(BACK * (curves.steps.length - 1)));
   if (now < 1) return `training starts from random weights`;
   const value = (i) => curves.frame(Math.max(i, 0))[place];
-  const words = trend(value(now) / value(now - back));
+  const [before, here] = [value(now - back), value(now)];
+  const isSmall = Math.max(Math.abs(before), Math.abs(here)) < NEAR_ZERO;
+  const words = isSmall ? "stays near zero" : trend(here / before);
   return words && `the ${inWords(metrics[place])} ${words}`;
 }
 

@@ -1,6 +1,7 @@
-"""Ding et al., figure 6. Left: survival rate of a frequency against its initial signal, a dot per
-embedding and frequency. Middle: the same if one frequency is scaled at initialisation. Right: if
-the embedding is constructed from two frequencies.
+"""Ding et al., figure 6, as far as the study has its parts. Survival rate of a frequency against
+its initial signal, a dot per embedding and frequency; the r above is that of these rates, from few
+runs each, while verdicts are about rates of 50 runs. The same if one frequency is scaled at
+initialisation; and if the embedding is constructed from two frequencies.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
         claims = parquet.read_table(study, "ding_claims").set_index("claim")
         if "signal_correlation" in claims.index:
             r = claims.loc["signal_correlation"]
-            title += f"\nr = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
+            title += f"\nr of the dots = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
     axes.set(xlabel="initial signal", ylabel="survival rate", ylim=(-0.04, 1.04))
     axes.set_title(title, fontsize=8)
 

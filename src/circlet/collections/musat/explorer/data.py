@@ -90,8 +90,11 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:
+        decay = grid.get("weight_decay")
+        at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
         stops.append(_stop("A grid", grid, grid["last_step"], (
-            "Another random start ends in a grid: equal steps between numbers lead along its rows. "
+            f"Another random start{at} ends in a grid: equal steps between numbers lead along its "
+            "rows. "
             f"{int(grid['imperfections'])} of its pair sums lie next to one with another answer, "
             "marked in yellow."
         )))  # fmt: skip

@@ -104,7 +104,7 @@ export const panels = {
     title: "Sequence embeddings",
     help:
       "One point for each sequence, coloured by its right answer. Background: the answer that " +
-      "the network gives there.",
+      "the network gives there; the colour of no point is a token that is never right.",
     make: sequencesPanel,
   },
   attention: {
