@@ -11,7 +11,7 @@ def run() -> int:
         from circlet.cli import main
 
         main()
-    except ModuleNotFoundError as error:  # `main` says it of what is imported later
+    except ModuleNotFoundError as error:  # `main` reports packages that are imported later
         from circlet.errors import not_installed
 
         line = not_installed(error)
@@ -24,7 +24,7 @@ def run() -> int:
             print(stop.code, file=sys.stderr)
             return 1
         return stop.code or 0
-    except KeyboardInterrupt:  # before `main` could see to it
+    except KeyboardInterrupt:  # before `main` could handle it
         print("interrupted", file=sys.stderr)
         return 130
     return 0
@@ -36,9 +36,9 @@ def main() -> NoReturn:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except BrokenPipeError:  # the reader, as in `| head`, has seen enough
+    except BrokenPipeError:  # the reader of a pipe, such as `| head`, has closed it
         status = 1
-    # At once: Python would take 0.2 s to take torch apart, in every job.
+    # Exit at once: Python would need 0.2 s in every job to unload torch.
     os._exit(status)
 
 

@@ -22,7 +22,7 @@ from circlet.study.points import Block
 log = logging.getLogger("circlet")
 
 CONFIG = "config/config.yaml"
-GRACE = 600.0  # seconds to wait for SLURM to end a job that it has told to end
+GRACE = 600.0  # seconds that a job told to end waits for SLURM to end it
 
 
 def _further(argv: list[str]) -> dict[str, str]:
@@ -202,7 +202,7 @@ def main(argv: list[str] | None = None) -> None:
         log.error("interrupted")
         sys.exit(130)
     except BrokenPipeError:
-        sys.exit(1)  # the reader, as in `| head`, has seen enough
+        sys.exit(1)  # the reader of a pipe, such as `| head`, has closed it
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and (line := errors.not_installed(error)):
             log.error("%s", line)
@@ -225,15 +225,15 @@ def _start_logging(path: Path | None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if path is not None:
         if os.environ.get(progress.DISPLAYED) and sys.stderr.isatty():
-            handlers.clear()  # it would write over the display, which reads the file
+            handlers.clear()  # it would write over the display, which shows the file's lines
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")
-            # Each line goes to the end: an earlier job of the same block may still write, too.
+            # Append each line: an earlier job of the same block may still be writing.
             handlers.append(logging.FileHandler(path, mode="a"))
         except OSError as error:
             sys.exit(f"error: {path}: cannot be written: {error.strerror}")
-    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it tells of every film
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it logs a message for every film
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
 
 
@@ -422,10 +422,10 @@ def make_partial(arguments: argparse.Namespace) -> None:
     with files.own_folder(study.folder, outputs) as made:
         for target in (*parts, report, explorer):
             try:
-                # A part knows its own experiments alone, a page all that was left out before it.
+                # A target knows only its own experiments; a page knows all that was left out so far.
                 build.make(target if target in parts else replace(target, study=study))
             except errors.LogError as error:
-                # Nothing can be said without the table of runs, and nothing done on a full disk.
+                # Without the table of runs, or on a full disk, nothing can be made.
                 full = isinstance(error, errors.WriteError)
                 if full or target.name in ("runs", "report", "explorer"):
                     raise

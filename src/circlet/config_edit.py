@@ -24,7 +24,7 @@ def set_seeds(path: Path, seeds: dict[str, dict[str, Any]]) -> None:
     """
     path = path.resolve()  # a link stays one
     old = config_file.read(path)["experiments"]
-    text = path.read_bytes().decode()  # as bytes: line ends stay, too
+    text = path.read_bytes().decode()  # as bytes, so that line ends are kept
     root: Any = yaml.compose(text, yaml.SafeLoader)
     experiments = _value(root, "experiments")
     edits = [

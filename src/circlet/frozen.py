@@ -26,9 +26,9 @@ from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target
 
-MOST_BYTES = 1_500_000  # of a table; larger ones are left out
+MOST_BYTES = 1_500_000  # largest table; larger ones are left out
 CONFIG = "config.yaml"
-ROUNDING = 1e-9  # relative, between processors
+ROUNDING = 1e-9  # relative difference between processors
 _SUMMARIES = ("provenance", "outcome_summary", "effects")
 
 

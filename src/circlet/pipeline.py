@@ -34,7 +34,7 @@ FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
 # Events of Snakemake that the display of a study stands for.
 OF_JOBS = ("run_info", "resources_info", "job_info", "group_info", "job_finished", "progress")
-PATIENCE = 60  # seconds that the command of `notify` may take
+PATIENCE = 60  # most seconds for the command of `notify`
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Pipeline:
         self.workflow = workflow
         # Names of the module and of those around it; none if the workflow is used as a whole.
         self.modules = [m.namespace for m in workflow.modifier_stack if m.namespace]
-        # A part of the config, as config["circlet"], may stand in no file at all.
+        # A part of the config, such as config["circlet"], may not be in any file.
         whole = config is workflow.modifier_stack[0].globals["config"]
         self.files = list(workflow.configfiles) if whole else []
         self.name = str(self.files[-1]) if self.files else f"module {'.'.join(self.modules)}"

@@ -348,7 +348,7 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
 
 def scorecard(study: Study) -> str:
     """The scorecard, a line per claim, and the count of verdicts."""
-    from circlet.analysis import claims  # takes pandas, which most commands do not need
+    from circlet.analysis import claims  # needs pandas, which most commands do not
 
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:

@@ -31,8 +31,8 @@ from circlet.study.targets import Target
 
 START_SECONDS = 2.0  # that a job takes besides its computing: Python and its libraries
 TARGET_SECONDS = 3.0  # of the job of a table, a figure or a page, on average
-FRESH = 60.0  # seconds since a job last wrote to its text log, until it is taken for dead
-LINES = 6  # of what runs, and of what has failed
+FRESH = 60.0  # seconds without output after which a job counts as dead
+LINES = 6  # most lines for running and for failed jobs
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and elsewhere
 LOOKING = 0.05  # largest share of the time that is spent looking
 
@@ -317,5 +317,5 @@ class Display:
     def _show(self, watch: Watch, handlers: Iterable[logging.StreamHandler]) -> None:
         try:
             show(watch, self._over.wait, handlers)
-        except Exception as error:  # whatever happens here, the study goes on
+        except Exception as error:  # an error in the display must not stop the study
             log.warning("no progress is displayed: %s: %s", type(error).__name__, error)

@@ -36,7 +36,7 @@ def _locked(path: Path) -> IO[bytes] | None:
     None where the file system has no locks. Raises Busy if another process holds it, and LogError
     if the file cannot be written.
     """
-    for _ in range(100):  # each time its last holder deletes the file in this very moment
+    for _ in range(100):  # again whenever its last holder deletes the file at the same moment
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Not through a link: what it points to would be emptied.
@@ -58,7 +58,7 @@ def _locked(path: Path) -> IO[bytes] | None:
                 path.unlink()
             return None
         if _is_at(stream, path):
-            # On a full disk it holds without saying who holds it.
+            # On a full disk the lock holds, but does not name its holder.
             with contextlib.suppress(OSError):
                 stream.truncate(0)
                 stream.write(f"process {os.getpid()} on {platform.node()}\n".encode())
@@ -134,6 +134,6 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
                         file.unlink()
             yield
         finally:
-            if _is_at(held, path):  # somebody may have deleted it, and taken another
+            if _is_at(held, path):  # somebody may have deleted it and locked a new file
                 with contextlib.suppress(OSError):
                     path.unlink()

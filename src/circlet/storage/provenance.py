@@ -24,7 +24,7 @@ def commit() -> str | None:
         edited = "-dirty" if _git("status", "--porcelain", "--", ".") else ""
         return _git("rev-parse", "--short=12", "HEAD") + edited
     except (OSError, subprocess.CalledProcessError):
-        return None  # no git, or not a checkout
+        return None  # git is missing, or this is not a checkout
 
 
 def _version(package: str) -> str | None:

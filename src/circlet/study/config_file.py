@@ -21,7 +21,7 @@ from circlet.errors import ConfigError
 
 HERE = Path(__file__).parent
 
-MOST_SHOWN = 5  # unknown keys in a message
+MOST_SHOWN = 5  # most unknown keys in a message
 MOST_ERRORS = 1000  # of which the most relevant is shown
 
 # The parser in C, where PyYAML has it, is ten times as fast.

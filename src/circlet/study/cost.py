@@ -8,8 +8,8 @@ import math
 from circlet.study import measured
 from circlet.study.points import Block, Point, even
 
-STEP_SECONDS = 2e-4  # what a step costs besides its operations, however small the tensors are
-NAMES_BYTES = 100  # of the names of all arrays of a network, at most
+STEP_SECONDS = 2e-4  # overhead of a step, however small the tensors are
+NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 
 def value_bytes(point: Point) -> int:
@@ -124,7 +124,7 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     logs = block.count * sum(
         record_bytes(point, kind) * point.schedule(kind).size for kind in point.logs[1:]
     )
-    logs *= 1.25  # and the checkpoint that is made of them
+    logs *= 1.25  # and the checkpoint made from them
     if on_gpu:  # the tensors are there; the driver's libraries are here
         return 3000 + math.ceil(logs / 1e6)
     # A state, its gradient, and the two moments of AdamW with what it computes them from.

@@ -104,7 +104,7 @@ def defined(module: str) -> frozenset[str]:
 
 
 def _defined(module: str, seen: set[str]) -> set[str]:
-    seen.add(module)  # two modules may take all of each other
+    seen.add(module)  # two modules may import everything from each other
     found = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
     for node in tree_of(module).body:
         if isinstance(node, ast.FunctionDef):

@@ -24,7 +24,7 @@ SHOWN = (
 AUTOGRAD = 1  # raised when circlet's part in systems without a version changes their numbers
 
 _read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
-_changed = False  # whether one of them was edited since, in this process
+_changed = False  # whether one of them has been edited since, in this process
 
 
 def edited() -> bool:

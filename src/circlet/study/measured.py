@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 class Measured:
     """The measured cost of a run of a point."""
 
-    weights: int  # numbers that it keeps
-    activations: int  # and holds at the height of a step
-    evaluated: int  # and computes when its metrics are measured
-    data: int  # and that its examples are
+    weights: int  # numbers that a run keeps
+    activations: int  # numbers that it holds at the peak of a step
+    evaluated: int  # numbers computed when its metrics are measured
+    data: int  # numbers in its examples
     embedding: tuple[int, int]  # shape; (0, 0) if there is none
     together: int  # runs that advance together on a CPU, at most
     alone: float  # seconds of a step of one run
     timed: int  # how many runs were timed together
-    stacked: float  # seconds of a step of theirs
+    stacked: float  # seconds of one of their steps
     evaluation: float  # and, for each of them, of measuring its metrics
 
     @classmethod

@@ -18,12 +18,12 @@ from circlet.study.swept import Swept, fixes_seeds, swept, words
 if TYPE_CHECKING:
     from circlet.study.plan import Study
 
-PLACES = ("x", "y", "by", "facet")  # where a picture puts what is swept
+PLACES = ("x", "y", "by", "facet")  # places for swept parameters
 _OPTIONS = {*PLACES, "show", "name"}
 NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
 MOST_FACETS = 2
-MOST_PANELS = 24  # of facets, for an outcome
-MOST_SHOWN = 3  # outcomes, unless the config says which
+MOST_PANELS = 24  # most panels for an outcome
+MOST_SHOWN = 3  # outcomes drawn by default
 
 
 @dataclass(frozen=True)

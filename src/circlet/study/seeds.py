@@ -6,7 +6,7 @@ import numpy as np
 
 PURPOSES = ("embedding", "network", "data", "order")
 
-# Each purpose's own stream of its seed. They never change: results would.
+# A stream for each purpose of a seed. They must never change, or results would.
 _KEYS = {"embedding": 0, "network": 1, "data": 2, "intervention": 3, "order": 4}
 
 

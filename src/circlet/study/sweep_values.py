@@ -119,7 +119,7 @@ def _drawn(
     of the values that were drawn before.
     """
     count, seed = (sample["count"], sample["seed"]) if isinstance(sample, dict) else (sample, 0)
-    most = 20 * count + 100  # draws: of few values most are drawn again
+    most = 20 * count + 100  # most draws: with few possible values, most repeat
     columns = [
         _stream(*own, seed, name, most, schemas.get(name, {})) for name, own in ranges.items()
     ]

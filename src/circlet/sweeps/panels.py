@@ -23,7 +23,7 @@ from circlet.systems.spec import Outcome
 
 # Of numbers, from dark to light, without the yellow that white paper hides.
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
-MOST_LABELS = 12  # values that a legend names; of more there is a colour bar
+MOST_LABELS = 12  # most values in a legend; more get a colour bar
 
 
 class Sweep:

@@ -21,7 +21,7 @@ from circlet.study.points import Point
 from circlet.study.swept import Swept, swept, value
 from circlet.sweeps.tables import outcome_summary
 
-MOST = 1_000_000  # runs; more is no use to anyone
+MOST = 1_000_000  # most runs to propose
 _FEWEST_TIMES = 6  # runs that bound a median, see `stats.median_time`
 # How much further than the end of its interval a value must lie from zero, so that four in five
 # repetitions of the study would leave zero out.
@@ -35,10 +35,10 @@ class Need:
     points: tuple[Point, ...]
     what: str  # the outcome, or the claim
     n: int  # runs now, at each point
-    half: float  # half-width now; infinite if nothing bounds it
+    half: float  # half-width now; infinite if unbounded
     wanted: float  # half-width
     needed: int | None  # runs to plan at each point; None if no number would do
-    why: str = ""  # in this case
+    why: str = ""  # if None: the reason
 
 
 def _least(holds: Callable[[int], bool]) -> int | None:

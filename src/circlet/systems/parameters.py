@@ -37,7 +37,7 @@ MOMENTUM = number(
     "Momentum of sgd, the only optimiser that has it.", 0.0, minimum=0, exclusiveMaximum=1
 )
 
-# Of classifiers: what their curves have.
+# Metrics of classifiers.
 CROSS_ENTROPY = {
     "train_loss": Metric("mean cross-entropy on the train set", "nat"),
     "test_loss": Metric("mean cross-entropy on the test set", "nat"),

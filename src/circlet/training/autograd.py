@@ -27,7 +27,7 @@ from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
 from circlet.training.shapes import Arrays
 
-# What torch says of something that vmap cannot do, and what to write instead.
+# torch's messages about what vmap cannot do, and what to write instead.
 _REFUSED = {
     ".item()": "use torch.where in place of `if`, no .item(), and make one-hot vectors in data()",
     "data-dependent control flow": "use torch.where in place of `if`",
@@ -267,7 +267,7 @@ class FromLoss:
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
                 found = self.own.metrics(network, parts)
-            finally:  # whoever calls network.eval() does not mean the training
+            finally:  # a call of network.eval() in a metric must not affect training
                 for module, mode in modes:
                     module.training = mode
             if not isinstance(found, dict):

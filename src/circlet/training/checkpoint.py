@@ -79,7 +79,7 @@ class Checkpoint:
         self.path, self.made_by, self.caught = path, made_by, caught
         self.started = time.monotonic()
         self.next = self.started + FIRST
-        self.interruptions = 0  # how often the block was begun again before
+        self.interruptions = 0  # how often the block was restarted before
 
     def load(self) -> list[dict[str, Any]]:
         """The saved states of its groups; none if there is no checkpoint made by this code."""
@@ -98,7 +98,7 @@ class Checkpoint:
         try:
             digest = file.read(hashlib.sha256().digest_size)
             start = file.tell()
-            # torch would read a flipped bit as a number.
+            # torch would read a flipped bit as a valid number.
             if hashlib.file_digest(file, "sha256").digest() != digest:
                 log.info("%s: is damaged and left unused", self.path)
                 return []
@@ -110,7 +110,7 @@ class Checkpoint:
             interruptions, groups = saved["interruptions"] + 1, list(saved["groups"])
             if type(interruptions) is not int or not 0 < interruptions < 2**31:
                 raise ValueError("interruptions")
-        except Exception as error:  # whatever may stand in a file that somebody has changed
+        except Exception as error:  # a changed file may contain anything
             self.refuse(error)
             return []
         self.interruptions = interruptions

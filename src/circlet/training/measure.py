@@ -23,8 +23,8 @@ from circlet.training.job import settle
 from circlet.training.run import activations, data_size, initials, run_group, together
 from circlet.training.stack import Stack
 
-SECONDS = 0.05  # for which steps, or metrics, are timed
-MOST = 128  # runs that are timed together
+SECONDS = 0.05  # for which steps or metrics are timed
+MOST = 128  # most runs that are timed together
 CPU = torch.device("cpu")
 
 

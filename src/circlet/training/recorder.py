@@ -15,8 +15,8 @@ from circlet.training import fourier
 from circlet.training.shapes import check
 from circlet.training.stack import check_alike, on_cpu
 
-HELD = 2**28  # bytes of logs that may wait on a GPU
-PIECE = 2**20  # numbers that memory is set aside for at once, at most
+HELD = 2**28  # most bytes of logs kept on a GPU
+PIECE = 2**20  # most numbers for which memory is allocated at once
 INDEX = {  # of logs with a row per entry of an array: the column that counts entries, and its first
     "signals": ("frequency", 1),
     "gradients": ("frequency", 1),

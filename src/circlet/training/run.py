@@ -84,7 +84,7 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
                 raise ValueError(f"has no {kind} of step {lacking[0]}")
             recorded[kind] = {step: state["recorded"][kind][step] for step in due}
         return state | {"recorded": recorded}
-    except Exception as error:  # whatever may stand in a file that somebody has changed
+    except Exception as error:  # a changed file may contain anything
         raise Unfit(str(error)) from error
 
 
@@ -179,7 +179,7 @@ def run_group(
         )
     stack = Stack(starts, dtype, device, multipliers)
     weights = stack.arrays
-    del starts  # twice as large
+    del starts  # float64, so twice as large
 
     # What stays fixed: the train and the test set of every run, say.
     data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
@@ -263,7 +263,7 @@ class RunGroup:
     startable: Tensor = field(init=False)
 
     def __post_init__(self):
-        # Without a parent whatever is not finite has diverged.
+        # Runs without a parent always start: non-finite values then count as divergence.
         self.startable = self.stack.finite() | (self.point.parent is None)
 
     def state(self) -> dict[str, Any]:
@@ -284,12 +284,12 @@ class RunGroup:
             if type(done) is not int or not -1 <= done <= self.point.steps:
                 raise ValueError(f"step {done}")
             copy_exactly(state["values"], self.stack.tensors)
-            # At its end it needs none, unless it is to go on from there one day.
+            # At its end no optimiser state is needed, unless the run may continue later.
             if self.optimizer and (done < self.point.steps or state["optimizer"]):
                 copy_exactly(state["optimizer"], self.optimizer.state)
             self.recorder.restore(state["recorded"], done, self.stack.arrays)
             self.done, self.seconds = done, float(state["seconds"])
-        except Exception as error:  # whatever may stand in a file that somebody has changed
+        except Exception as error:  # a changed file may contain anything
             raise Unfit(str(error)) from error
 
     def tables(self) -> dict[str, pa.Table]:

@@ -67,7 +67,7 @@ def _totals(
 ) -> Float[Tensor, "*batch 3 p d"]:
     """Sums of u/|u|, u/|u|^2 and [x_P . x_Q > 0] x_Q/|x_Q| over some couples, on each particle."""
     incidence = couples(positions.shape[-2]).incidence
-    sums = positions.mT @ incidence  # couples stand last: elementwise passes run along them
+    sums = positions.mT @ incidence  # couples are the last axis, along which elementwise passes run
     x, y = sums.index_select(-1, of[0]), sums.index_select(-1, of[1])
     u = y - x
     inverse = _over_norm(u)
@@ -126,7 +126,7 @@ class Fit(NamedTuple):
     cosine: Float[Tensor, "*batch 3"]  # of each force with the direction
     coefficient: Float[Tensor, "*batch 3"]  # of each force, for a direction of norm 1
     r2: Float[Tensor, "*batch"]  # share of the squared norm that the three explain
-    unique: Float[Tensor, "*batch 3"]  # by how much it falls without the force
+    unique: Float[Tensor, "*batch 3"]  # by how much r2 falls without the force
 
 
 def fit(direction: Float[Tensor, "*batch m"], forces: Float[Tensor, "*batch 3 m"]) -> Fit:

@@ -33,8 +33,8 @@ Array = np.ndarray
 Design = Callable[[Array, Array], Array]
 
 FOLDS = 5
-MOST_TERMS = 8  # that a selection tries
-LEAST = 6  # runs of a point
+MOST_TERMS = 8  # most terms that a selection tries
+LEAST = 6  # fewest runs of a point
 
 
 @dataclass(frozen=True)

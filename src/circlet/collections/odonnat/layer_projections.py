@@ -48,7 +48,7 @@ def _plane(points: Tensor) -> np.ndarray:
         return np.eye(d, 2)
     _, _, directions = np.linalg.svd(points.reshape(-1, d).numpy(), full_matrices=False)
     plane = directions[:2].T
-    return plane * np.sign(plane[np.abs(plane).argmax(0), [0, 1]])  # not up to a sign
+    return plane * np.sign(plane[np.abs(plane).argmax(0), [0, 1]])  # fixes the sign
 
 
 def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:

@@ -56,7 +56,7 @@ def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np
                 following = _hessian_product(arrays, gradient, basis[-1])
             diagonal.append((following * basis[-1]).sum(1))
             known = torch.stack(basis, 1)  # (runs, vectors, n)
-            for _ in range(2):  # once more, as rounding leaves a rest
+            for _ in range(2):  # twice, because rounding leaves a remainder
                 following = following - ((known @ following[..., None]).mT @ known)[:, 0]
             norm = torch.linalg.vector_norm(following, dim=1)
             beside.append(norm)

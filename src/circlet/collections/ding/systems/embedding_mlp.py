@@ -14,14 +14,14 @@ SYSTEM = SystemSpec(
         "gradients": Log(None),
         "parameters": Log(None),
     },
-    # Something to train on: the number of train pairs is rounded down. That leaves one to test on.
+    # At least one train pair, as their number is rounded down; then at least one test pair is left.
     requires=(
         Rule(
             "train_fraction * (p * p) >= 1",
             lambda p, train_fraction, **_: train_fraction * (p * p) >= 1,
         ),
     ),
-    # Two layers on the train pairs and the tables of the first; forward, and twice that backward.
+    # Two layers on the train pairs and the first layer's tables; forward, and twice that backward.
     flops_per_step=lambda p, d, hidden, train_fraction, **_: (
         6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)
     ),
@@ -31,7 +31,7 @@ SYSTEM = SystemSpec(
         p * d + hidden * (2 * d + 1) + hidden * (hidden + 1) + p * (hidden + 1)
     ),
     activations=lambda p, hidden, **_: p * p * (6 * hidden + 5 * p + 16),
-    # On a CPU one run fills the caches: stacked runs would wait for memory.
+    # On a CPU one run fills the caches; stacked runs would be limited by memory speed.
     cpu_batch=lambda **_: 1,
     parameters={
         "p": integer("Modulus, prime or not.", 59, label="p", minimum=3, maximum=512),

@@ -74,7 +74,7 @@ def structure(runs: pd.DataFrame) -> pd.Series:
 def gradients(block: Block, weights: dict[str, Tensor]) -> Float[Tensor, "2 runs p d"]:
     """Gradients of all runs on the embedding, of the loss on the train pairs and on all pairs."""
     point = block.point
-    equations = load(point.system.equations)  # of another collection, which may not be imported
+    equations = load(point.system.equations)  # of another collection: no direct import
     seeds = [point.seeds(seed) for seed in block.seeds]
     data = equations.data(point.parameters, seeds, torch.float64, torch.device("cpu"))
     out = {name: torch.empty_like(array) for name, array in weights.items()}

@@ -33,7 +33,7 @@ COLUMNS = [
     *COUNTS,
 ]
 _PERMUTATIONS = 99
-_STEPS = 25  # of a window that are looked at: neighbouring steps say the same
+_STEPS = 25  # of a window that are used: neighbouring steps are redundant
 
 
 def _self_sums(s: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ SYSTEM = SystemSpec(
         "embeddings": Log({}),
         "parameters": Log({}),
     },
-    # Something to train on: the number of train pairs is rounded down. That leaves one to test on.
+    # At least one train pair, as their number is rounded down; then at least one test pair is left.
     requires=(
         Rule(
             "train_fraction * (p * (p + 1) // 2) >= 1",
@@ -31,7 +31,7 @@ SYSTEM = SystemSpec(
     # their incidence. Both in values.
     weights=lambda p, d, hidden, **_: p * d + hidden * (d + 1) + p * (hidden + 1),
     activations=lambda p, d, hidden, **_: p * (p + 1) / 2 * (6 * p + 4 * hidden + 2 * d),
-    # As many as the second-level cache holds of a step.
+    # As many runs as fit into the second-level cache.
     cpu_batch=lambda p, hidden, **_: max(1, 2**19 // (p * (p + 1) // 2 * (p + hidden))),
     parameters={
         "p": integer("Modulus; N in the paper.", 17, label="p", minimum=3, maximum=256),

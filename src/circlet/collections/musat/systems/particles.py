@@ -17,7 +17,7 @@ SYSTEM = SystemSpec(
     # Measured: of what a step frees, pieces stay with the process. At p = 64 it took 660 to 1131
     # MB, from one call to the next.
     activations=lambda p, d, **_: (d + 36) * (p * (p + 1) / 2) ** 2,
-    # As many as the second-level cache holds of the couples of pairs.
+    # As many runs as fit into the second-level cache, with all couples of pairs.
     cpu_batch=lambda p, **_: max(1, 2**18 // (p * (p + 1) // 2) ** 2),
     parameters={
         "p": integer(

@@ -31,11 +31,11 @@ SYSTEM = SystemSpec(
     activations=lambda p, d, length, hidden, n_train, n_test, **_: (
         n_train * (6 * hidden + 4 * p * length + 6 * d) + (n_train + n_test) * p * length
     ),
-    # As many as the second-level cache holds of a step.
+    # As many runs as fit into the second-level cache.
     cpu_batch=lambda p, length, hidden, batch_size, **_: max(
         1, 2**18 // (batch_size * (hidden + p * length))
     ),
-    # What decides the shapes of the arrays: runs can start from others that have the same.
+    # These decide the shapes of the arrays: runs can start from others with the same values.
     shapes=("vocabulary", "length", "d", "hidden", "bias"),
     parameters={
         "p": integer(

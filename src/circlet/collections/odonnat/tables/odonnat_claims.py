@@ -46,7 +46,7 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_AROUND = 10  # epochs about a drop of the loss, and the plateau before it
+_AROUND = 10  # epochs around a drop of the loss, and around the plateau before it
 
 
 def successes(runs: pd.DataFrame) -> pd.DataFrame:
