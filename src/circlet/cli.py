@@ -422,7 +422,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     with files.own_folder(study.folder, outputs) as made:
         for target in (*parts, report, explorer):
             try:
-                # A target knows only its own experiments; a page knows all that was left out so far.
+                # A target knows only its own experiments; a page knows all that is left out so far.
                 build.make(target if target in parts else replace(target, study=study))
             except errors.LogError as error:
                 # Without the table of runs, or on a full disk, nothing can be made.
