@@ -211,7 +211,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
 def test_missing_tables_are_named(visit, tmp_path):
     """In a partial study tables are left out that cannot be made."""
     study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
-    study = replace(study, left_out=("explorer_runs", "explorer_states"))
+    study = replace(study, left_out=("explorer_runs", "explorer_states", "structures"))
     build.make(targets.explorer(study))
     page = visit(tmp_path / "explorer.html")
     page.wait_for_function("document.documentElement.dataset.ready")

@@ -150,4 +150,7 @@ def test_it_can_be_printed(visit, report, tmp_path):
     assert n_figures / 4 < n_pages < 0.7 * n_figures
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     first = page.locator(".claims td:first-child").first
-    assert first.inner_text().split("\n") == ["reproduced", "Released code"]  # in one column
+    assert first.inner_text().split("\n") == [
+        "reproduced, not counted",
+        "Released code",
+    ]  # in one column

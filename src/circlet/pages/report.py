@@ -112,6 +112,13 @@ def _values(values: list[Any]) -> str:
     return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
 
 
+def _optimizer(point: Point) -> str:
+    """The optimiser of a point; without weight decay AdamW is Adam."""
+    name = point.parameters.get("optimizer", "adamw")
+    plain = name == "adamw" and point.parameters.get("weight_decay") == 0
+    return OPTIMIZERS.get("adam" if plain else name, name)
+
+
 def _setting(points: list[Point]) -> dict[str, Any]:
     """What the runs of an experiment are: parameters that are not the usual, and the training."""
     system = points[0].system
@@ -122,8 +129,7 @@ def _setting(points: list[Point]) -> dict[str, Any]:
     parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
     if system.is_trained:
-        used = [point.parameters.get("optimizer", "adamw") for point in points]
-        steps += f" of {_values([OPTIMIZERS.get(name, name) for name in used])}"
+        steps += f" of {_values([_optimizer(point) for point in points])}"
     weights = sorted({int(cost.weights(point)) for point in points})
     ends = dict.fromkeys((weights[0], weights[-1]))
     return {

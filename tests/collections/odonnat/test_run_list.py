@@ -36,7 +36,7 @@ def test_outcomes_of_transformers(monkeypatch):
     assert found["outcome"].tolist() == list(cases.values())
     assert found["structure_step"].dropna().tolist() == [1, 2, 4, 5]
     assert found["moments"][2] == [
-        {"step": 1, "text": "loss drops"},
+        {"step": 1, "text": "loss leaves chance"},
         {"step": 8, "text": "fits"},
         {"step": 9, "text": "loss spike"},
     ]

@@ -26,14 +26,16 @@ COLUMNS = [
 _SPIKES = 3  # moments of a run
 
 
-def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> pd.Series:
+def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> dict[str, list[dict]]:
     """What happens in the training of runs, in order, by run_id."""
-    words = {"drop_step": "loss drops", "structure_step": "head forms", "fit_step": "fits"}
+    words = {"drop_step": "loss leaves chance", "structure_step": "head forms", "fit_step": "fits"}
     found = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
     highest = spikes.sort_values("height", ascending=False).groupby("run_id").head(_SPIKES)
     found = pd.concat([found, highest[["run_id", "step"]].assign(text="loss spike")])
     found = found.dropna(subset=["step"]).astype({"step": int}).sort_values(["run_id", "step"])
-    return found.groupby("run_id")[["step", "text"]].apply(lambda own: own.to_dict("records"))
+    return {
+        run_id: own[["step", "text"]].to_dict("records") for run_id, own in found.groupby("run_id")
+    }
 
 
 def runs(study: Study) -> pd.DataFrame:

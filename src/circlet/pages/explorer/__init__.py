@@ -48,7 +48,6 @@ from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.swept import swept, value
 from circlet.study.targets import Target
-from circlet.sweeps import explorer_budget
 
 DATA = (
     "macros.html",
@@ -330,10 +329,9 @@ def _rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     trainings = shown.count("training")
     ends = shown.count("end") + trainings
     most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
-    frames = min(most, explorer_budget.FRAMES)
     return (
         f"This page lists {len(shown)} of {every} runs; it has the end of {ends}, and of "
-        f"{trainings} the training, in at most {frames} steps of each log, fewer "
+        f"{trainings} the training, in at most {most} steps of each log, fewer "
         "of large networks, and those nearest to what happens in it. Each point has at least "
         "one if there is room; the rest is shared fairly among systems, and among their points. "
         "The runs that figures show and the best of each point come first; then of a point the "

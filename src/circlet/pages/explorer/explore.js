@@ -148,6 +148,8 @@ export function explore(catalogue, makers, plotly, say) {
     if (mine !== asked) return;
     opened = mine;
     chooseRun(run, arrays, stepOfOthers());
+    const training = byId("training"); // on a phone it is above the list
+    if (training.getBoundingClientRect().bottom < 0) training.scrollIntoView();
   }
 
   /** Show a run; `isIn` says of a scene whether the plane that the reader has chosen is one of it. */
