@@ -154,6 +154,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
     assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
     page.check("tr.end input")
+    page.wait_for_selector("#losses-picture", state="hidden")
     assert page.is_visible("#embedding-picture")
     assert not page.is_visible("#losses-picture")
     assert "only the end of this run" in page.inner_text("#losses-missing")
