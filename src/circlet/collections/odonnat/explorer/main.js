@@ -31,7 +31,8 @@ function sequencesPanel(holder) {
     fits: true, // sequences start far from where they end
     numbered: true,
     missing: (scene) => (scene.arrays.position ? "" : absent(scene)),
-    note: ({ view }) => (view.numbers ? "numbers: sum of the first tokens; a head may weigh them" : ""),
+    note: ({ view }) =>
+      view.numbers ? "numbers: sum of the first tokens; a head may weigh them" : "",
     draw(scene, step, atRest) {
       const now = theme();
       const { point, view } = scene;
