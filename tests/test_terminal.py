@@ -54,7 +54,7 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     evidence = "n = 30, 33 of 44 runs. If false: reproduced &lt; 0.1 %, unnoticed 2.0 %."
     assert evidence in page.replace("&nbsp;", " ")
     told = page[page.index("What differs, and why.") : page.index("</ul>")]
-    assert "a &lt; b &amp; c. Here: " in told
+    assert "a &lt; b &amp; c.</span> Here: " in told
     assert "No reason is recorded." in told
     assert '<span class="deviates"><b>1</b>' in page
     assert re.search(
@@ -284,7 +284,7 @@ def test_what_was_killed_has_no_error_of_its_own(half_done):
 def test_a_block_that_had_finished_is_not_called_killed(half_done):
     """The log is from an earlier job: the last one failed before it wrote any."""
     study, second = half_done
-    second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs, 5 steps each, 0.1 s\n")
+    second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs of 5 steps, 0.1 s\n")
     said = terminal.failures(study, "")
     assert "has finished before, and its logs are gone" in said
     assert "killed" not in said

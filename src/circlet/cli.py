@@ -303,7 +303,8 @@ class _Progress:
             if done:
                 log.info("%s: resumes at %.0f %%", self.name, 100 * done / steps)
         if done == steps:
-            log.info("%s: %d runs, %d steps each, %.1f s", self.name, self.runs, self.steps, spent)
+            runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
+            log.info("%s: %s of %d steps, %.1f s", self.name, runs, self.steps, spent)
         elif done > self.first and now >= self.next:
             self.next = now + 10
             left = spent / (done - self.first) * (steps - done)

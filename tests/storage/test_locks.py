@@ -129,7 +129,7 @@ def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
     with second(block) as process:
         first.kill()
         said = process.communicate(timeout=PATIENCE)[1]
-    assert "2 runs, 40 steps each" in said
+    assert "2 runs of 40 steps" in said
     assert parquet.is_current(block)
 
 

@@ -65,7 +65,7 @@ def test_on_a_terminal_it_is_displayed(empty_project):
     study_of(empty_project, notify=COMMAND)
     said, status = OnTerminal(empty_project, "table_runs").ends()
     assert status == 0, said
-    assert "Job stats" not in said and "Finished job" not in said and "5 steps each" not in said
+    assert "Job stats" not in said and "Finished job" not in said and "of 5 steps" not in said
     assert "100 %, done" in plain(said) and "4 of 4 runs, 1 of 1 tables" in plain(said)
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
     told = empty_project.folder / "told"

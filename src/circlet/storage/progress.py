@@ -138,7 +138,7 @@ def was_interrupted(block: Block) -> bool:
 
 def _failure(name: str, job_log: Path) -> str:
     last = _last_line(job_log) or ""
-    if re.search(r": \d+ runs, \d+ steps each, ", last):  # what a block says at its end
+    if re.search(r": \d+ runs? of \d+ steps, ", last):  # what a block says at its end
         last = "has finished before, and its logs are gone; see what Snakemake says above"
     elif not last.startswith("error:") and locks.WAITED not in last:
         said = f" after “{last}”" if last else ""
