@@ -129,7 +129,7 @@ def test_the_report_speaks_of_this_study(study):
     assert "Unless an experiment says otherwise: p = 7; width = 8; learning_rate = 0.01; " in body
     assert "width = 1, 8; 60 steps of AdamW" in body
     assert "trains on batches" not in body  # only the first paragraph of a docstring
-    for other in ("modular addition", "published claims", "691", "simulations"):
+    for other in ("modular addition", "published claims", "simulations"):
         assert other not in body
     assert "test loss, bit" in body and "3 of 3" in body
 

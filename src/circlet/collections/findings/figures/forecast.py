@@ -34,24 +34,21 @@ def _label(milestones: pd.DataFrame, decay: float) -> str:
 
 def draw(study: Study) -> Figure:
     """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
-    curves = {
-        role: parquet.read_table(study, "forecast", role)
-        for role in _TITLES
-        if role in study.reproduce
-    }
+    roles = [role for role in _TITLES if role in study.reproduce]
+    curves = {role: parquet.read_table(study, "forecast", role) for role in roles}
+    steps = {role: parquet.read_table(study, "forecast_milestones", role) for role in roles}
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than three embeddings of which some circles survive")
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3)
     for axes, role in zip(grid, shown, strict=True):
         here = curves[role]
-        milestones = parquet.read_table(study, "forecast_milestones", role)
         decays = sorted(here["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):
             line = here[here["weight_decay"] == decay].sort_values("step")
             panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
-                        colour, label=_label(milestones, decay))  # fmt: skip
+                        colour, label=_label(steps[role], decay))  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
             axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
         axes.axhline(0.5, color=style.GREY, lw=0.8)
