@@ -51,7 +51,7 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     page = (reported.results / "report.html").read_text()
     assert "a &lt; b &amp; c. Here: <b>22 of 100 [20, 24]</b>." in page
     assert "The same would be 7 … 15." in page
-    evidence = "n = 30, 33 of 44 runs. If false: reproduced &lt; 0.1 %, unnoticed 2.0 %."
+    evidence = "n = 30, 33 of 44 runs. If false: called reproduced &lt; 0.1 %, not noticed 2.0 %."
     assert evidence in page.replace("&nbsp;", " ")
     told = page[page.index("What differs, and why.") : page.index("</ul>")]
     assert "a &lt; b &amp; c.</span> Here: " in told

@@ -1,8 +1,9 @@
 """Odonnat et al., figures 4 and 5: loss spikes of networks that had solved their task. For the
 highest spike of each amplifier: the loss, the probes over the decisions before and after, and how
 far norm(ξ) moved. Bottom, all spikes: how much the normalisation and the MLP amplify a motion of
-the sequences that cause the spike, relative to the median sequence, and which part of the network
-alone causes the jump.
+the sequences that make half of the rise of the loss, relative to the median sequence; and the
+cause: the part whose weights after the spike, put into the network before it, make half of the
+jump. Representation: embedding and attention; both: either part alone; joint: only together.
 """
 
 import numpy as np
@@ -91,7 +92,7 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
         set_ticks(inside, [f"{tick:g}" for tick in inside])
     axes.legend(fontsize=7, title="cause", title_fontsize=7)
     n = spikes["run_id"].nunique()
-    axes.set_title(f"{len(spikes)} spikes of {n} runs: carriers / median sequence", fontsize=8)
+    axes.set_title(f"{len(spikes)} spikes of {n} runs, relative to the median sequence", fontsize=8)
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
@@ -100,4 +101,4 @@ def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
     names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
     axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)
     axes.set_xlabel("spikes")
-    axes.set_title("whose swap alone makes half of the jump", fontsize=8)
+    axes.set_title("what alone makes half of the jump", fontsize=8)
