@@ -10,7 +10,7 @@ from circlet.study.plan import Study
 ROW = {
     "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
     "tally": "test", "verdict": "reproduced", "measured": 11.0, "measured_low": 8.0,
-    "measured_high": 14.0, "note": "", "reason": "",
+    "measured_high": 14.0, "measured_n": 100, "note": "", "reason": "",
 }  # fmt: skip
 
 
@@ -27,6 +27,8 @@ def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW | {"unit": "step"}) == "step 11 [8, 14]"
     assert story.measured(ROW | {"unit": "", "measured_low": 11.0, "measured_high": 11.0}) == "11"
     assert story.measured(ROW | {"unit": None, "measured": -1.0}) == "−1 [8, 14]"
+    assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14], counted 22 of 200"
+    assert story.measured(ROW | {"measured_n": 50}) == "11 of 100 [8, 14]"  # not 5.5 of 50
 
 
 def test_a_planted_deviation_is_told_with_its_reason():

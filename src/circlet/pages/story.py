@@ -54,10 +54,19 @@ def interval(low: float, high: float) -> str:
 
 
 def measured(row: dict[str, Any]) -> str:
-    """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``."""
+    """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
+
+    A count told as of so many as the paper has is followed by what was counted: ``, 6 of 24``.
+    """
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
-    return " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
+    told = " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
+    if not (of := re.fullmatch(r"of (\d+)", unit)) or int(of[1]) == row["measured_n"]:
+        return told
+    counted = row["measured"] / int(of[1]) * row["measured_n"]
+    if not math.isclose(counted, round(counted), abs_tol=1e-3):  # a mean, of other counts
+        return told
+    return f"{told}, counted {round(counted)} of {row['measured_n']}"
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
