@@ -434,7 +434,11 @@ export function explore(catalogue, makers, plotly, say) {
   });
   byId("keep").addEventListener("click", () => keep(point, scene.run));
   byId("release").addEventListener("click", release);
-  byId("tour-play").addEventListener("click", () => player.play(!player.playing));
+  byId("tour-play").addEventListener("click", () => {
+    player.play(!player.playing);
+    const { top } = byId("panels").getBoundingClientRect();
+    if (player.playing && top > innerHeight / 2) byId("training").scrollIntoView();
+  });
   offerFiles(byId("explore"), fileOf);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (!scene) return;

@@ -21,15 +21,21 @@ export class Tour {
     byId("tour-next").addEventListener("click", () => {
       location.hash = addressOf(stops[(stops.indexOf(this.stop) + 1) % stops.length]);
     });
+    addEventListener("hashchange", () => {
+      this.stop = stops.find((stop) => addressOf(stop) === location.hash) ?? this.stop;
+    });
   }
 
-  /** Where the reader is: a scene and one of its steps, by place. A stop stays while its run does. */
+  /**
+   * Where the reader is: a scene and one of its steps, by place. A stop stays while its run does,
+   * unless a later one is reached.
+   */
   at(scene, place) {
     const { run_id } = scene.run;
+    if (this.stop?.run !== run_id) this.stop = undefined;
     const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
-    const here = this.stops.find(isHere);
-    if (here) this.stop = here;
-    else if (this.stop?.run !== run_id) this.stop = undefined;
+    const here = this.stops.findLastIndex(isHere);
+    if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
     byId("tour-text").textContent = this.stop?.text ?? NOWHERE;
     for (const link of byId("tour-stops").querySelectorAll("a")) {
       const isHere = this.stop && link.hash === addressOf(this.stop);

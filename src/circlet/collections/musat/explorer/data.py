@@ -29,7 +29,8 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
     assert count
     network = {name: constant_attention.SYSTEM.defaults[name] for name in _NETWORK}
     return {
-        "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES},
+        # With an alignment at which most end as circles.
+        "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES} | {"f_a": 2.0},
         "network": network,
         "starts": _STARTS,
         "knobs": _KNOBS,
@@ -86,7 +87,9 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
         stops.append(_stop("A circle", circle, circle["last_step"], (
             "At the end of the same training the numbers stand around a circle: the largest "
             f"distance from the middle is {circle['norm_ratio']:.2f} times the smallest. Adding "
-            "two numbers adds their angles, so the direction of their sum tells the answer."
+            "two numbers adds their angles, so the direction of their sum tells the answer: each "
+            "has two opposite directions. Sums of numbers that stand opposite each other fall near "
+            "the middle, where all directions meet, and are often wrong."
             + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:

@@ -44,15 +44,24 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     last = played.set_index("run_id").loc[run["run_id"], "last_step"]
     stops = [_stop("A clustering head", run["run_id"], last, (
         "A transformer gathers all sequences with the same sum of their first tokens in one tight "
-        "cluster. Each cluster lies in the region of its answer, so no sequence is left in doubt."
+        f"cluster. {_weights(run)}Each cluster lies in the region of its answer, so no sequence is "
+        "left in doubt."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, (
             f"First the clusters form: there is a head from here on, epoch {forms / epochs:.3g}. "
             "Then the regions follow, until each cluster lies in the region of its answer, at "
-            f"epoch {fits / epochs:.3g}: play on to see it."
+            f"epoch {fits / epochs:.3g}, to which the button “fits” leads."
         )))  # fmt: skip
     return stops
+
+
+def _weights(run: pd.Series) -> str:
+    """How the head weighs the first tokens, unless all alike, in a sentence."""
+    weights = [str(weight) for weight in run["integers"][: int(run["k"])]]
+    if len(set(weights)) == 1:
+        return ""
+    return f"In this sum the tokens count {', '.join(weights).replace('-', '−')} times. "
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:

@@ -32,7 +32,9 @@ function sequencesPanel(holder) {
     numbered: true,
     missing: (scene) => (scene.arrays.position ? "" : absent(scene)),
     note: ({ view }) =>
-      view.numbers ? "numbers: sum of the first tokens; a head may weigh them" : "",
+      view.numbers
+        ? "numbers: sum of the first tokens; a head may count some more than once, or subtract them"
+        : "",
     draw(scene, step, atRest) {
       const now = theme();
       const { point, view } = scene;
@@ -104,8 +106,8 @@ export const panels = {
   sequences: {
     title: "Sequence embeddings",
     help:
-      "One point for each sequence, coloured by its right answer. Background: the answer that " +
-      "the network gives there; the colour of no point is a token that is never right.",
+      "A point for each of some example sequences, coloured by its right answer. Background: the " +
+      "answer that the network gives there. In a third colour it answers with a token that is no answer.",
     make: sequencesPanel,
   },
   attention: {

@@ -1,9 +1,10 @@
 """Odonnat et al., figures 4 and 5: loss spikes of networks that had solved their task. For the
 highest spike of each amplifier: the loss, the probes over the decisions before and after, and how
-far norm(ξ) moved. Bottom, all spikes: how much the normalisation and the MLP amplify a motion of
-the sequences that make half of the rise of the loss, relative to the median sequence; and the
-cause: the part whose weights after the spike, put into the network before it, make half of the
-jump. Representation: embedding and attention; both: either part alone; joint: only together.
+far norm(ξ) moved. Bottom left, all spikes: how much the normalisation and the MLP amplify a motion
+of the sequences that make half of the rise of the loss, relative to the median sequence; crosses
+are the same of two steps before the spike, with which the verdicts compare. Bottom
+right, the cause: the part whose weights after the spike, put into the network before it, make half
+of the jump. Representation: embedding and attention; both: either alone; joint: only together.
 """
 
 import numpy as np
@@ -83,6 +84,8 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     ):
         own = spikes[spikes["cause"] == cause]
         axes.scatter(own["norm_gain"], own["mlp_gain"], s=10, color=colour, label=cause)
+    axes.scatter(spikes["norm_gain_quiet"], spikes["mlp_gain_quiet"], s=8, color=style.GREY,
+                 marker="x", lw=0.6, label="before, no spike", zorder=0)  # fmt: skip
     axes.axhline(1, color="0.8", lw=0.7, zorder=0)
     axes.axvline(1, color="0.8", lw=0.7, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="gain of the norm", ylabel="gain of the MLP")
