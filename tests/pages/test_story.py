@@ -118,6 +118,29 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
     assert "rises (ρ = 0.5" in said  # its ends say otherwise
 
 
+@pytest.mark.parametrize(
+    "rho, ends, said",
+    [
+        (0.5, (0.1, 0.9, 0.6), "rises from 0.1 to 0.6, highest at 0.5 (ρ"),
+        (0.5, (0.1, 0.05, 0.6), "rises from 0.1 to 0.6 (ρ"),
+        (-0.5, (0.6, 0.05, 0.1), "falls from 0.6 to 0.1, lowest at 0.5 (ρ"),
+        (0.5, (0.1, None, 0.6), "rises from 0.1 to 0.6 (ρ"),
+        (0.5, (None, 0.3, 0.6), "rises (ρ"),
+    ],
+)
+def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
+    swept = experiment(sweep={"weight_decay": [0, 0.5, 1]})
+    study = Study.of(config() | {"experiments": {"e": swept}})
+    common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
+    names = [point.name for point in study.experiment("e")]
+    rows = pd.DataFrame(
+        [common | {"point": name, "estimate": x} for name, x in zip(names, ends, strict=True)]
+    )
+    interval = {"rho_low": rho - 0.2, "rho_high": rho + 0.2}
+    (told,) = story.trends(study, effects(rho=rho, **interval), rows)["e"]
+    assert said in told
+
+
 def test_ends_are_told_only_if_a_value_has_one_point():
     """Of several initial embeddings at each value there is no single estimate at the ends."""
     swept = experiment(

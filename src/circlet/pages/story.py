@@ -41,6 +41,15 @@ class Watched(NamedTuple):
     words: str
 
 
+class _Ends(NamedTuple):
+    """Estimates at the ends of a sweep; in words, where it is extreme, unless at an end."""
+
+    first: float
+    last: float
+    highest: str
+    lowest: str
+
+
 def number(x: float | None) -> str:
     """A number for a reader."""
     return terminal.number(x).replace("-", "−")
@@ -148,7 +157,7 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
         ends = {}
         if len(parameters) == 1 and len(points) == len(parameters[0].values):  # else seeds differ
             places = here["point"].map(parameters[0].places(points))
-            ends = _ends(here[places == 0], here[places == len(points) - 1])
+            ends = _ends(here.assign(place=places), parameters[0])
         said = [
             sentence
             for parameter in parameters
@@ -164,17 +173,28 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
     return found
 
 
-def _ends(first: pd.DataFrame, last: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Estimates of each outcome at the first and at the last value, where both are known."""
-    both = first.set_index("outcome")["estimate"], last.set_index("outcome")["estimate"]
-    return {name: (row.iloc[0], row.iloc[1]) for name, row in pd.concat(both, axis=1).iterrows()}
+def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
+    """Estimates of each outcome at the first and at the last value, and where it is extreme."""
+    found = {}
+    estimates = here.pivot(index="place", columns="outcome", values="estimate")
+    last = len(parameter.values) - 1
+    for outcome, line in estimates.reindex([*range(last + 1)]).items():
+        if line[[0, last]].isna().any():
+            continue
+        extremes = {"highest": line.idxmax(), "lowest": line.idxmin()}
+        inner = {
+            word: "" if place in (0, last) else f", {word} at {parameter.texts[place]}"
+            for word, place in extremes.items()
+        }
+        found[str(outcome)] = _Ends(line[0], line[last], **inner)
+    return found
 
 
 def _of(
     parameter: Swept,
     effects: pd.DataFrame,
     shares: set[str],
-    ends: dict[str, tuple[float, float]],
+    ends: dict[str, _Ends],
 ) -> Iterator[str]:
     """What changes with a parameter: a sentence; of words, one for each value but the first."""
     if parameter.is_words:
@@ -198,7 +218,7 @@ def _by(
     row: dict[str, Any],
     name: str,
     shares: set[str],
-    ends: tuple[float, float] | None = None,
+    ends: _Ends | None = None,
 ) -> str:
     """An outcome, and by how much it changes; from where to where, if that is in this direction."""
     what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
@@ -206,8 +226,9 @@ def _by(
     if name == "change":
         return f"{what} {'+' if row[name] > 0 else ''}{amount}"
     said = "rises" if row[name] > 0 else "falls"
-    if ends and (ends[1] - ends[0]) * row[name] > 0:
-        said += f" from {number(ends[0])} to {number(ends[1])}"
+    if ends and (ends.last - ends.first) * row[name] > 0:
+        said += f" from {number(ends.first)} to {number(ends.last)}"
+        said += ends.highest if row[name] > 0 else ends.lowest
     return f"{what} {said} (ρ = {amount})"
 
 
