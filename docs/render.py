@@ -259,10 +259,11 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
     own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
     return {
         "n": len(own),
-        "spikes": f"{own['late_spike'].min():.1g} to {own['late_spike'].max():.1g}",
+        "spikes": f"{own['late_spike'].min():.2g} to {own['late_spike'].max():.2g}",
         "losing": int((own["lost"] > 0).sum()),
         "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),
         "kept": int((own["n_circles"] - own["gained"]).sum()),
+        "gained": int(own["gained"].sum()),
     }
 
 

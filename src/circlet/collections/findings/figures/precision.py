@@ -81,3 +81,4 @@ def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
                  edgecolor=colour, lw=0.8)  # fmt: skip
     axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 16 else 0)
     axes.set(xlabel="seed", ylabel="circles at the end")
+    axes.margins(y=0.05)
