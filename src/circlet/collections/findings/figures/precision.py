@@ -80,5 +80,5 @@ def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
         axes.bar(x, here["lost"], width * 0.8, bottom=here["n_circles"], fill=False,
                  edgecolor=colour, lw=0.8)  # fmt: skip
     axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 16 else 0)
-    axes.set(xlabel="seed", ylabel="circles at the end")
-    axes.margins(y=0.05)
+    most = runs["n_circles"].add(runs["lost"], fill_value=0).max()
+    axes.set(xlabel="seed", ylabel="circles at the end", ylim=(0, most + 0.5))
