@@ -51,8 +51,9 @@ def _decided(forecast: pd.DataFrame | None, weight_decay: float) -> str:
     right = own.drop_duplicates("step").set_index("step")["auc"]
     if not {0, 10} <= set(right.index):
         return ""
+    first, later = (f"{100 * right[step]:.0f} % of the time" for step in (0, 10))
     return (
         " Most is decided in the first steps: of a survivor and another frequency, a forecast from "
-        f"the signals of step 0 names the right one {100 * right[0]:.0f} % of the time, and from those up "
-        f"to step 10 {100 * right[10]:.0f} %."
+        f"the signals of step 0 names the right one {first}, and one from those up to step 10 does "
+        f"so {later}."
     )
