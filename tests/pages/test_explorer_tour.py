@@ -76,6 +76,38 @@ def test_a_stop_leaves_when_another_run_is_chosen(page_of):
     assert page.locator("#tour-stops [aria-current]").count() == 0
 
 
+def test_a_stop_gives_way_to_a_later_one_of_its_run_only(page_of):
+    """As a head at the end, and before it in the tour after it where the head forms."""
+    page = page_of()
+    settled(page)
+    module = """async () => {
+      const { Tour } = await import("circlet/tour");
+      const stop = (step, title) => ({ run: "r", step, title, text: title });
+      const tour = new Tour([stop(9, "end"), stop(3, "forms")]);
+      const scene = { run: { run_id: "r" }, nearest: (step) => step };
+      const at = (place) => {
+        tour.at(scene, place);
+        return document.getElementById("tour-text").textContent;
+      };
+      const said = [at(9), at(5), at(3), at(6), at(9)]; // played from where it forms to the end
+      const asked = new Promise((resolve) => addEventListener("hashchange", resolve));
+      location.hash = "#run=r&step=9";
+      await asked;
+      return [...said, at(9)];
+    }"""
+    assert page.evaluate(module) == ["end", "end", "forms", "forms", "forms", "end"]
+
+
+def test_what_is_played_comes_into_view(page_of):
+    page = page_of()
+    page.set_viewport_size({"width": 1280, "height": 700})
+    settled(page)
+    top = "document.getElementById('panels').getBoundingClientRect().top / innerHeight"
+    assert page.evaluate(top) > 0.5
+    page.click("#tour-play")
+    assert page.evaluate(top) < 0.5
+
+
 def test_a_step_is_said_in_a_sentence(page_of):
     page = page_of(at(NETWORK, 0))
     settled(page)
