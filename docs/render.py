@@ -257,8 +257,14 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
     own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
+    losses = table(study, "losses")
+    late = losses[losses["run_id"].isin(own["run_id"]) & (losses["step"] >= 15000)]
+    highest = late.loc[late.groupby("run_id")["train_loss"].idxmax()]
     return {
         "n": len(own),
+        "highest": f"{highest['train_loss'].min():.2g} to {highest['train_loss'].max():.2g}",
+        "steps": f"{highest['step'].min()} to {highest['step'].max()}",
+        "seconds": own["seconds"].median(),
         "spikes": f"{own['late_spike'].min():.2g} to {own['late_spike'].max():.2g}",
         "losing": int((own["lost"] > 0).sum()),
         "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),

@@ -22,7 +22,7 @@ ROW = {
     "claim": "x", "paper": "musat", "reference": "paper", "source": "Table 1",
     "statement": "a < b & c", "unit": "of 100", "kind": "share", "tally": "test",
     "published": 11.0, "measured": 22.0, "measured_low": 20.0, "measured_high": 24.0,
-    "measured_n": 30, "n_runs": 33, "n_planned": 44, "verdict": "deviates", "note": "",
+    "measured_n": 50, "n_runs": 33, "n_planned": 44, "verdict": "deviates", "note": "",
     "difference": 11.0, "difference_low": 9.0, "difference_high": 13.0, "same_low": 7.0,
     "same_high": 15.0, "mistaken": 0.0, "unnoticed": 0.02, "table": "table1", "where": "",
     "column": "circles",
@@ -49,9 +49,9 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
     report.make(targets.report(reported))
     page = (reported.results / "report.html").read_text()
-    assert "a &lt; b &amp; c. Here: <b>22 of 100 [20, 24]</b>." in page
+    assert "a &lt; b &amp; c. Here: <b>22 of 100 [20, 24], counted 11 of 50</b>." in page
     assert "The same would be 7 … 15." in page
-    evidence = "n = 30, 33 of 44 runs. If false: called reproduced &lt; 0.1 %, not noticed 2.0 %."
+    evidence = "n = 50, 33 of 44 runs. If false: called reproduced &lt; 0.1 %, not noticed 2.0 %."
     assert evidence in page.replace("&nbsp;", " ")
     told = page[page.index("What differs, and why.") : page.index("</ul>")]
     assert "a &lt; b &amp; c.</span> Here: " in told
@@ -79,7 +79,7 @@ def plant(study, row):
 def test_the_scorecard_in_the_terminal(reported):
     plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
     line = terminal.scorecard(reported).splitlines()[2].split()
-    assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 30 33/44"
+    assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
 
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
@@ -92,7 +92,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
     first = page.index('<div class="story">')
     story = page[first : page.index("</div>", first)]
     assert reported.collections[0].about["question"] in story
-    assert f"[20, 24]</span>. {known['reason']}" in story
+    assert f"[20, 24], counted 11 of 50</span>. {known['reason']}" in story
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):

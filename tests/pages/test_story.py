@@ -1,5 +1,6 @@
 """What the report says in sentences follows from the scorecard, recorded reasons and runs."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import config, experiment
@@ -10,7 +11,7 @@ from circlet.study.plan import Study
 ROW = {
     "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
     "tally": "test", "verdict": "reproduced", "measured": 11.0, "measured_low": 8.0,
-    "measured_high": 14.0, "measured_n": 100, "note": "", "reason": "",
+    "measured_high": 14.0, "measured_n": 100, "kind": "share", "note": "", "reason": "",
 }  # fmt: skip
 
 
@@ -24,11 +25,13 @@ def claims_of(found):
 
 def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW) == "11 of 100 [8, 14]"
-    assert story.measured(ROW | {"unit": "step"}) == "step 11 [8, 14]"
-    assert story.measured(ROW | {"unit": "", "measured_low": 11.0, "measured_high": 11.0}) == "11"
-    assert story.measured(ROW | {"unit": None, "measured": -1.0}) == "−1 [8, 14]"
     assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14], counted 22 of 200"
-    assert story.measured(ROW | {"measured_n": 50}) == "11 of 100 [8, 14]"  # not 5.5 of 50
+    nothing = dict.fromkeys(("measured", "measured_low", "measured_high"), np.nan)
+    assert story.measured(ROW | nothing | {"measured_n": 0}) == "– of 100"  # none to be judged
+    mean = ROW | {"kind": "mean"}
+    assert story.measured(mean | {"unit": "step"}) == "step 11 [8, 14]"
+    assert story.measured(mean | {"unit": "", "measured_low": 11.0, "measured_high": 11.0}) == "11"
+    assert story.measured(mean | {"unit": None, "measured": -1.0}) == "−1 [8, 14]"
 
 
 def test_a_planted_deviation_is_told_with_its_reason():
@@ -105,7 +108,12 @@ def effects(**changes):
 def summary(first, last):
     rows = [("p17_d2_wd0", first), ("p17_d2_wd1", last)]
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
-    return pd.DataFrame([common | {"point": name, "estimate": x} for name, x in rows])
+    return pd.DataFrame(
+        [
+            common | {"point": name, "estimate": x, "low": x - 0.1, "high": x + 0.1}
+            for name, x in rows
+        ]
+    )
 
 
 def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
@@ -121,11 +129,13 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
 @pytest.mark.parametrize(
     "rho, ends, said",
     [
-        (0.5, (0.1, 0.9, 0.6), "rises from 0.1 to 0.6, highest at 0.5 (ρ"),
-        (0.5, (0.1, 0.05, 0.6), "rises from 0.1 to 0.6 (ρ"),
-        (-0.5, (0.6, 0.05, 0.1), "falls from 0.6 to 0.1, lowest at 0.5 (ρ"),
-        (0.5, (0.1, None, 0.6), "rises from 0.1 to 0.6 (ρ"),
-        (0.5, (None, 0.3, 0.6), "rises (ρ"),
+        (0.5, (0.1, 0.9, 0.6), "rises from 0.1 to 0.6, highest, 0.9, at 0.5 (ρ"),
+        (0.5, (0.1, 0.65, 0.6), "rises from 0.1 to 0.6 (ρ"),  # as noise may be
+        (0.5, (0.1, 0.6, 0.6), "rises from 0.1 to 0.6 (ρ"),
+        (0.5, (0.3, 0.05, 0.6), "rises from 0.3 to 0.6 (ρ"),
+        (-0.5, (0.6, 0.05, 0.3), "falls from 0.6 to 0.3, lowest, 0.05, at 0.5 (ρ"),
+        (0.5, (0.1, np.nan, 0.6), "rises from 0.1 to 0.6 (ρ"),
+        (0.5, (np.nan, 0.3, 0.6), "rises (ρ"),
     ],
 )
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
@@ -133,9 +143,8 @@ def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said
     study = Study.of(config() | {"experiments": {"e": swept}})
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
     names = [point.name for point in study.experiment("e")]
-    rows = pd.DataFrame(
-        [common | {"point": name, "estimate": x} for name, x in zip(names, ends, strict=True)]
-    )
+    rows = pd.DataFrame([common | {"point": name} for name in names])
+    rows = rows.assign(estimate=ends, low=np.array(ends) - 0.1, high=np.array(ends) + 0.1)
     interval = {"rho_low": rho - 0.2, "rho_high": rho + 0.2}
     (told,) = story.trends(study, effects(rho=rho, **interval), rows)["e"]
     assert said in told

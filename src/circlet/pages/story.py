@@ -42,12 +42,16 @@ class Watched(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Estimates at the ends of a sweep; in words, where it is extreme, unless at an end."""
+    """Estimates of an outcome at the ends of a sweep.
+
+    And between them the highest and the lowest, with its value of the parameter, if its interval
+    excludes the estimates at both ends.
+    """
 
     first: float
     last: float
-    highest: str
-    lowest: str
+    highest: tuple[float, str] | None
+    lowest: tuple[float, str] | None
 
 
 def number(x: float | None) -> str:
@@ -65,17 +69,17 @@ def interval(low: float, high: float) -> str:
 def measured(row: dict[str, Any]) -> str:
     """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
-    A count told as of so many as the paper has is followed by what was counted: ``, 6 of 24``.
+    A share told as of so many as the paper has is followed by what was counted: ``, counted 5 of
+    24``.
     """
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
     told = " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
-    if not (of := re.fullmatch(r"of (\d+)", unit)) or int(of[1]) == row["measured_n"]:
+    n = row["measured_n"]
+    if row["kind"] != "share" or math.isnan(row["measured"]) or unit == f"of {n}":
         return told
-    counted = row["measured"] / int(of[1]) * row["measured_n"]
-    if not math.isclose(counted, round(counted), abs_tol=1e-3):  # a mean, of other counts
-        return told
-    return f"{told}, counted {round(counted)} of {row['measured_n']}"
+    counted = row["measured"] / int(unit.removeprefix("of ")) * n
+    return f"{told}, counted {round(counted)} of {n}"
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
@@ -174,19 +178,21 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
 
 
 def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
-    """Estimates of each outcome at the first and at the last value, and where it is extreme."""
+    """The ends of each outcome that is known there."""
     found = {}
-    estimates = here.pivot(index="place", columns="outcome", values="estimate")
     last = len(parameter.values) - 1
-    for outcome, line in estimates.reindex([*range(last + 1)]).items():
-        if line[[0, last]].isna().any():
+    for outcome, rows in here.dropna(subset=["estimate"]).groupby("outcome"):
+        line = rows.set_index("place")
+        if not {0, last} <= set(line.index):
             continue
-        extremes = {"highest": line.idxmax(), "lowest": line.idxmin()}
-        inner = {
-            word: "" if place in (0, last) else f", {word} at {parameter.texts[place]}"
-            for word, place in extremes.items()
-        }
-        found[str(outcome)] = _Ends(line[0], line[last], **inner)
+        first, end = line.loc[[0, last], "estimate"]
+        above = line[line["low"] > max(first, end)].nlargest(1, "estimate")
+        below = line[line["high"] < min(first, end)].nsmallest(1, "estimate")
+        highest, lowest = (
+            next(((row.estimate, parameter.texts[row.Index]) for row in rows.itertuples()), None)
+            for rows in (above, below)
+        )
+        found[outcome] = _Ends(first, end, highest, lowest)
     return found
 
 
@@ -228,7 +234,8 @@ def _by(
     said = "rises" if row[name] > 0 else "falls"
     if ends and (ends.last - ends.first) * row[name] > 0:
         said += f" from {number(ends.first)} to {number(ends.last)}"
-        said += ends.highest if row[name] > 0 else ends.lowest
+        word, inner = ("highest", ends.highest) if row[name] > 0 else ("lowest", ends.lowest)
+        said += f", {word}, {number(inner[0])}, at {inner[1]}" if inner else ""
     return f"{what} {said} (ρ = {amount})"
 
 

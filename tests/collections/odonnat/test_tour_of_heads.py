@@ -7,8 +7,14 @@ from circlet.collections.odonnat.explorer import data
 
 
 @pytest.mark.parametrize(
-    "integers, said",
-    [([1, 1, 1, 0], ""), ([1, -1, 3, 0], "In this sum the tokens count 1, −1, 3 times. ")],
-)
-def test_it_says_how_a_head_weighs_tokens(integers, said):
-    assert data._weights(pd.Series({"integers": integers, "k": 3})) == said
+    "kind, integers, said",
+    [
+        ("uniform", [1, 1, 1, 0, 0], "sum of their first tokens"),
+        ("signed", [1, -1, 3, 0, 0],
+         "weighted sum of their tokens (weights 1, −1, 3 of the first tokens)"),
+        ("distractor", [1, 1, 1, 0, 2],
+         "weighted sum of their tokens (weights 1, 1, 1 of the first tokens and 2 of token 5)"),
+    ],
+)  # fmt: skip
+def test_it_says_of_which_sum_the_clusters_are(kind, integers, said):
+    assert data._sum(pd.Series({"kind": kind, "integers": integers, "k": 3})) == said

@@ -367,6 +367,7 @@ export function explore(catalogue, makers, plotly, say) {
       ? { entry: ownerOf(stop.run), runId: stop.run, step: stop.step }
       : { entry: openingOf(points, systems).entry, runId: openingOf(points, systems).run.run_id };
     const link = owner ? { entry: owner, runId, step } : opening;
+    tour.asked(link.runId, link.step);
     if (!(await choosePoint(link.entry, link))) return;
     const keeper = ownerOf(besides);
     if (!keeper && kept.run) release();

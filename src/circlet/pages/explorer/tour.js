@@ -13,29 +13,48 @@ export class Tour {
     const items = stops.map((stop, i) => {
       const link = document.createElement("a");
       Object.assign(link, { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+      link.addEventListener("click", () => this.choose(stop));
       const item = document.createElement("li");
       item.append(link);
       return item;
     });
     byId("tour-stops").replaceChildren(...items);
     byId("tour-next").addEventListener("click", () => {
-      location.hash = addressOf(stops[(stops.indexOf(this.stop) + 1) % stops.length]);
+      const next = stops[(stops.indexOf(this.stop) + 1) % stops.length];
+      this.choose(next);
+      location.hash = addressOf(next);
     });
-    addEventListener("hashchange", () => {
-      this.stop = stops.find((stop) => addressOf(stop) === location.hash) ?? this.stop;
-    });
+  }
+
+  /** The reader asks for a stop; its text is shown, even if the address is its own already. */
+  choose(stop) {
+    this.stop = stop;
+    this.say();
+  }
+
+  /** An address names a run and a step, which may be those of a stop. */
+  asked(runId, step) {
+    this.wanted = this.stops.find((stop) => stop.run === runId && stop.step === step);
   }
 
   /**
    * Where the reader is: a scene and one of its steps, by place. A stop stays while its run does,
-   * unless a later one is reached.
+   * unless one is reached that is later in the tour.
    */
   at(scene, place) {
     const { run_id } = scene.run;
-    if (this.stop?.run !== run_id) this.stop = undefined;
-    const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
-    const here = this.stops.findLastIndex(isHere);
-    if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
+    if (this.wanted?.run === run_id) {
+      [this.stop, this.wanted] = [this.wanted, undefined];
+    } else {
+      if (this.stop?.run !== run_id) this.stop = undefined;
+      const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
+      const here = this.stops.findIndex(isHere);
+      if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
+    }
+    this.say();
+  }
+
+  say() {
     byId("tour-text").textContent = this.stop?.text ?? NOWHERE;
     for (const link of byId("tour-stops").querySelectorAll("a")) {
       const isHere = this.stop && link.hash === addressOf(this.stop);

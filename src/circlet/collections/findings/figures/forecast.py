@@ -36,7 +36,7 @@ def draw(study: Study) -> Figure:
     """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
     roles = [role for role in _TITLES if role in study.reproduce]
     curves = {role: parquet.read_table(study, "forecast", role) for role in roles}
-    steps = {role: parquet.read_table(study, "forecast_milestones", role) for role in roles}
+    milestones = {role: parquet.read_table(study, "forecast_milestones", role) for role in roles}
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than three embeddings of which some circles survive")
@@ -48,7 +48,7 @@ def draw(study: Study) -> Figure:
         for decay, colour in zip(decays, colours, strict=True):
             line = here[here["weight_decay"] == decay].sort_values("step")
             panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
-                        colour, label=_label(steps[role], decay))  # fmt: skip
+                        colour, label=_label(milestones[role], decay))  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
             axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
         axes.axhline(0.5, color=style.GREY, lw=0.8)

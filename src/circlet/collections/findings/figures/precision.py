@@ -1,5 +1,6 @@
-"""Beyond the paper: the same runs in several precisions. Left: train loss. Right: number of circles
-at the end for each seed; outlined on top are those of the float64 run with the same seed that died.
+"""Beyond the paper: the same runs in several arithmetics, the exact ones above and the cancelling
+ones below if there are many. Left: train loss. Right: number of circles at the end for each seed;
+outlined on top are those of the float64 run with the same seed that died.
 "Cancelling" is the usual logit gradient of the cross-entropy, softmax - 1 for the right class;
 "exact" computes it as minus the sum of the other probabilities. "tf32 products" and "bfloat16
 products": the factors of matrix products are rounded, everything else is float32.

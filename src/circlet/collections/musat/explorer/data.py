@@ -87,9 +87,9 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
         stops.append(_stop("A circle", circle, circle["last_step"], (
             "At the end of the same training the numbers stand around a circle: the largest "
             f"distance from the middle is {circle['norm_ratio']:.2f} times the smallest. Adding "
-            "two numbers adds their angles, so the direction of their sum tells the answer: each "
-            "has two opposite directions. Sums of numbers that stand opposite each other fall near "
-            "the middle, where all directions meet, and are often wrong."
+            "two numbers adds their angles, so the direction of their sum tells the answer, "
+            "which has two opposite directions. Sums of numbers nearly opposite each other fall "
+            "near the middle, where all directions meet, and are often wrong."
             + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:

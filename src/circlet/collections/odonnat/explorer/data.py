@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from circlet.collections.odonnat.tables import snapshots
+from circlet.study.pictures import listed
 
 TABLES = ("heads", "spikes")
 
@@ -43,9 +44,8 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     forms, fits, epochs = run["structure_step"], run["fit_step"], float(run["steps_per_epoch"])
     last = played.set_index("run_id").loc[run["run_id"], "last_step"]
     stops = [_stop("A clustering head", run["run_id"], last, (
-        "A transformer gathers all sequences with the same sum of their first tokens in one tight "
-        f"cluster. {_weights(run)}Each cluster lies in the region of its answer, so no sequence is "
-        "left in doubt."
+        f"A transformer gathers all sequences with the same {_sum(run)} in one tight cluster. Each "
+        "cluster lies in the region of its answer, so no sequence is left in doubt."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, (
@@ -56,12 +56,15 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     return stops
 
 
-def _weights(run: pd.Series) -> str:
-    """How the head weighs the first tokens, unless all alike, in a sentence."""
-    weights = [str(weight) for weight in run["integers"][: int(run["k"])]]
-    if len(set(weights)) == 1:
-        return ""
-    return f"In this sum the tokens count {', '.join(weights).replace('-', '−')} times. "
+def _sum(run: pd.Series) -> str:
+    """Of which sum the clusters of a head are."""
+    if run["kind"] == "uniform":
+        return "sum of their first tokens"
+    k = int(run["k"])
+    weights = [str(weight).replace("-", "−") for weight in run["integers"]]
+    parts = [f"weights {', '.join(weights[:k])} of the first tokens"]
+    parts += [f"{weights[i]} of token {i + 1}" for i in range(k, len(weights)) if weights[i] != "0"]
+    return f"weighted sum of their tokens ({listed(parts)})"
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:

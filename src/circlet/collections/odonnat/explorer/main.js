@@ -33,7 +33,7 @@ function sequencesPanel(holder) {
     missing: (scene) => (scene.arrays.position ? "" : absent(scene)),
     note: ({ view }) =>
       view.numbers
-        ? "numbers: sum of the first tokens; a head may count some more than once, or subtract them"
+        ? "numbers: sum of the first tokens; a head may weigh them, and count a distractor"
         : "",
     draw(scene, step, atRest) {
       const now = theme();

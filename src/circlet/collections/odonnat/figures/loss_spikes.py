@@ -2,9 +2,10 @@
 highest spike of each amplifier: the loss, the probes over the decisions before and after, and how
 far norm(ξ) moved. Bottom left, all spikes: how much the normalisation and the MLP amplify a motion
 of the sequences that make half of the rise of the loss, relative to the median sequence; crosses
-are the same of two steps before the spike, with which the verdicts compare. Bottom
-right, the cause: the part whose weights after the spike, put into the network before it, make half
-of the jump. Representation: embedding and attention; both: either alone; joint: only together.
+are the same between two quiet steps before, of the sequences whose loss rises most there, with
+which the verdicts compare. Bottom right, the cause of the jump: the part whose weights once it has
+begun, put into the network just before, make more than half of it. Representation: embedding and
+attention; both: either alone; joint: only together.
 """
 
 import numpy as np
@@ -78,14 +79,14 @@ def draw(study: Study) -> Figure:
 
 
 def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
-    """Gains of the sequences that carry each spike, relative to the median sequence."""
+    """Gains of the sequences that carry each spike, and of those that carry a quiet step before."""
     for cause, colour in zip(
         ("representation", "mlp", "both", "joint"), style.labels(4), strict=True
     ):
         own = spikes[spikes["cause"] == cause]
         axes.scatter(own["norm_gain"], own["mlp_gain"], s=10, color=colour, label=cause)
     axes.scatter(spikes["norm_gain_quiet"], spikes["mlp_gain_quiet"], s=8, color=style.GREY,
-                 marker="x", lw=0.6, label="before, no spike", zorder=0)  # fmt: skip
+                 marker="x", lw=0.6, zorder=0)  # fmt: skip
     axes.axhline(1, color="0.8", lw=0.7, zorder=0)
     axes.axvline(1, color="0.8", lw=0.7, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="gain of the norm", ylabel="gain of the MLP")
@@ -95,7 +96,9 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
         set_ticks(inside, [f"{tick:g}" for tick in inside])
     axes.legend(fontsize=7, title="cause", title_fontsize=7, loc="lower left")
     n = spikes["run_id"].nunique()
-    axes.set_title(f"{len(spikes)} spikes of {n} runs, relative to the median sequence", fontsize=8)
+    axes.set_title(
+        f"{len(spikes)} spikes of {n} runs (×: quiet steps), by the median sequence", fontsize=8
+    )
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
@@ -104,4 +107,4 @@ def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
     names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
     axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)
     axes.set_xlabel("spikes")
-    axes.set_title("what alone makes half of the jump", fontsize=8)
+    axes.set_title("causes of the jumps", fontsize=8)
