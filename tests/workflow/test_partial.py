@@ -119,7 +119,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
     job.run_block(first, "cpu")
     partial = study.partial([first])
     for target in targets.ordered(partial):
-        if target.name in ("runs", "survival", "forecast"):
+        if target.name in ("runs", "survival", "forecast", "forecast_milestones"):
             build.make(target)
     assert set(pd.read_parquet(partial.table("forecast"))["weight_decay"]) <= {0.1}
 
