@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from circlet.pages import explorer
+from circlet.pages.explorer import packing
 
 pytestmark = pytest.mark.browser
 
@@ -94,7 +95,7 @@ def test_what_a_reader_looks_at_first_comes_first():
     ]
     states = pd.DataFrame({"run_id": [], "name": [], "values": [], "shape": [], "step": []})
     tour = [explorer.Stop(title="", run=run, step=0, text="") for run in ("0/2", "1/0", "0/2")]
-    found = explorer._chunks(points, states, tour)
+    found = packing.chunks(points, states, tour)
     names = ["chunk-0-2", "chunk-1-0", "chunk-0-0", "chunk-0-1", "chunk-0", "chunk-2"]
     assert [chunk.name for chunk in found] == names
-    assert [chunk.turn for chunk in found].count(explorer.OPENING) == 1
+    assert [chunk.turn for chunk in found].count(packing.OPENING) == 1

@@ -19,7 +19,7 @@ from driving import (
     step_now,
 )
 
-from circlet.pages import explorer
+from circlet.pages.explorer import packing
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -193,7 +193,7 @@ def test_a_page_without_runs_opens_them_too(visit, finished, tmp_path):
           return JSON.parse(await unpackText(await arrived("catalogue")));
         }"""
     )
-    empty = explorer._packed(json.dumps(catalogue | {"points": [], "tour": []}))
+    empty = packing.text(json.dumps(catalogue | {"points": [], "tour": []}))
     start = content.index('id="catalogue">') + len('id="catalogue">')
     end = content.index("<", start)
     (tmp_path / "explorer.html").write_text(content[:start] + empty + content[end:])

@@ -73,7 +73,8 @@ def test_live_particles_are_those_of_python(page, changes):
         page.click("#particles-step")
     found, name = saved(page)
     assert name == "particles_step_100.csv"
-    settings = {"system": "particles", "dtype": "float64", "parameters": changes}
+    shown = {"f_a": float(page.input_value("#particles-f_a"))}  # where the page begins
+    settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
     parameters = Study.of(config(**settings)).points[0].parameters
     couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     state = {"embedding": torch.as_tensor(start)[None].clone()}
@@ -233,7 +234,8 @@ def test_arrows_are_the_forces(page):
         for line in path.strip("M").split("M")
     ]
     shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
-    parameters = Study.of(config(system="particles")).points[0].parameters
+    own = {"f_a": float(page.input_value("#particles-f_a"))}
+    parameters = Study.of(config(system="particles", parameters=own)).points[0].parameters
     couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
     edge = 2.5 * 0.5
