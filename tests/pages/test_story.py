@@ -28,6 +28,7 @@ def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14], counted 22 of 200"
     nothing = dict.fromkeys(("measured", "measured_low", "measured_high"), np.nan)
     assert story.measured(ROW | nothing | {"measured_n": 0}) == "– of 100"  # none to be judged
+    assert story.measured(ROW | {"unit": "runs", "measured_n": 200}) == "11 runs [8, 14]"
     mean = ROW | {"kind": "mean"}
     assert story.measured(mean | {"unit": "step"}) == "step 11 [8, 14]"
     assert story.measured(mean | {"unit": "", "measured_low": 11.0, "measured_high": 11.0}) == "11"

@@ -196,6 +196,7 @@ def _section(
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ABOUT},
         "tests": _counts(tests),
+        "uncounted": int((own["verdict"].eq(DEVIATES) & own["tally"].ne(claims_file.TEST)).sum()),
         "claims": _counts(own),
         "answer": claims.answer(own),
         "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),

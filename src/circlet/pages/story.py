@@ -76,10 +76,10 @@ def measured(row: dict[str, Any]) -> str:
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
     told = " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
     n = row["measured_n"]
-    if row["kind"] != "share" or math.isnan(row["measured"]) or unit == f"of {n}":
+    of = re.fullmatch(r"of (\d+)", unit)  # a collection may call its unit something else
+    if row["kind"] != "share" or not of or int(of[1]) == n or math.isnan(row["measured"]):
         return told
-    counted = row["measured"] / int(unit.removeprefix("of ")) * n
-    return f"{told}, counted {round(counted)} of {n}"
+    return f"{told}, counted {round(row['measured'] / int(of[1]) * n)} of {n}"
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
@@ -186,12 +186,10 @@ def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
         if not {0, last} <= set(line.index):
             continue
         first, end = line.loc[[0, last], "estimate"]
-        above = line[line["low"] > max(first, end)].nlargest(1, "estimate")
-        below = line[line["high"] < min(first, end)].nsmallest(1, "estimate")
-        highest, lowest = (
-            next(((row.estimate, parameter.texts[row.Index]) for row in rows.itertuples()), None)
-            for rows in (above, below)
-        )
+        above = line[line["low"] > max(first, end)]["estimate"]
+        below = line[line["high"] < min(first, end)]["estimate"]
+        highest = (above.max(), parameter.texts[above.idxmax()]) if len(above) else None
+        lowest = (below.min(), parameter.texts[below.idxmin()]) if len(below) else None
         found[outcome] = _Ends(first, end, highest, lowest)
     return found
 
