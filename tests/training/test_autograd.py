@@ -46,10 +46,10 @@ def plain_loop(point, seed):
     """The weights at the end of what anybody would write: nn.Module, autograd, torch.optim."""
     equations, seeds = autograd.equations(point.system), point.seeds(seed)
     parameters, dtype = point.parameters, getattr(torch, point.settings["dtype"])
-    network = equations._network(parameters, seeds, "network").to(dtype)
+    network = equations.network(parameters, seeds).to(dtype)
     start = equations.initial(parameters, seeds)
     for name, values in network.named_parameters():
-        values.data.copy_(torch.as_tensor(start[equations._logged(name)]))
+        values.data.copy_(torch.as_tensor(start[equations.logged(name)]))
     own = [values for values in network.parameters() if values.requires_grad]
     decay = parameters.get("weight_decay", 0)
     optimizer = {
@@ -72,7 +72,7 @@ def plain_loop(point, seed):
         optimizer.zero_grad()
         equations.own.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023
         optimizer.step()
-    return {equations._logged(n): v.detach() for n, v in network.named_parameters()}
+    return {equations.logged(n): v.detach() for n, v in network.named_parameters()}
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
@@ -254,7 +254,7 @@ WRONG = {
     "many losses": (
         "functional.cross_entropy(network(pairs), target)",
         "functional.cross_entropy(network(pairs), target, reduction='none')",
-        r"loss\(\) must return one number, a tensor of shape \(\), not a tensor of shape",
+        r"loss\(\) must return one real number, .* shape \(\), not torch.float64 of shape",
     ),
     "no train": ('"train": (pairs[:n]', '"trian": (pairs[:n]', 'must return a dictionary {"train"'),
     "no tensor": (
@@ -267,7 +267,7 @@ WRONG = {
         'for part, (pairs, target) in {"test": parts["test"]}.items()',
         r"metrics\(\) does not return 'train_loss', which SYSTEM.metrics has"),
     "a metric per example": (
-        ".double().mean()", ".double()", r"metrics\(\): train_accuracy must be one number"),
+        ".double().mean()", ".double()", r"metrics\(\): train_accuracy must be one real number"),
     "another embedding": (
         "self.embed", "self.embedded", "SYSTEM.embedding: the network has no 'embed.weight'"),
     "a multiplier of nothing": (
@@ -338,7 +338,7 @@ HIDDEN = {
 def test_what_differs_between_seeds_must_be_a_buffer(tmp_path, case):
     folder = edited(tmp_path, f"hidden{len(case)}", ("equations/regression.py", *HIDDEN[case]))
     own = point("regression", folder, steps=3, optimizer="adamw")
-    with pytest.raises(CircletError, match=r"network\(\): scale differs between seeds; register"):
+    with pytest.raises(CircletError, match=r"network\(\): scale differs between seeds; .*register_buffer"):
         run.run(own, [0, 1], CPU)
     run.run(own, [0], CPU)
 

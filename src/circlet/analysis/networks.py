@@ -42,5 +42,5 @@ def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict
             parts = equations.data(point.parameters, seeds)
         own = {k: torch.as_tensor(values[0, seed - block.first]) for k, values in weights.items()}
         network.load_state_dict(network.state_dict() | own)
-        network.to(dtype).requires_grad_(False)
+        trees.cast(network, dtype).requires_grad_(False)
         yield point.run_id(seed), network, trees.typed(parts, dtype)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Tree = Any
 """A tensor, or a dictionary, tuple, list or dataclass of trees."""
@@ -48,10 +48,28 @@ def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 
 def typed(tree: Tree, dtype: torch.dtype) -> Tree:
-    """A tree of tensors and numpy arrays as tensors, with floats of one dtype."""
+    """A tree of tensors and numpy arrays as tensors, with floats of one dtype.
+
+    Complex numbers get the precision of that dtype.
+    """
 
     def one(leaf: Any) -> Tensor:
         tensor = torch.as_tensor(leaf)
+        if tensor.is_complex():
+            return tensor.to(dtype.to_complex())
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
     return mapped(one, tree)
+
+
+def cast(network: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """The same network, with its weights and buffers as ``typed`` has them.
+
+    ``network.to(dtype)`` would drop the imaginary parts of complex buffers.
+    """
+    for module in network.modules():
+        for values in module.parameters(recurse=False):
+            values.data = typed(values.data, dtype)
+        for name, values in module.named_buffers(recurse=False):
+            setattr(module, name, typed(values, dtype))
+    return network

@@ -7,6 +7,7 @@ the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``,
 import contextlib
 import functools
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
+from torch.nn.parameter import is_lazy
 
 from circlet.errors import CircletError
 from circlet.lazy_import import load
@@ -25,6 +27,7 @@ from circlet.systems import trees
 from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
+from circlet.training import hidden_state
 from circlet.training.shapes import Arrays
 
 # torch's messages about what vmap cannot do, and what to write instead.
@@ -62,6 +65,7 @@ class Examples:
     parameters: dict[str, Any]
     seeds: Sequence[Seeds]
     orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
+    used: set[str] = field(default_factory=set)  # weights that the loss depends on, once known
 
 
 class _Calling(nn.Module):
@@ -90,7 +94,7 @@ class FromLoss:
         """The weights of one run at step 0, float64; an embedding's from the seed of embeddings."""
         if not self.has_network:
             return self.own.initial(parameters, seeds)
-        arrays = _weights(self._network(parameters, seeds, "network"))
+        arrays = _weights(self.network(parameters, seeds))
         name = self.system.embedding
         if not name:
             return arrays
@@ -103,7 +107,7 @@ class FromLoss:
         if arrays[name].ndim != 2:
             shape = arrays[name].shape
             raise self._error(f"SYSTEM.embedding: {name} must be (tokens, d), is {shape}")
-        own = _weights(self._network(parameters, seeds, "embedding"))[name]
+        own = _weights(self.network(parameters, seeds, "embedding"))[name]
         return {"embedding": own} | {key: values for key, values in arrays.items() if key != name}
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
@@ -112,9 +116,23 @@ class FromLoss:
         given: dict[str, float] = declared(parameters)
         frozen: list[str] = []
         if self.has_network:
-            network = self._network(parameters, Seeds(0, 0, 0, 0), "network")
+            network = self.network(parameters, Seeds(0, 0, 0, 0))
             frozen = [n for n, values in network.named_parameters() if not values.requires_grad]
-        return {self._logged(name): m for name, m in (dict.fromkeys(frozen, 0) | given).items()}
+        if moved := [name for name in frozen if given.get(name)]:
+            raise self._error(
+                f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
+                "gradient: set requires_grad=True, or leave it out"
+            )
+        return {self.logged(name): m for name, m in (given | dict.fromkeys(frozen, 0)).items()}
+
+    def without_gradient(self, weights: dict[str, Tensor], data: Examples) -> set[str]:
+        """Names of the weights of a run at step 0 that the loss does not depend on.
+
+        PyTorch's optimisers leave them alone: what has no gradient neither moves nor decays.
+        """
+        gradients = self._of_one_run(weights, data, self.batch(data, 1).parts["train"])
+        data.used.update(name for name, values in gradients.items() if values is not None)
+        return weights.keys() - data.used
 
     def data(
         self,
@@ -128,17 +146,18 @@ class FromLoss:
         def stacked(*leaves: Tensor) -> Tensor:
             return torch.stack(leaves).to(device)
 
-        each = [trees.typed(self._examples(parameters, own), dtype) for own in seeds]
+        each = [trees.typed(self.examples(parameters, own), dtype) for own in seeds]
         try:
             parts = trees.mapped(stacked, *each)
         except (ValueError, KeyError, RuntimeError) as error:
             raise self._error(f"data(): the examples of runs differ in shape: {error}") from error
         network, buffers = None, dict[str, Tensor]()
         if self.has_network:
-            network = self._network(parameters, seeds[0], "network").to(device, dtype)
-            others = [self._network(parameters, own, "network").to(dtype=dtype) for own in seeds]
-            self._check_attributes(others)
-            found = trees.mapped(stacked, *(dict(n.named_buffers()) for n in others))
+            network = trees.cast(self.network(parameters, seeds[0]), dtype).to(device)
+            others = [self.network(parameters, own) for own in seeds]
+            self._check_alike(others)
+            every = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
+            found = trees.mapped(stacked, *every)
             buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
         return Examples(parts, network, buffers, parameters, seeds)
 
@@ -172,23 +191,46 @@ class FromLoss:
 
     def autograd(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
         """The same, always by automatic differentiation."""
-        call = functools.partial(self._call, data.network, self._loss)
-        train = data.parts["train"]
-        with _explained("loss()", self):
-            if len(next(iter(weights.values()))) == 1:
-                own = {k: values[0].detach().requires_grad_() for k, values in weights.items()}
-                with torch.enable_grad(), self._unchanged("loss()", data.network):
-                    loss = call(own, _first(data.buffers), _first(train))
-                    found = torch.autograd.grad(loss, list(own.values()), materialize_grads=True)
-                gradients = {k: g[None] for k, g in zip(own, found, strict=True)}
-            else:
-                gradients = vmap(grad(call))(weights, data.buffers, train)
-        for name, values in gradients.items():
-            out[name].copy_(values)
+        if len(next(iter(weights.values()))) > 1:
+            call = functools.partial(self._call, data.network, self._loss)
+            with _explained("loss()", self):
+                gradients = vmap(grad(call))(weights, data.buffers, data.parts["train"])
+            for name, values in gradients.items():
+                out[name].copy_(values)
+            return
+        for name, value in self._of_one_run(_first(weights), data, data.parts["train"]).items():
+            if data.used and (value is not None) != (name in data.used):
+                raise self._error(
+                    f"loss() depends on {name} in some steps only: add 0 * {name}.sum() to the "
+                    "loss, so that every step has a gradient of it"
+                )
+            out[name].copy_(torch.zeros(()) if value is None else value[None])
+
+    def _of_one_run(
+        self, weights: dict[str, Tensor], data: Examples, train: Tree
+    ) -> dict[str, Tensor | None]:
+        """Gradients of the loss of the first run; None where it does not depend on a weight."""
+        own = {name: values.detach().requires_grad_() for name, values in weights.items()}
+
+        # Differentiated while the network has these weights: checkpointed parts run again.
+        def gradients(network: Any, examples: Tree) -> tuple[Tensor | None, ...]:
+            loss = self._loss(network, examples)
+            if not loss.requires_grad:
+                raise self._error("loss() does not depend on the weights in a way that can be "
+                                  "differentiated")  # fmt: skip
+            return torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+
+        with (
+            _explained("loss()", self),
+            torch.enable_grad(),
+            self._unchanged("loss()", data.network),
+        ):
+            found = self._call(data.network, gradients, own, _first(data.buffers), _first(train))
+        return dict(zip(own, found, strict=True))
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
         """The metrics of every run by name, each of shape (runs,)."""
-        call = functools.partial(self._call, data.network, self._measured)
+        call = functools.partial(self._call, data.network, self.measured)
         with _explained("metrics()", self):
             if len(next(iter(weights.values()))) == 1:
                 with self._unchanged("metrics()", data.network):
@@ -202,16 +244,28 @@ class FromLoss:
 
     # What the author wrote, and what it returns.
 
-    def _network(self, parameters: dict[str, Any], seeds: Seeds, purpose: str) -> nn.Module:
+    def network(
+        self, parameters: dict[str, Any], seeds: Seeds, purpose: str = "network"
+    ) -> nn.Module:
         """The network, whose PyTorch random numbers come from one stream of the run."""
-        with seeded(seeds, purpose):
+        with seeded(seeds, purpose), self._own_streams("network()"):
             network = self.own.network(parameters, seeds)
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
+        for name, values in network.named_parameters():
+            if is_lazy(values):
+                raise self._error(f"network(): {name} has no shape yet: call the network once with "
+                                  "an example before you return it")  # fmt: skip
+            if not values.is_floating_point():
+                raise self._error(
+                    f"network(): {name} is {values.dtype}, but weights must be real floats: "
+                    "register it as a buffer, or as two real weights"
+                )
         return network
 
-    def _examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
-        with seeded(seeds, "data"):
+    def examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
+        """All data of a run, as its author returns it."""
+        with seeded(seeds, "data"), self._own_streams("data()"):
             parts = self.own.data(parameters, seeds)
         if not isinstance(parts, dict) or "train" not in parts:
             raise self._error(
@@ -232,16 +286,16 @@ class FromLoss:
             )
         return parts
 
-    def _check_attributes(self, networks: list[nn.Module]) -> None:
-        """Check that networks of other seeds differ only in parameters and buffers."""
-        first, *others = (dict(_attributes(network)) for network in networks)
+    def _check_alike(self, networks: list[nn.Module]) -> None:
+        """Check that networks of other seeds differ only in the values of weights and buffers."""
+        first, *others = map(hidden_state.of_network, networks)
         for other in others:
-            for name, value in first.items():
-                if not np.array_equal(value, other.get(name, np.nan)):
-                    raise self._error(
-                        f"network(): {name} differs between seeds; register it as a buffer, "
-                        "self.register_buffer(name, tensor), so that each run has its own"
-                    )
+            if differing := hidden_state.differences(first, other):
+                raise self._error(
+                    f"network(): {differing[0] or 'its class'} differs between seeds; what differs "
+                    "must be a weight or a buffer, of one shape for all seeds: "
+                    "self.register_buffer(name, tensor)"
+                )
 
     @contextlib.contextmanager
     def _unchanged(self, what: str, network: nn.Module | None) -> Iterator[None]:
@@ -252,16 +306,28 @@ class FromLoss:
         before = torch.default_generator.get_state()
         buffers = list(network.buffers()) if network else []
         versions = [buffer._version for buffer in buffers]
-        yield
+        with self._own_streams(what):
+            yield
         if not torch.equal(before, torch.default_generator.get_state()):
             raise self._error(f"{what} {_RANDOM}")
         if versions != [buffer._version for buffer in buffers]:
             raise self._error(f"{what}: {_REFUSED['mutate a captured Tensor']}")
 
+    @contextlib.contextmanager
+    def _own_streams(self, what: str) -> Iterator[None]:
+        """Refuse the global generators of Python and NumPy, which follow no seed of a run."""
+        before = _global_streams()
+        yield
+        for name, state in _global_streams().items():
+            if state != before[name]:
+                raise self._error(f'{what} uses {name}: draw from seeds.stream("data"), or with '
+                                  "PyTorch, in network() or data()")  # fmt: skip
+
     def _loss(self, network: Any, examples: Tree) -> Tensor:
         return self._scalar("loss() must return", self.own.loss(network, examples))
 
-    def _measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
+    def measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
+        """The metrics of one run by name, each of shape ()."""
         names = self.system.metrics
         if hasattr(self.own, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
@@ -288,7 +354,9 @@ class FromLoss:
 
     def _scalar(self, text: str, value: Any) -> Tensor:
         if not isinstance(value, Tensor) or value.shape or not value.is_floating_point():
-            raise self._error(f"{text} one number, a tensor of shape (), not {_kind(value)}")
+            raise self._error(
+                f"{text} one real number, a float tensor of shape (), not {_kind(value)}"
+            )
         return value
 
     def _call(
@@ -307,7 +375,7 @@ class FromLoss:
         named = {f"network.{key}": values for key, values in own.items()}
         return functional_call(_Calling(network), named, (function, examples))
 
-    def _logged(self, name: str) -> str:
+    def logged(self, name: str) -> str:
         """The name in logs of a parameter of the network."""
         return "embedding" if name == self.system.embedding else name
 
@@ -319,12 +387,10 @@ def _weights(network: nn.Module) -> Arrays:
     return {n: v.detach().double().numpy().copy() for n, v in network.named_parameters()}
 
 
-def _attributes(network: nn.Module) -> Iterator[tuple[str, Any]]:
-    """Numbers and tensors that are attributes of a network, neither parameters nor buffers."""
-    for prefix, module in network.named_modules():
-        for name, value in vars(module).items():
-            if isinstance(value, Tensor | np.ndarray | int | float):
-                yield f"{prefix}.{name}".strip("."), np.asarray(value)
+def _global_streams() -> dict[str, Any]:
+    """States of the generators that Python and NumPy share between all code."""
+    _, keys, place, *_ = np.random.get_state()  # noqa: NPY002
+    return {"random": random.getstate(), "np.random": (keys.tobytes(), place)}
 
 
 def _first(tree: Tree) -> Tree:
@@ -339,7 +405,7 @@ def count(examples: Tree) -> int:
 
 def _kind(value: Any) -> str:
     if hasattr(value, "shape"):
-        return f"a tensor of shape {tuple(value.shape)}"
+        return f"{value.dtype} of shape {tuple(value.shape)}"
     if isinstance(value, str | int | float | bool) or value is None:
         return f"{value!r:.60}"
     return f"a {type(value).__name__}"

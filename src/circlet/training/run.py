@@ -177,12 +177,16 @@ def run_group(
             f"{point.system.name}: learning_rate_multipliers() names {min(unknown)!r}, which is no "
             f"array (there are: {', '.join(starts[0])})"
         )
-    stack = Stack(starts, dtype, device, multipliers)
-    weights = stack.arrays
-    del starts  # float64, so twice as large
 
     # What stays fixed: the train and the test set of every run, say.
     data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
+
+    if hasattr(equations, "without_gradient"):
+        first = {k: torch.as_tensor(array).to(device, dtype) for k, array in starts[0].items()}
+        multipliers |= dict.fromkeys(equations.without_gradient(first, data), 0)
+    stack = Stack(starts, dtype, device, multipliers)
+    weights = stack.arrays
+    del starts  # float64, so twice as large
 
     # A step: along the gradient or, where nothing is trained, the simulation's own.
     optimiser, gradient = None, stack.zeros()

@@ -1,0 +1,336 @@
+"""Check that circlet trains a user's network as a plain PyTorch loop trains it.
+
+circlet calls one network with the weights of many runs (`circlet.training.autograd`). Whatever else
+a network does may then have another effect, or none: hooks on weights, weights that are held twice,
+attributes that change. `verify` trains a few runs for a few steps in both ways, and refuses a
+network whose weights differ by more than rounding.
+"""
+
+import copy
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from circlet.errors import CircletError
+from circlet.study.points import Point
+from circlet.study.registry import path_of, place_in_own
+from circlet.study.schedules import Schedules
+from circlet.systems import trees
+from circlet.training import autograd, hidden_state
+from circlet.training.optimizers import BETAS, EPS
+from circlet.training.run import group_size, initials, learning_rate_multipliers, run_group
+from circlet.training.shapes import Arrays
+
+CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
+ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
+FEWEST, MOST = 4, 25  # steps; a CUDA graph is replayed from the fourth step on
+SHARE = 0.05  # of the steps of all runs of a block
+
+Values = dict[str, Tensor]
+"""Weights of a run after some steps, and its metrics, by name."""
+
+_OTHERWISE = (
+    "this network does not train as in a plain PyTorch loop",
+    "common causes are hooks on weights, weights that are also kept in a list or a closure, "
+    "buffers that are replaced, and a network that network() keeps for the next seed",
+)
+_IMPURE = (
+    "this network trains otherwise when it is logged or resumed",
+    "common causes are in-place changes of data or weights in loss() or metrics(), and attributes "
+    "that one call leaves for the next",
+)
+
+
+def steps_of(point: Point, count: int) -> int:
+    """For how many steps to try ``count`` runs: within bounds, 5 % of the work of their training.
+
+    Each of at most three runs takes each step three times.
+    """
+    share = SHARE * count * point.steps / (3 * min(3, count))
+    return min(point.steps, max(FEWEST, min(MOST, int(share))))
+
+
+def verify(
+    point: Point,
+    seeds: Sequence[int],
+    device: torch.device,
+    parents: dict[int, Arrays] | None = None,
+    steps: int = 0,
+) -> float:
+    """Compare the first, the middle and the last of some runs with a plain loop.
+
+    Returns the largest difference of a weight or metric. Raises CircletError if it is more than
+    rounding, or if numbers depend on when a run is logged or interrupted. The numbers are float64,
+    unless the author's code demands those of the experiment. A system without a ``loss`` of its
+    own is left alone.
+    """
+    if not isinstance(autograd.equations(point.system), autograd.FromLoss):
+        return 0.0
+    steps = steps or steps_of(point, len(seeds))
+    for dtype in ("float64", "float32"):
+        trial = _Trial(point, seeds, device, parents or {}, steps, dtype)
+        try:
+            return trial.compare()
+        except (RuntimeError, TypeError):
+            if dtype == point.settings["dtype"]:
+                raise
+    raise AssertionError  # these are all types
+
+
+class _Trial:
+    """A few runs of a point, for a few steps."""
+
+    def __init__(
+        self,
+        point: Point,
+        seeds: Sequence[int],
+        device: torch.device,
+        parents: dict[int, Arrays],
+        steps: int,
+        dtype: str,
+    ):
+        settings = point.settings | {"steps": steps, "dtype": dtype, "keep_state": True}
+        self.usual = point.settings["dtype"] == dtype
+        self.point = replace(point, settings=settings, schedules=Schedules())
+        self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
+        self.equations: Any = autograd.equations(point.system)
+        self.path = path_of(point.system.equations)
+        chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
+        self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
+        for seed, start in self.starts.items():
+            again = initials(self.point, [seed], parents)[0]
+            for name, values in start.items():
+                if not np.array_equal(values, again[name], equal_nan=True):
+                    raise CircletError(
+                        f"{self.path}: network() does not follow the seeds: a second call for seed "
+                        f"{seed} gives other {name}; draw with PyTorch or from seeds.stream()"
+                    )
+            if not all(np.isfinite(values).all() for values in start.values()):
+                chosen.pop(seed)  # the run that it starts from has diverged
+        # Both ways in which circlet trains: two runs in one stack, and one alone.
+        runs, alone = list(chosen), group_size(point, len(seeds), device) == 1
+        groups = [[seed] for seed in runs] if alone else [runs[:2], runs[2:]]
+        self.groups = [group for group in groups if group]
+
+    def compare(self) -> float:
+        """The largest difference between the ways to train; raises CircletError."""
+        steps, half = self.point.steps, self.point.steps // 2
+        logged: dict[int, Values] = {}
+        for group in self.groups:
+            logged |= self._trained(group, {"at": [half]})
+        plain = {seed: self._plain(seed) for seed in logged}
+        found = self._differences(logged, plain)
+        unlogged = self._interrupted(self.groups[0], half) if self.groups else {}
+        found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
+        (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
+        if worst > CLOSE and worst > ROUNDING * self._rounding(plain):
+            between = self._differences(unlogged, {seed: logged[seed] for seed in unlogged})
+            text, causes = _OTHERWISE
+            if max(between.values(), default=0.0) > worst / ROUNDING:
+                text, causes = _IMPURE
+            raise CircletError(
+                f"{self.path}: {text}: after {steps} steps {name} of seed {seed} differs by "
+                f"{worst:.1g} times its change; {causes}"
+            )
+        return worst
+
+    # As circlet trains.
+
+    def _point(self, schedule: dict[str, Any] | None) -> Point:
+        """The point with all its logs at some steps, or none."""
+        log = {k: usual and schedule for k, usual in self.point.settings["log"].items()}
+        if "curves" in log:
+            log["curves"] = schedule
+        return replace(
+            self.point, settings=self.point.settings | {"log": log}, schedules=Schedules()
+        )
+
+    def _trained(self, seeds: list[int], schedule: dict[str, Any]) -> dict[int, Values]:
+        """Runs that log their first, last and some other steps."""
+        *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
+        metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
+        return _by_seed(seeds, group.stack.arrays | {f"metric {k}": v for k, v in metrics.items()})
+
+    def _interrupted(self, seeds: list[int], half: int) -> dict[int, Values]:
+        """Runs that log nothing, and resume from a checkpoint."""
+        point, saved = self._point(None), None
+        for group in run_group(point, seeds, self.device, self.parents):
+            if group.done == half:
+                saved = copy.deepcopy(group.state())
+                break
+        *_, group = run_group(point, seeds, self.device, self.parents, saved)
+        return _by_seed(seeds, group.stack.arrays)
+
+    # As a plain loop trains.
+
+    def _plain(self, seed: int, noise: float = 0.0) -> Values:
+        """A run in a plain loop, from weights that noise may change a little."""
+        try:
+            with torch.enable_grad():
+                return self._plain_loop(seed, noise)
+        except (RuntimeError, TypeError) as error:
+            if not self.usual:
+                raise
+            line = " ".join(str(error).split())
+            raise CircletError(
+                f"{place_in_own(error) or self.path}: a plain PyTorch loop cannot train this "
+                f"network: {line}"
+            ) from error
+
+    def _plain_loop(self, seed: int, noise: float) -> Values:
+        point, equations = self.point, self.equations
+        seeds, parameters = point.seeds(seed), point.parameters
+        parts = trees.typed(equations.examples(parameters, seeds), self.dtype)
+        parts = trees.mapped(lambda values: values.to(self.device), parts)
+        random = np.random.default_rng(0)
+        start = {
+            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
+            for name, values in self.starts[seed].items()
+        }
+        network: Any = {k: v.to(self.device, self.dtype) for k, v in start.items()}
+        weights: Values = network
+        if equations.has_network:
+            network = trees.cast(equations.network(parameters, seeds), self.dtype).to(self.device)
+            weights = {equations.logged(name): v for name, v in network.named_parameters()}
+            for name, values in weights.items():
+                values.data.copy_(start[name])
+        else:
+            for values in weights.values():
+                values.requires_grad_()
+        optimiser = _Optimiser(weights, parameters, learning_rate_multipliers(point))
+        n = len(trees.tensors(parts["train"])[0])
+        size = min(parameters.get("batch_size") or n, n)
+        for step in range(point.steps):
+            epoch, place = divmod(step, math.ceil(n / size))
+            examples = parts["train"]
+            if size < n:
+                order = seeds.stream("order", epoch).permutation(n)
+                rows = torch.as_tensor(order[place * size : (place + 1) * size])
+                examples = trees.mapped(lambda v, rows=rows: v[rows.to(v.device)], examples)
+            optimiser.step(equations.own.loss(network, examples))
+        ended = {name: values.detach().clone() for name, values in weights.items()}
+        with torch.no_grad():
+            metrics = equations.measured(network, parts)
+        if seed == next(iter(self.starts)) and not noise:
+            self._check_purity(network, parts, seed)
+        return ended | {f"metric {k}": v for k, v in metrics.items()}
+
+    def _check_purity(self, network: Any, parts: dict[str, Any], seed: int) -> None:
+        """Check that calls with the same arguments leave what is neither weight nor buffer.
+
+        A counter, say, may only have an effect after more steps than are tried.
+        """
+        package = self.point.system.equations.split(".equations.")[0] + "."
+        modules = [module for name, module in sys.modules.items() if name.startswith(package)]
+        states = []
+        for _ in range(2):
+            self.equations.network(self.point.parameters, self.point.seeds(seed))
+            self.equations.examples(self.point.parameters, self.point.seeds(seed))
+            self.equations.own.loss(network, parts["train"])
+            with torch.no_grad():
+                self.equations.measured(network, parts)
+            held = hidden_state.of_network(network) | hidden_state.of_modules(modules)
+            states.append(hidden_state.without_activations(held))
+        if changed := hidden_state.differences(*states):
+            raise CircletError(
+                f"{self.path}: {changed[0]} changes at every call, and no checkpoint has it: let "
+                "network(), data(), loss() and metrics() depend on their arguments alone"
+            )
+
+    # How much they differ.
+
+    def _differences(
+        self, found: dict[int, Values], plain: dict[int, Values]
+    ) -> dict[tuple[int, str], float]:
+        """Difference of each array as a share of how far it moved, or steps of an optimiser move.
+
+        Differences of metrics are relative, absolute if they are below 1.
+        """
+        shares = {}
+        rate = self.point.parameters["learning_rate"]
+        for seed, values in found.items():
+            for name, value in values.items():
+                expected = plain[seed][name].to(value)
+                if name in self.starts[seed]:
+                    start = torch.as_tensor(self.starts[seed][name]).to(value)
+                    scale = (expected - start).norm() + rate * math.sqrt(value.numel())
+                else:
+                    scale = 1 + expected.abs()
+                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
+                share = (both.norm() / scale.nan_to_num()).item()
+                shares[seed, name] = share if math.isfinite(share) else math.inf
+        return shares
+
+    def _rounding(self, plain: dict[int, Values]) -> float:
+        """The largest difference that noise of the size of rounding makes in a plain loop."""
+        with _Coarsest() as coarsest:
+            for seed in plain:
+                self._plain(seed, noise=1e-15)
+        noisy = {seed: self._plain(seed, noise=coarsest.eps) for seed in plain}
+        return max(self._differences(noisy, plain).values())
+
+
+class _Coarsest(TorchDispatchMode):
+    """Finds the lowest precision of the floating-point numbers that operations compute."""
+
+    eps = 1e-15
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
+        self.eps = max([self.eps, *(torch.finfo(t.dtype).eps for t in floats)])
+        return result
+
+
+class _Optimiser:
+    """The functions of ``torch.optim``, whose classes would import torch's compiler."""
+
+    def __init__(self, weights: Values, parameters: dict[str, Any], multipliers: dict[str, float]):
+        self.weights, self.parameters, self.multipliers = weights, parameters, multipliers
+        self.moments = {
+            name: [torch.zeros_like(w), torch.zeros_like(w), torch.tensor(0.0)]
+            for name, w in weights.items()
+        }
+        self.velocities: dict[str, list[Tensor | None]] = {name: [None] for name in weights}
+
+    def step(self, loss: Tensor) -> None:
+        """A step along the gradient; a weight without a gradient stays where it is."""
+        for values in self.weights.values():
+            values.grad = None
+        loss.backward()
+        with torch.no_grad():
+            for name, values in self.weights.items():
+                multiplier = self.multipliers.get(name, 1)
+                if values.grad is not None and multiplier:
+                    self._move(name, values, multiplier * self.parameters["learning_rate"])
+
+    def _move(self, name: str, values: Tensor, rate: float) -> None:
+        assert values.grad is not None
+        kind = self.parameters.get("optimizer", "adamw")
+        usual = {"lr": rate, "weight_decay": self.parameters.get("weight_decay", 0.0)}
+        usual |= {"maximize": False, "foreach": False}
+        if kind == "sgd":
+            momentum = self.parameters.get("momentum", 0.0)
+            sgd([values], [values.grad], self.velocities[name],
+                momentum=momentum, dampening=0, nesterov=False, **usual)  # fmt: skip
+            return
+        mean, square, count = self.moments[name]
+        function = {"adam": adam, "adamw": adamw}[kind]
+        function([values], [values.grad], [mean], [square], [], [count],
+                 beta1=BETAS[0], beta2=BETAS[1], eps=EPS, amsgrad=False, **usual)  # fmt: skip
+
+
+def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:
+    return {
+        seed: {name: values[i] for name, values in arrays.items()} for i, seed in enumerate(seeds)
+    }
