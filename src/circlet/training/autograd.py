@@ -28,6 +28,7 @@ from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
 from circlet.training import hidden_state
+from circlet.training.checkpoint import lacks_memory
 from circlet.training.shapes import Arrays
 
 # torch's messages about what vmap cannot do, and what to write instead.
@@ -39,14 +40,14 @@ _REFUSED = {
     "data pointer of Tensor": "use tensors in place of .numpy() and .tolist()",
     "dynamic shape": "use torch.where or a product with the mask in place of indexing by a mask, "
     "nonzero or unique",
-    "random operation": "draw random numbers in data(), from its seeds; there is no dropout",
     "broadcast shape": "write x = x + y in place of x += y",
     "inplace arithmetic": "build tensors with torch.stack or torch.cat in place of x[i] = y",
-    "mutate a captured Tensor": "a network may not change its buffers: use LayerNorm in place of "
-    "BatchNorm",
     "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True",
 }
 _RANDOM = "draws random numbers: draw them in data(), from its seeds; there is no dropout"
+_CHANGES = (
+    "changes a buffer, as nn.BatchNorm and spectral_norm do, which no run may: use LayerNorm, say"
+)
 
 
 def equations(system: SystemSpec) -> Any:
@@ -192,9 +193,13 @@ class FromLoss:
     def autograd(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
         """The same, always by automatic differentiation."""
         if len(next(iter(weights.values()))) > 1:
-            call = functools.partial(self._call, data.network, self._loss)
-            with _explained("loss()", self):
-                gradients = vmap(grad(call))(weights, data.buffers, data.parts["train"])
+            call, train = (
+                functools.partial(self._call, data.network, self._loss),
+                data.parts["train"],
+            )
+            alone = functools.partial(self._of_one_run, _first(weights), data, train)
+            with self._stacked("loss()", alone):
+                gradients = vmap(grad(call))(weights, data.buffers, train)
             for name, values in gradients.items():
                 out[name].copy_(values)
             return
@@ -204,7 +209,10 @@ class FromLoss:
                     f"loss() depends on {name} in some steps only: add 0 * {name}.sum() to the "
                     "loss, so that every step has a gradient of it"
                 )
-            out[name].copy_(torch.zeros(()) if value is None else value[None])
+            if value is None:
+                out[name].zero_()
+            else:
+                out[name].copy_(value[None])
 
     def _of_one_run(
         self, weights: dict[str, Tensor], data: Examples, train: Tree
@@ -220,26 +228,25 @@ class FromLoss:
                                   "differentiated")  # fmt: skip
             return torch.autograd.grad(loss, list(own.values()), allow_unused=True)
 
-        with (
-            _explained("loss()", self),
-            torch.enable_grad(),
-            self._unchanged("loss()", data.network),
-        ):
+        with torch.enable_grad(), self._unchanged("loss()", data.network):
             found = self._call(data.network, gradients, own, _first(data.buffers), _first(train))
         return dict(zip(own, found, strict=True))
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
         """The metrics of every run by name, each of shape (runs,)."""
         call = functools.partial(self._call, data.network, self.measured)
-        with _explained("metrics()", self):
-            if len(next(iter(weights.values()))) == 1:
-                with self._unchanged("metrics()", data.network):
-                    found = call(_first(weights), _first(data.buffers), _first(data.parts))
-                return {name: value[None] for name, value in found.items()}
-            # More examples than in a step: on a CPU fewer runs at a time.
-            size, n = data.parameters.get("batch_size"), count(data.parts["train"])
-            cpu = not next(iter(weights.values())).is_cuda
-            chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
+
+        def of_one_run() -> dict[str, Tensor]:
+            with self._unchanged("metrics()", data.network):
+                return call(_first(weights), _first(data.buffers), _first(data.parts))
+
+        if len(next(iter(weights.values()))) == 1:
+            return {name: value[None] for name, value in of_one_run().items()}
+        # More examples than in a step: on a CPU fewer runs at a time.
+        size, n = data.parameters.get("batch_size"), count(data.parts["train"])
+        cpu = not next(iter(weights.values())).is_cuda
+        chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
+        with self._stacked("metrics()", of_one_run):
             return vmap(call, chunk_size=chunk)(weights, data.buffers, data.parts)
 
     # What the author wrote, and what it returns.
@@ -298,6 +305,28 @@ class FromLoss:
                 )
 
     @contextlib.contextmanager
+    def _stacked(self, what: str, alone: Callable[[], Any]) -> Iterator[None]:
+        """Turn an error of vmap into one line that says what to write instead.
+
+        What ``alone`` cannot do for one run either is the author's error, which it raises.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if lacks_memory(error):
+                raise
+            alone()
+            text = " ".join(str(error).split())
+            instead = next(
+                (new for words, new in _REFUSED.items() if words in text), text[:200].rstrip(".")
+            )
+            raise CircletError(
+                f"{place_in_own(error) or path_of(self.system.equations)}: {what} does what "
+                f"torch.func.vmap cannot do for many runs at once: {instead}; or set batched=False "
+                "in SYSTEM to train run by run"
+            ) from error
+
+    @contextlib.contextmanager
     def _unchanged(self, what: str, network: nn.Module | None) -> Iterator[None]:
         """Refuse random numbers from PyTorch's generator and changes of a buffer, as vmap does.
 
@@ -311,7 +340,7 @@ class FromLoss:
         if not torch.equal(before, torch.default_generator.get_state()):
             raise self._error(f"{what} {_RANDOM}")
         if versions != [buffer._version for buffer in buffers]:
-            raise self._error(f"{what}: {_REFUSED['mutate a captured Tensor']}")
+            raise self._error(f"{what} {_CHANGES}")
 
     @contextlib.contextmanager
     def _own_streams(self, what: str) -> Iterator[None]:
@@ -409,21 +438,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, str | int | float | bool) or value is None:
         return f"{value!r:.60}"
     return f"a {type(value).__name__}"
-
-
-@contextlib.contextmanager
-def _explained(what: str, system: FromLoss) -> Iterator[None]:
-    """Turn an error of vmap into one line that says what to write instead."""
-    try:
-        yield
-    except RuntimeError as error:
-        for words, instead in _REFUSED.items():
-            if words in str(error):
-                place = place_in_own(error) or path_of(system.system.equations)
-                fixed = "random" in words or "mutate" in words  # refused of single runs, too
-                alone = "" if fixed else "; or set batched=False in SYSTEM to train run by run"
-                raise CircletError(
-                    f"{place}: {what} does what torch.func.vmap cannot do for many runs at once: "
-                    f"{instead}{alone}"
-                ) from error
-        raise

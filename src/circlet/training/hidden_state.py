@@ -26,9 +26,21 @@ Seen = dict[int, tuple[int, Any]]
 _OF_EVERY_MODULE = vars(nn.Module()).keys() - {"training"}
 
 
-def of_network(network: Any) -> State:
+def of_network(network: nn.Module) -> State:
     """The state of a network; of weights and buffers only the shapes and whether they train."""
-    return dict(_walk("", network, {}))
+    registered = (*network.modules(), *network.parameters(), *network.buffers())
+    seen: Seen = {id(value): (i, value) for i, value in enumerate(registered)}
+    found: State = {}
+    for path, module in network.named_modules():
+        found[path] = type(module).__qualname__
+        arrays = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        for name, values in arrays:
+            kind = str(values.dtype), tuple(values.shape), values.requires_grad
+            found[_joined(path, name)] = kind
+        for name, value in vars(module).items():
+            if name not in _OF_EVERY_MODULE:
+                found |= _walk(_joined(path, name), value, seen)
+    return found
 
 
 def of_modules(modules: Iterable[types.ModuleType]) -> State:
@@ -117,8 +129,6 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
             yield path, hash(value.getstate())
         case torch.Generator():
             yield from _walk(path, value.get_state(), seen)
-        case nn.Module():
-            yield from _module(path, value, seen)
         case Mapping():
             yield path, (type(value).__qualname__, [_name(key) for key in value])
             for key, item in list(value.items()):
@@ -148,19 +158,6 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
             yield from _attributes(path, value, seen)
 
 
-def _module(path: str, module: nn.Module, seen: Seen) -> Iterator[tuple[str, Any]]:
-    yield path, type(module).__qualname__
-    arrays = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-    for name, values in arrays:
-        seen[id(values)] = len(seen), values
-        yield _joined(path, name), (str(values.dtype), tuple(values.shape), values.requires_grad)
-    for name, value in vars(module).items():
-        if name not in _OF_EVERY_MODULE:
-            yield from _walk(_joined(path, name), value, seen)
-    for name, child in module.named_children():
-        yield from _walk(_joined(path, name), child, seen)
-
-
 def _attributes(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
     slots = [n for c in type(value).__mro__ for n in getattr(c, "__slots__", ()) if n[:2] != "__"]
     named = {name: getattr(value, name) for name in slots if hasattr(value, name)}
@@ -169,7 +166,7 @@ def _attributes(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
 
 
 def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}".strip(".")
+    return path if name in _OF_EVERY_MODULE else f"{path}.{name}".strip(".")
 
 
 def _name(key: Any) -> str:

@@ -239,7 +239,9 @@ class _Trial:
             self.equations.own.loss(network, parts["train"])
             with torch.no_grad():
                 self.equations.measured(network, parts)
-            held = hidden_state.of_network(network) | hidden_state.of_modules(modules)
+            held = hidden_state.of_modules(modules)
+            if self.equations.has_network:
+                held |= hidden_state.of_network(network)
             states.append(hidden_state.without_activations(held))
         if changed := hidden_state.differences(*states):
             raise CircletError(
