@@ -354,7 +354,7 @@ def test_a_lone_run_may_not_change_its_buffers(tmp_path, where):
         ("equations/regression.py", "self.layers(x)", "self.layers(self.norm(x))"),
         ("systems/regression.py", "    steps_per_epoch", "    batched=False,\n    steps_per_epoch"),
     )  # fmt: skip
-    with pytest.raises(CircletError, match="changes a buffer, as nn.BatchNorm"):
+    with pytest.raises(CircletError, match=r"changes a buffer, as nn\.BatchNorm"):
         run.run(point("regression", folder, steps=3, optimizer="adamw"), [0], CPU)
 
 

@@ -138,6 +138,8 @@ class _Trial:
             text, causes = _OTHERWISE
             if max(between.values(), default=0.0) > worst / ROUNDING:
                 text, causes = _IMPURE
+            elif hasattr(self.equations.own, "gradients"):
+                causes = "gradients() must be those of loss()"
             raise CircletError(
                 f"{self.path}: {text}: after {steps} steps {name} of seed {seed} differs by "
                 f"{worst:.1g} times its change; {causes}"
