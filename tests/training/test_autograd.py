@@ -46,7 +46,7 @@ def plain_loop(point, seed):
     """The weights at the end of what anybody would write: nn.Module, autograd, torch.optim."""
     equations, seeds = autograd.equations(point.system), point.seeds(seed)
     parameters, dtype = point.parameters, getattr(torch, point.settings["dtype"])
-    network = equations.network(parameters, seeds).to(dtype)
+    network = trees.cast(equations.network(parameters, seeds), dtype)
     start = equations.initial(parameters, seeds)
     for name, values in network.named_parameters():
         values.data.copy_(torch.as_tensor(start[equations.logged(name)]))
@@ -57,11 +57,7 @@ def plain_loop(point, seed):
         "adam": lambda lr: torch.optim.Adam(own, lr, weight_decay=decay, fused=True),
         "sgd": lambda lr: torch.optim.SGD(own, lr, parameters["momentum"], weight_decay=decay),
     }[parameters["optimizer"]](parameters["learning_rate"])
-    train = trees.mapped(
-        lambda values: torch.as_tensor(values).to(dtype) if values.dtype.kind == "f" else values,
-        trees.mapped(np.asarray, equations.own.data(parameters, seeds)["train"]),
-    )
-    train = trees.mapped(torch.as_tensor, train)
+    train = trees.typed(equations.examples(parameters, seeds)["train"], dtype)
     n = len(trees.tensors(train)[0])
     size = parameters.get("batch_size", n)
     for step in range(point.steps):

@@ -1,0 +1,312 @@
+"""Networks of users: trained as a plain PyTorch loop trains them, or refused in one line."""
+
+import shutil
+import textwrap
+
+import pytest
+import torch
+from test_autograd import NETWORKS, plain_loop, point, trained
+
+from circlet.errors import CircletError
+from circlet.training import hidden_state, job
+from circlet.training.plain_loop import steps_of, verify
+
+CPU = torch.device("cpu")
+
+NETWORK = """
+import random
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils import parametrizations
+from torch.utils.checkpoint import checkpoint
+
+
+class Network(nn.Module):
+    def __init__(self, p, width, seeds):
+        super().__init__()
+        self.embed = nn.Embedding(p, width)
+        self.output = nn.Linear(width, p)
+{init}
+
+    def hidden(self, pairs):
+        return self.embed(pairs).sum(-2).square()
+
+    def forward(self, pairs):
+{forward}
+
+
+def network(parameters, seeds):
+    return Network(parameters["p"], parameters["width"], seeds)
+
+
+def data(parameters, seeds):
+    p = parameters["p"]
+    pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))[torch.randperm(p * p)]
+    noise = torch.randn(p * p, p)
+    parts = {{"train": slice(40), "test": slice(40, None)}}
+    return {{k: (pairs[rows], pairs[rows].sum(1) % p, noise[rows]) for k, rows in parts.items()}}
+
+
+def loss(network, examples):
+    pairs, target, noise = examples
+{loss}
+    return F.cross_entropy(scores, target)
+
+
+def metrics(network, parts):
+{metrics}
+    found = {{}}
+    for part, examples in parts.items():
+        right = network(examples[0]).argmax(-1) == examples[1]
+        found |= {{f"{{part}}_loss": loss(network, examples),
+                   f"{{part}}_accuracy": right.double().mean()}}
+    return found
+
+
+{more}
+"""
+
+USUAL = {
+    "init": "pass",
+    "forward": "return self.output(self.hidden(pairs))",
+    "loss": "scores = network(pairs) + 0.1 * noise",
+    "metrics": "pass",
+    "more": "",
+}
+DEPTH = {"init": 2, "forward": 2, "loss": 1, "metrics": 1, "more": 0}
+
+
+def of(tmp_path, changes, batched=True, runs=5, **settings):
+    """A point whose network is the usual one but for some lines."""
+    folder = shutil.copytree(NETWORKS, tmp_path / f"n{abs(hash(tmp_path)) % 10**9}")
+    parts = {
+        name: textwrap.indent(textwrap.dedent(text).strip(), "    " * DEPTH[name])
+        for name, text in (USUAL | changes).items()
+    }
+    (folder / "equations/quadratic.py").write_text(NETWORK.format(**parts))
+    if not batched:
+        spec = folder / "systems/quadratic.py"
+        spec.write_text(spec.read_text().replace("metrics=", "batched=False,\n    metrics="))
+    return point("quadratic", folder, results=tmp_path, runs=runs, **settings)
+
+
+# What a plain loop would do otherwise, or what depends on logs, restarts or other runs.
+REFUSED = {
+    "a hook on a gradient": (
+        {"init": "w = self.output.weight\nmask = torch.rand(w.shape) > 0.5\n"
+         "w.register_hook(lambda g: g * mask.to(g))"},
+        "does not train as in a plain PyTorch loop: after .* steps output.weight of seed"),
+    "weights also in a list": (
+        {"init": "self.all = [self.output.weight]",
+         "forward": "return self.hidden(pairs) @ self.all[0].T"},
+        "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
+    "weights in a closure": (
+        {"init": "w = self.output.weight\nself.scores = lambda h: h @ w.T",
+         "forward": "return self.scores(self.hidden(pairs))"},
+        "does not train as in a plain PyTorch loop"),
+    "modules that are not registered": (
+        {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
+         "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},
+        "scales.0 differs between seeds"),
+    "a moving mean in a buffer": (
+        {"init": "self.register_buffer('mean', torch.zeros(width))",
+         "forward": "h = self.hidden(pairs)\nself.mean = 0.9 * self.mean + 0.1 * h.mean(0)\n"
+                    "self.mean = self.mean.detach()\nreturn self.output(h - self.mean)"},
+        "trains otherwise when it is logged or resumed"),
+    "data changed by the loss": (
+        {"loss": "noise *= 0.9\nscores = network(pairs) + noise"},
+        "trains otherwise when it is logged or resumed: .* in-place changes of data"),
+    "data changed by metrics": (
+        {"metrics": "parts['train'][2].mul_(0.9)"},
+        "trains otherwise when it is logged or resumed"),
+    "weights changed by metrics": (
+        {"metrics": "network.output.weight.mul_(0.5)"},
+        "trains otherwise when it is logged or resumed"),
+    "a list by seed": (
+        {"init": "self.scale = [float(seeds.network)]",
+         "forward": "return self.output(self.hidden(pairs)) * self.scale[0]"},
+        r"network\(\): scale differs between seeds; .*register_buffer"),
+    "a word in a dictionary by seed": (
+        {"init": "self.acts = {'first': ['relu', 'tanh'][seeds.network % 2]}"},
+        r"network\(\): acts.first differs between seeds"),
+    "a closure by seed": (
+        {"init": "k = seeds.network\nself.scaled = lambda x: k * x"},
+        r"network\(\): scaled\(\).* differs between seeds"),
+    "a type by seed": (
+        {"init": "self.act = [nn.ReLU, nn.Tanh][seeds.network % 2]()"},
+        r"network\(\): act differs between seeds"),
+    "frozen by seed": (
+        {"init": "self.output.weight.requires_grad_(seeds.network % 2 == 0)"},
+        r"network\(\): output.weight differs between seeds"),
+    "a network that is used again": (
+        {"more": "_NETWORK = Network(7, 8, None)\ndef network(parameters, seeds):\n"
+                 "    for w in _NETWORK.parameters():\n        w.data.normal_()\n"
+                 "    return _NETWORK",
+         "init": "self.register_buffer('scale', torch.rand(()))"},
+        "does not follow the seeds|does not train"),
+    "a multiplier of a frozen weight": (
+        {"init": "self.output.weight.requires_grad_(False)",
+         "more": "def learning_rate_multipliers(parameters):\n    return {'output.weight': 2}"},
+        "names 'output.weight', which does not require a gradient"),
+    "numbers of NumPy in a network": (
+        {"init": "self.output.weight.data *= np.random.choice([-1, 1])"},
+        r"network\(\) uses np.random: draw from seeds.stream"),
+    "numbers of Python in data": (
+        {"more": "_data = data\ndef data(parameters, seeds):\n    random.choice([1, 2])\n"
+                 "    return _data(parameters, seeds)"},
+        r"data\(\) uses random: draw from seeds.stream"),
+    "numbers of NumPy in a loss": (
+        {"loss": "scores = network(pairs) * np.random.rand()"},
+        r"loss\(\) uses np.random"),
+    "a generator of its own": (
+        {"init": "self.generator = np.random.default_rng(0)",
+         "loss": "scores = network(pairs) * network.generator.choice([1, 1.1])"},
+        "generator.* changes at every call, and no checkpoint has it"),
+    "a generator of the module": (
+        {"more": "_RNG = np.random.default_rng(0)\n_data = data\ndef data(parameters, seeds):\n"
+                 "    _RNG.choice([1, 2])\n    return _data(parameters, seeds)"},
+        "quadratic._RNG.* changes at every call"),
+    "a counter": (
+        {"init": "self.calls = 0",
+         "forward": "self.calls += 1\n"
+                    "return self.output(self.hidden(pairs)) * (2 if self.calls > 10**4 else 1)"},
+        "calls changes at every call, and no checkpoint has it"),
+    "a counter of the module": (
+        {"more": "_CALLS = 0\n_loss = loss\ndef loss(network, examples):\n    global _CALLS\n"
+                 "    _CALLS += 1\n    return _loss(network, examples)"},
+        "quadratic._CALLS changes at every call"),
+    "complex weights": (
+        {"init": "self.c = nn.Parameter(torch.ones(3, dtype=torch.complex64))"},
+        "c is torch.complex64, but weights must be real floats"),
+    "whole numbers as weights": (
+        {"init": "self.i = nn.Parameter(torch.arange(3), requires_grad=False)"},
+        "i is torch.int64, but weights must be real floats: register it as a buffer"),
+    "lazy weights": (
+        {"init": "self.lazy = nn.LazyLinear(3)"},
+        "lazy.weight has no shape yet: call the network once"),
+    "a loss without a gradient": (
+        {"loss": "scores = network(pairs).detach()"},
+        r"loss\(\) does not depend on the weights in a way that can be differentiated"),
+    "a loss of whole numbers": (
+        {"more": "_loss = loss\ndef loss(network, examples):\n"
+                 "    return _loss(network, examples).long()"},
+        r"a float tensor of shape \(\), not torch.int64 of shape \(\)"),
+    "a GRU": (
+        {"init": "self.gru = nn.GRU(width, width, batch_first=True)",
+         "forward": "return self.output(self.gru(self.embed(pairs))[0][:, -1])"},
+        "torch.func.vmap cannot do .*aten::gru.*; or set batched=False in SYSTEM"),
+    "checkpoints of many runs": (
+        {"forward": "return self.output(checkpoint(self.hidden, pairs, use_reentrant=False))"},
+        "torch.func.vmap cannot do .*saved tensor hooks.*; or set batched=False in SYSTEM"),
+    "spectral norm": (
+        {"init": "parametrizations.spectral_norm(self.output)"},
+        r"changes a buffer, as nn\.BatchNorm and spectral_norm do"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_trains_otherwise_is_refused(tmp_path, name):
+    changes, said = REFUSED[name]
+    own = of(tmp_path, changes)
+    with pytest.raises(CircletError, match=said) as caught:
+        job.run_block(own.blocks[0], "cpu")
+    assert "\n" not in str(caught.value)
+    assert not own.blocks[0].log("runs").exists()
+
+
+# Whether runs advance together, and what differs from the usual network.
+EQUAL = {
+    "the usual": (True, {}),
+    "one after the other": (False, {}),
+    "weights that the loss does not use": (
+        True, {"init": "self.spare = nn.Linear(3, 3)"}),
+    "complex buffers": (
+        True, {"init": "self.register_buffer('dft', torch.fft.fft(torch.eye(width)) * 1j)",
+               "forward": "h = self.hidden(pairs)\n"
+                          "return self.output((h.to(self.dft.dtype) @ self.dft).real)"}),
+    "tied weights": (True, {"init": "self.output.weight = self.embed.weight"}),
+    "weight norm": (True, {"init": "parametrizations.weight_norm(self.output)"}),
+    "a hook on a module": (
+        True, {"init": "self.embed.register_forward_hook(lambda m, x, y: 2 * y)"}),
+    "a registered module in a list": (
+        True, {"init": "self.layers = [self.output]",
+               "forward": "return self.layers[0](self.hidden(pairs))"}),
+    "a cache": (
+        True, {"init": "self.masks = {}",
+               "forward": "n = len(pairs)\nself.masks.setdefault(n, torch.ones(n, 1).double())\n"
+                          "return self.output(self.hidden(pairs)) * self.masks[n]"}),
+    "an activation that is kept": (
+        True, {"forward": "self.h = self.hidden(pairs)\nreturn self.output(self.h)",
+               "loss": "scores = network(pairs)\nscores = scores * network.h.mean()"}),
+    "checkpoints of one run": (
+        False, {"forward": "return self.output(checkpoint(self.hidden, pairs, use_reentrant=False))"
+                }),
+    "an LSTM": (
+        False, {"init": "self.lstm = nn.LSTM(width, width, batch_first=True)",
+                "forward": "return self.output(self.lstm(self.embed(pairs))[0][:, -1])"}),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", EQUAL)
+def test_what_is_right_equals_a_plain_loop(tmp_path, name):
+    """One of `torch.optim`'s classes, written here."""
+    batched, changes = EQUAL[name]
+    own = of(tmp_path, changes, batched, steps=20)
+    assert verify(own, own.every_seed, CPU) < 1e-9
+    found = trained(own, [0, 1, 2] if batched else [2])
+    for weight, expected in plain_loop(own, 2).items():
+        torch.testing.assert_close(found[weight][-1], expected, rtol=0, atol=1e-12)
+
+
+def test_low_precision_differs_by_its_rounding(tmp_path):
+    """Kernels for many runs sum in another order, which bfloat16 shows."""
+    autocast = (
+        "with torch.autocast('cpu', dtype=torch.bfloat16):\n"
+        "    scores = self.output(self.hidden(pairs))\nreturn scores.double()"
+    )
+    own = of(tmp_path, {"forward": autocast})
+    verify(own, own.every_seed, CPU)
+
+
+def test_code_may_demand_the_numbers_of_its_experiment(tmp_path):
+    loss = {"loss": "scores = network(pairs) @ torch.eye(7)"}
+    own = of(tmp_path, loss, dtype="float32")
+    verify(own, own.every_seed, CPU)
+    other = of(tmp_path / "float64", loss, dtype="float64")
+    with pytest.raises(RuntimeError, match="same dtype"):
+        verify(other, other.every_seed, CPU)
+
+
+def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path):
+    forward = "h = self.hidden(pairs)\nreturn self.output(h) if h.mean() > 1 else h[:, :7]"
+    own = of(tmp_path, {"forward": forward}, batched=False, steps=200, weight_decay=10)
+    with pytest.raises(CircletError, match=r"loss\(\) depends on output.* in some steps only"):
+        trained(own, [0])
+
+
+def test_few_steps_are_tried():
+    """At most 5 % of a block's, or so few that they take less than a second."""
+    assert steps_of(point("quadratic", runs=2, steps=2), 2) == 2
+    assert steps_of(point("quadratic", runs=4, steps=100), 4) == 4
+    assert steps_of(point("quadratic", runs=20, steps=300), 20) == 25
+    for runs, steps in ((1, 2000), (20, 300)):
+        tried = steps_of(point("quadratic", runs=runs, steps=steps), runs)
+        assert 3 * min(3, runs) * tried <= 0.05 * runs * steps
+
+
+def test_two_states_differ_where_they_do():
+    class Network(torch.nn.Linear):
+        pass
+
+    first, other = Network(2, 3), Network(2, 3)
+    for network in (first, other):
+        network.numbers, network.nested = [1.0, float("nan")], {"a": (1, {"b": torch.ones(2)})}
+        network.alike = lambda x: x
+    states = [hidden_state.of_network(network) for network in (first, other)]
+    assert hidden_state.differences(*states) == []  # weights may differ
+    other.nested["a"][1]["b"][1] = 2
+    assert hidden_state.differences(states[0], hidden_state.of_network(other)) == ["nested.a.1.b"]
