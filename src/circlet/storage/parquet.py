@@ -50,7 +50,10 @@ def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
     column into another without a word.
     """
     with reading(path):
-        content = path.read_bytes()
+        # Into memory of Arrow's: its threads would ask Python to free a bytes object, and abort a
+        # process that is just ending ("terminate called without an active exception").
+        with pa.OSFile(str(path)) as file:
+            content = file.read_buffer()
         made, _ = _footer(pa.BufferReader(content))
         digest = made.get("sha256")
         if digest is None:
@@ -58,8 +61,11 @@ def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
                 f"{path}: is damaged, or was made by an early version without checksums; if so, "
                 "delete the folders `logs` and `tables`, and run again"
             )
-        blank = content.replace(digest.encode(), _NO_DIGEST.encode())
-        if hashlib.sha256(blank).hexdigest() != digest:
+        bytes_read = memoryview(content)
+        end = len(bytes_read) - int.from_bytes(bytes_read[-8:-4], "little") - 8  # of the columns
+        blank = hashlib.sha256(bytes_read[:end])
+        blank.update(bytes(bytes_read[end:]).replace(digest.encode(), _NO_DIGEST.encode()))
+        if blank.hexdigest() != digest:
             raise ValueError("its checksum is wrong")
         return made, pq.read_table(pa.BufferReader(content))
 
