@@ -60,6 +60,7 @@ def steps_of(point: Point, count: int) -> int:
     return min(point.steps, max(FEWEST, min(MOST, int(share))))
 
 
+@torch.no_grad()
 def verify(
     point: Point,
     seeds: Sequence[int],
