@@ -418,8 +418,8 @@ def _weights(network: nn.Module) -> Arrays:
 
 def _global_streams() -> dict[str, Any]:
     """States of the generators that Python and NumPy share between all code."""
-    _, keys, place, *_ = np.random.get_state()  # noqa: NPY002
-    return {"random": random.getstate(), "np.random": (keys.tobytes(), place)}
+    of_numpy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    return {"random": random.getstate(), "np.random": (of_numpy["key"].tobytes(), of_numpy["pos"])}
 
 
 def _first(tree: Tree) -> Tree:
