@@ -5,6 +5,7 @@ the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``,
 """
 
 import contextlib
+import copy
 import functools
 import math
 import random
@@ -66,7 +67,8 @@ class Examples:
     parameters: dict[str, Any]
     seeds: Sequence[Seeds]
     orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
-    used: set[str] = field(default_factory=set)  # weights that the loss depends on, once known
+    used: dict[int, set[str]] = field(default_factory=dict)
+    """Weights that the loss depends on, by the number of examples; empty until step 1."""
 
 
 class _Calling(nn.Module):
@@ -131,9 +133,10 @@ class FromLoss:
 
         PyTorch's optimisers leave them alone: what has no gradient neither moves nor decays.
         """
-        gradients = self._of_one_run(weights, data, self.batch(data, 1).parts["train"])
-        data.used.update(name for name, values in gradients.items() if values is not None)
-        return weights.keys() - data.used
+        train = self.batch(data, 1).parts["train"]
+        gradients = self._of_one_run(weights, data, train)
+        data.used[count(train)] = {k for k, values in gradients.items() if values is not None}
+        return weights.keys() - data.used[count(train)]
 
     def data(
         self,
@@ -192,27 +195,35 @@ class FromLoss:
 
     def autograd(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
         """The same, always by automatic differentiation."""
-        if len(next(iter(weights.values()))) > 1:
-            call, train = (
-                functools.partial(self._call, data.network, self._loss),
-                data.parts["train"],
-            )
-            alone = functools.partial(self._of_one_run, _first(weights), data, train)
-            with self._stacked("loss()", alone):
-                gradients = vmap(grad(call))(weights, data.buffers, train)
-            for name, values in gradients.items():
-                out[name].copy_(values)
+        train, several = data.parts["train"], len(next(iter(weights.values()))) > 1
+        if not several or (data.used and count(train) not in data.used):
+            gradients = self._of_one_run(_first(weights), data, train)
+            self._check_used(gradients, data)
+        if not several:
+            for name, value in gradients.items():
+                if value is None:
+                    out[name].zero_()
+                else:
+                    out[name].copy_(value[None])
             return
-        for name, value in self._of_one_run(_first(weights), data, data.parts["train"]).items():
-            if data.used and (value is not None) != (name in data.used):
+        alone = functools.partial(self._of_one_run, _first(weights), data, train)
+        call = functools.partial(self._call, data.network, self._loss)
+        with self._stacked("loss()", alone):
+            stacked = vmap(grad(call))(weights, data.buffers, train)
+        for name, values in stacked.items():
+            out[name].copy_(values)
+
+    def _check_used(self, gradients: dict[str, Tensor | None], data: Examples) -> None:
+        """Check that the loss depends on the same weights as in step 1."""
+        used = {name for name, values in gradients.items() if values is not None}
+        for first in [*data.used.values()][:1]:
+            if differing := used ^ first:
+                name = min(differing)
                 raise self._error(
                     f"loss() depends on {name} in some steps only: add 0 * {name}.sum() to the "
                     "loss, so that every step has a gradient of it"
                 )
-            if value is None:
-                out[name].zero_()
-            else:
-                out[name].copy_(value[None])
+            data.used[count(data.parts["train"])] = used
 
     def _of_one_run(
         self, weights: dict[str, Tensor], data: Examples, train: Tree
@@ -256,13 +267,16 @@ class FromLoss:
     ) -> nn.Module:
         """The network, whose PyTorch random numbers come from one stream of the run."""
         with seeded(seeds, purpose), self._own_streams("network()"):
-            network = self.own.network(parameters, seeds)
+            network = self.own.network(copy.deepcopy(parameters), seeds)
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
         for name, values in network.named_parameters():
             if is_lazy(values):
                 raise self._error(f"network(): {name} has no shape yet: call the network once with "
                                   "an example before you return it")  # fmt: skip
+            if has_hooks(values):
+                raise self._error(f"network(): {name} has a hook on its gradient, which torch.func "
+                                  "does not call: change the weight in forward()")  # fmt: skip
             if not values.is_floating_point():
                 raise self._error(
                     f"network(): {name} is {values.dtype}, but weights must be real floats: "
@@ -273,7 +287,7 @@ class FromLoss:
     def examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
         """All data of a run, as its author returns it."""
         with seeded(seeds, "data"), self._own_streams("data()"):
-            parts = self.own.data(parameters, seeds)
+            parts = self.own.data(copy.deepcopy(parameters), seeds)
         if not isinstance(parts, dict) or "train" not in parts:
             raise self._error(
                 f'data() must return a dictionary {{"train": ..., "test": ...}}, not {_kind(parts)}'
@@ -410,6 +424,12 @@ class FromLoss:
 
     def _error(self, text: str) -> CircletError:
         return CircletError(f"{path_of(self.system.equations)}: {text}")
+
+
+def has_hooks(values: Tensor) -> bool:
+    """Whether functions change the gradient of a tensor, as far as this PyTorch tells."""
+    kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # nothing public has them
+    return any(getattr(values, kind, None) for kind in kinds)
 
 
 def _weights(network: nn.Module) -> Arrays:

@@ -4,11 +4,12 @@ circlet stacks weights and buffers of many runs and calls one network with them.
 network holds is therefore shared by the runs, and no checkpoint has it.
 """
 
-import functools
+import contextlib
 import hashlib
-import itertools
+import inspect
 import random
 import types
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -26,17 +27,17 @@ Seen = dict[int, tuple[int, Any]]
 _OF_EVERY_MODULE = vars(nn.Module()).keys() - {"training"}
 
 
-def of_network(network: nn.Module) -> State:
-    """The state of a network; of weights and buffers only the shapes and whether they train."""
+def of_network(network: nn.Module, values: bool = False) -> State:
+    """The state of a network; weights and buffers by shape and whether they train, or by value."""
     registered = (*network.modules(), *network.parameters(), *network.buffers())
     seen: Seen = {id(value): (i, value) for i, value in enumerate(registered)}
     found: State = {}
     for path, module in network.named_modules():
         found[path] = type(module).__qualname__
         arrays = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-        for name, values in arrays:
-            kind = str(values.dtype), tuple(values.shape), values.requires_grad
-            found[_joined(path, name)] = kind
+        for name, array in arrays:
+            kind = str(array.dtype), tuple(array.shape), array.requires_grad
+            found[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
         for name, value in vars(module).items():
             if name not in _OF_EVERY_MODULE:
                 found |= _walk(_joined(path, name), value, seen)
@@ -60,44 +61,21 @@ def differences(first: State, other: State) -> list[str]:
     return [path for path in paths if first.get(path, missing) != other.get(path, missing)]
 
 
-def without_activations(state: State) -> State:
-    """A state without the values of floating-point arrays of several numbers.
-
-    Networks may keep activations that the same call reads. Counters and the like stay.
-    """
-
-    def kept(value: Any) -> Any:
-        return value[:-1] if isinstance(value, _Array) and value.is_activation else value
-
-    return {path: kept(value) for path, value in state.items()}
-
-
-class _Array(tuple):
-    """Type, shape and digest of an array."""
-
-    __slots__ = ()
-
-    @property
-    def is_activation(self) -> bool:
-        """Whether it may be an activation: floats, and not only one."""
-        kind, shape, _ = self
-        return "float" in kind and shape not in ((), (1,))
-
-
 def _numbers(tensor: Tensor) -> np.ndarray:
     dense = tensor.detach().cpu().to_dense().resolve_conj().resolve_neg()
     return (dense.double() if dense.is_floating_point() else dense).numpy()
 
 
-def _array(values: np.ndarray) -> _Array:
+def _array(values: np.ndarray) -> tuple[str, tuple[int, ...], str]:
     digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
-    return _Array((str(values.dtype), values.shape, digest))
+    return str(values.dtype), values.shape, digest
 
 
 def _is_state(name: str, value: Any, module: types.ModuleType) -> bool:
-    if isinstance(value, type):
+    """Whether a global variable is no module, and no function or class of another module."""
+    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
         return value.__module__ == module.__name__
-    return not (name.startswith("__") or isinstance(value, types.ModuleType) or callable(value))
+    return not (name.startswith("__") or isinstance(value, types.ModuleType))
 
 
 def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
@@ -109,7 +87,7 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case float() | complex():
             yield path, repr(value)  # NaN equals NaN
             return
-        case torch.dtype() | torch.device() | itertools.count():
+        case torch.dtype() | torch.device() | np.generic() | types.ModuleType():
             yield path, repr(value)
             return
     if id(value) in seen:
@@ -141,28 +119,32 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
                 yield from _walk(_joined(path, str(i)), item, seen)
         case set() | frozenset():
             yield path, sorted(map(_name, value))
-        case functools.partial():
-            yield from _walk(path, (value.func, value.args, value.keywords), seen)
         case types.MethodType():
             yield from _walk(path, (value.__func__, value.__self__), seen)
         case types.FunctionType():
             cells = [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
-            yield path, (value.__qualname__, value.__code__.co_code)
-            yield from _walk(path + "()", (cells, value.__defaults__, value.__kwdefaults__), seen)
+            yield path, value.__code__
+            held = (cells, value.__defaults__, value.__kwdefaults__, vars(value))
+            yield from _walk(path + "()", held, seen)
+        case types.GeneratorType():
+            yield path, value.gi_frame and value.gi_frame.f_lasti
+            yield from _walk(path, inspect.getgeneratorlocals(value), seen)
         case type():
-            own = {k: v for k, v in vars(value).items() if not _is_method(k, v)}
-            yield path, value.__qualname__
-            yield from _walk(path, own, seen)
+            yield from _walk(path, dict(vars(value)), seen)
         case _:
-            yield path, type(value).__qualname__
-            yield from _attributes(path, value, seen)
+            yield from _walk(path, _state(value), seen)
 
 
-def _attributes(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
-    slots = [n for c in type(value).__mro__ for n in getattr(c, "__slots__", ()) if n[:2] != "__"]
-    named = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    for name, item in (named | getattr(value, "__dict__", {})).items():
-        yield from _walk(_joined(path, name), item, seen)
+def _state(value: Any) -> Any:
+    """What ``copy`` and ``pickle`` would keep of a value: its attributes, or what made it."""
+    own = getattr(value, "__dict__", {})
+    with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+        reduced = value.__reduce_ex__(4)
+        if isinstance(reduced, str):
+            return reduced
+        _, arguments, *state = reduced
+        own = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
+    return {"": type(value).__qualname__} | own if isinstance(own, dict) else own
 
 
 def _joined(path: str, name: str) -> str:
@@ -178,7 +160,3 @@ def _is_full(cell: types.CellType) -> bool:
         return cell.cell_contents is not cell
     except ValueError:  # a variable that has no value yet
         return False
-
-
-def _is_method(name: str, value: Any) -> bool:
-    return name.startswith("__") or callable(value) or hasattr(value, "__get__")

@@ -39,15 +39,9 @@ SHARE = 0.05  # of the steps of all runs of a block
 Values = dict[str, Tensor]
 """Weights of a run after some steps, and its metrics, by name."""
 
-_OTHERWISE = (
-    "this network does not train as in a plain PyTorch loop",
-    "common causes are hooks on weights, weights that are also kept in a list or a closure, "
-    "buffers that are replaced, and a network that network() keeps for the next seed",
-)
-_IMPURE = (
-    "this network trains otherwise when it is logged or resumed",
-    "common causes are in-place changes of data or weights in loss() or metrics(), and attributes "
-    "that one call leaves for the next",
+_CAUSES = (
+    "common causes are weights that are also kept in a list or a closure, a network that network() "
+    "keeps for the next seed, and code that asks whether a tensor is a parameter or requires grad"
 )
 
 
@@ -135,15 +129,13 @@ class _Trial:
         found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
         (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
         if worst > CLOSE and worst > ROUNDING * self._rounding(plain):
-            between = self._differences(unlogged, {seed: logged[seed] for seed in unlogged})
-            text, causes = _OTHERWISE
-            if max(between.values(), default=0.0) > worst / ROUNDING:
-                text, causes = _IMPURE
-            elif hasattr(self.equations.own, "gradients"):
+            causes = _CAUSES
+            if hasattr(self.equations.own, "gradients"):
                 causes = "gradients() must be those of loss()"
             raise CircletError(
-                f"{self.path}: {text}: after {steps} steps {name} of seed {seed} differs by "
-                f"{worst:.1g} times its change; {causes}"
+                f"{self.path}: this network does not train as in a plain PyTorch loop: after "
+                f"{steps} steps {name} of seed {seed} differs by {worst:.1g} times its change; "
+                f"{causes}"
             )
         return worst
 
@@ -229,23 +221,33 @@ class _Trial:
         return ended | {f"metric {k}": v for k, v in metrics.items()}
 
     def _check_purity(self, network: Any, parts: dict[str, Any], seed: int) -> None:
-        """Check that calls with the same arguments leave what is neither weight nor buffer.
+        """Check that a call leaves nothing for the next: what it leaves may matter only later.
 
-        A counter, say, may only have an effect after more steps than are tried.
+        Raises CircletError if it writes into weights, buffers or data, or if anything else differs
+        between two calls with the same arguments: a counter, say.
         """
+        held = trees.tensors(parts)
+        if self.equations.has_network:
+            held += [*network.parameters(), *network.buffers()]
         package = self.point.system.equations.split(".equations.")[0] + "."
         modules = [module for name, module in sys.modules.items() if name.startswith(package)]
         states = []
         for _ in range(2):
             self.equations.network(self.point.parameters, self.point.seeds(seed))
             self.equations.examples(self.point.parameters, self.point.seeds(seed))
-            self.equations.own.loss(network, parts["train"])
-            with torch.no_grad():
-                self.equations.measured(network, parts)
-            held = hidden_state.of_modules(modules)
+            with _Writes(held) as writes:
+                self.equations.own.loss(network, parts["train"])
+                with torch.no_grad():
+                    self.equations.measured(network, parts)
+            if writes.found:
+                raise CircletError(
+                    f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
+                    f"({writes.found}): change a copy"
+                )
+            state = hidden_state.of_modules(modules)
             if self.equations.has_network:
-                held |= hidden_state.of_network(network)
-            states.append(hidden_state.without_activations(held))
+                state |= hidden_state.of_network(network, values=True)
+            states.append(state)
         if changed := hidden_state.differences(*states):
             raise CircletError(
                 f"{self.path}: {changed[0]} changes at every call, and no checkpoint has it: let "
@@ -283,6 +285,26 @@ class _Trial:
                 self._plain(seed, noise=1e-15)
         noisy = {seed: self._plain(seed, noise=coarsest.eps) for seed in plain}
         return max(self._differences(noisy, plain).values())
+
+
+class _Writes(TorchDispatchMode):
+    """Finds an operation that writes into some tensors, or parts of them."""
+
+    def __init__(self, tensors: list[Tensor]):
+        super().__init__()
+        self.storages = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        self.found = ""
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        given = dict(zip((a.name for a in operation._schema.arguments), args, strict=False))
+        for argument in operation._schema.arguments:
+            written = argument.alias_info is not None and argument.alias_info.is_write
+            for tensor in (
+                trees.tensors((given | (kwargs or {})).get(argument.name)) if written else ()
+            ):
+                if tensor.untyped_storage().data_ptr() in self.storages:
+                    self.found = operation.overloadpacket.__name__
+        return operation(*args, **(kwargs or {}))
 
 
 class _Coarsest(TorchDispatchMode):
