@@ -201,6 +201,18 @@ REFUSED = {
     "a function of PyTorch by seed": (
         {"init": "self.act = [torch.relu, torch.celu][seeds.network % 2]"},
         r"network\(\): act.* differs between seeds"),
+    "a mask that is drawn once for all seeds": (
+        {"init": "Network.mask = getattr(Network, 'mask', None)\n"
+                 "if Network.mask is None:\n    Network.mask = torch.rand(width)\n"
+                 "self.output.weight.data *= Network.mask"},
+        r"network\(\) does not follow the seeds: without other runs before it, seed \d has other"),
+    "data that are drawn once for all seeds": (
+        {"more": "import functools\ndata = functools.cache(lambda *_, f=data: f({'p': 7}, None))\n"
+                 "_data = data\ndef data(parameters, seeds):\n    return _data()"},
+        "does not train as in a plain PyTorch loop"),
+    "a sparse gradient": (
+        {"init": "self.embed = nn.Embedding(p, width, sparse=True)"},
+        r"loss\(\) has a sparse gradient of embedding: set sparse=False"),
     "complex weights": (
         {"init": "self.c = nn.Parameter(torch.ones(3, dtype=torch.complex64))"},
         "c is torch.complex64, but weights must be real floats"),

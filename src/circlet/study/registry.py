@@ -38,6 +38,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -213,10 +214,40 @@ def _use(collection: Collection) -> Collection:
     if known:  # another folder of the same name was used before
         from circlet.study import fingerprint
 
-        for name in [m for m in sys.modules if f"{m}.".startswith(f"{collection.package}.")]:
-            del sys.modules[name]
+        _forget(collection.package)
         fingerprint.forget()
     _own[collection.name] = collection
+    _import(collection)
+    return collection
+
+
+def _forget(package: str) -> dict[str, ModuleType]:
+    """Remove the modules of a package from those that are imported; returns them by name."""
+    names = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+@contextlib.contextmanager
+def imported_anew(module: str) -> Iterator[None]:
+    """For a while the modules of a user's collection are those that a new process would have.
+
+    They have none of what its functions have kept since they were imported.
+    """
+    packages = {collection.package: collection for collection in _own.values()}
+    package = ".".join(module.split(".")[:3])
+    if package not in packages:
+        yield
+        return
+    kept = _forget(package)
+    try:
+        _import(packages[package])
+        yield
+    finally:
+        _forget(package)
+        sys.modules.update(kept)
+
+
+def _import(collection: Collection) -> None:
     init = collection.folder / "__init__.py"
     if init.exists():
         spec = importlib.util.spec_from_file_location(
@@ -231,7 +262,6 @@ def _use(collection: Collection) -> Collection:
     if init.exists() and spec.loader:
         with explained(init):
             spec.loader.exec_module(module)
-    return collection
 
 
 @contextlib.contextmanager

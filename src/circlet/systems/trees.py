@@ -1,5 +1,6 @@
 """Training data as tensors in nested dictionaries, tuples, lists and dataclasses."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,6 +30,15 @@ def leaves(tree: Tree) -> Iterator[Any]:
 def tensors(tree: Tree) -> list[Tensor]:
     """The tensors of a tree, in a fixed order."""
     return [leaf for leaf in leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def storages(tree: Tree) -> list[int]:
+    """Addresses of the memory of the tensors of a tree, as far as they have any."""
+    found = []
+    for tensor in tensors(tree):
+        with contextlib.suppress(RuntimeError, NotImplementedError):  # of a sparse one, say
+            found.append(tensor.untyped_storage().data_ptr())
+    return found
 
 
 def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:

@@ -237,7 +237,11 @@ class FromLoss:
             if not loss.requires_grad:
                 raise self._error("loss() does not depend on the weights in a way that can be "
                                   "differentiated")  # fmt: skip
-            return torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+            found = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+            for name, values in zip(own, found, strict=True):
+                if values is not None and values.layout != torch.strided:
+                    raise self._error(f"loss() has a sparse gradient of {name}: set sparse=False")
+            return found
 
         with torch.enable_grad(), self._unchanged("loss()", data.network):
             found = self._call(data.network, gradients, own, _first(data.buffers), _first(train))

@@ -22,6 +22,7 @@ from torch.optim.sgd import sgd
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
+from circlet.study import registry
 from circlet.study.points import Point
 from circlet.study.registry import path_of, place_in_own
 from circlet.study.schedules import Schedules
@@ -103,13 +104,6 @@ class _Trial:
         chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
         self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
         for seed, start in self.starts.items():
-            again = initials(self.point, [seed], parents)[0]
-            for name, values in start.items():
-                if not np.array_equal(values, again[name], equal_nan=True):
-                    raise CircletError(
-                        f"{self.path}: network() does not follow the seeds: a second call for seed "
-                        f"{seed} gives other {name}; draw with PyTorch or from seeds.stream()"
-                    )
             if not all(np.isfinite(values).all() for values in start.values()):
                 chosen.pop(seed)  # the run that it starts from has diverged
         # Both ways in which circlet trains: two runs in one stack, and one alone.
@@ -171,7 +165,8 @@ class _Trial:
     def _plain(self, seed: int, noise: float = 0.0) -> Values:
         """A run in a plain loop, from weights that noise may change a little."""
         try:
-            with torch.enable_grad():
+            # As a process without other runs has it: nothing is kept that was drawn for them.
+            with registry.imported_anew(self.point.system.equations), torch.enable_grad():
                 return self._plain_loop(seed, noise)
         except (RuntimeError, TypeError) as error:
             if not self.usual:
@@ -183,8 +178,16 @@ class _Trial:
             ) from error
 
     def _plain_loop(self, seed: int, noise: float) -> Values:
-        point, equations = self.point, self.equations
+        point: Point = self.point
+        equations: Any = autograd.equations(point.system)
         seeds, parameters = point.seeds(seed), point.parameters
+        for name, values in initials(point, [seed], self.parents)[0].items():
+            if not np.array_equal(values, self.starts[seed][name], equal_nan=True):
+                raise CircletError(
+                    f"{self.path}: network() does not follow the seeds: without other runs before "
+                    f"it, seed {seed} has other {name}; draw with PyTorch or from seeds.stream(), "
+                    "and keep nothing that is drawn"
+                )
         parts = trees.typed(equations.examples(parameters, seeds), self.dtype)
         parts = trees.mapped(lambda values: values.to(self.device), parts)
         random = np.random.default_rng(0)
@@ -216,36 +219,36 @@ class _Trial:
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)
-        if seed == next(iter(self.starts)) and not noise:
-            self._check_purity(network, parts, seed)
+        if seed == self.groups[0][0] and not noise:
+            self._check_purity(equations, network, parts, seed)
         return ended | {f"metric {k}": v for k, v in metrics.items()}
 
-    def _check_purity(self, network: Any, parts: dict[str, Any], seed: int) -> None:
+    def _check_purity(self, equations: Any, network: Any, parts: dict[str, Any], seed: int) -> None:
         """Check that a call leaves nothing for the next: what it leaves may matter only later.
 
         Raises CircletError if it writes into weights, buffers or data, or if anything else differs
         between two calls with the same arguments: a counter, say.
         """
         held = trees.tensors(parts)
-        if self.equations.has_network:
+        if equations.has_network:
             held += [*network.parameters(), *network.buffers()]
         package = self.point.system.equations.split(".equations.")[0] + "."
         modules = [module for name, module in sys.modules.items() if name.startswith(package)]
         states = []
         for _ in range(2):
-            self.equations.network(self.point.parameters, self.point.seeds(seed))
-            self.equations.examples(self.point.parameters, self.point.seeds(seed))
+            equations.network(self.point.parameters, self.point.seeds(seed))
+            equations.examples(self.point.parameters, self.point.seeds(seed))
             with _Writes(held) as writes:
-                self.equations.own.loss(network, parts["train"])
+                equations.own.loss(network, parts["train"])
                 with torch.no_grad():
-                    self.equations.measured(network, parts)
+                    equations.measured(network, parts)
             if writes.found:
                 raise CircletError(
                     f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
                     f"({writes.found}): change a copy"
                 )
             state = hidden_state.of_modules(modules)
-            if self.equations.has_network:
+            if equations.has_network:
                 state |= hidden_state.of_network(network, values=True)
             states.append(state)
         if changed := hidden_state.differences(*states):
@@ -292,18 +295,16 @@ class _Writes(TorchDispatchMode):
 
     def __init__(self, tensors: list[Tensor]):
         super().__init__()
-        self.storages = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        self.storages = set(trees.storages(tensors))
         self.found = ""
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        given = dict(zip((a.name for a in operation._schema.arguments), args, strict=False))
-        for argument in operation._schema.arguments:
-            written = argument.alias_info is not None and argument.alias_info.is_write
-            for tensor in (
-                trees.tensors((given | (kwargs or {})).get(argument.name)) if written else ()
-            ):
-                if tensor.untyped_storage().data_ptr() in self.storages:
-                    self.found = operation.overloadpacket.__name__
+        arguments = operation._schema.arguments
+        given = dict(zip((one.name for one in arguments), args, strict=False)) | (kwargs or {})
+        for one in arguments:
+            is_written = one.alias_info is not None and one.alias_info.is_write
+            if is_written and self.storages.intersection(trees.storages(given.get(one.name))):
+                self.found = operation.overloadpacket.__name__
         return operation(*args, **(kwargs or {}))
 
 

@@ -148,9 +148,9 @@ class _Counting(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
-        given = {t.untyped_storage().data_ptr() for t in trees.tensors([args, kwargs])}
+        given = set(trees.storages([args, kwargs]))
         for tensor in trees.tensors(result):
-            if tensor.untyped_storage().data_ptr() not in given:
+            if not given.intersection(trees.storages(tensor)):
                 self.numbers += tensor.numel()
         return result
 
