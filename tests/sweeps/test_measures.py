@@ -99,10 +99,11 @@ def test_what_cannot_be_measured_is_one_line(given, said):
 def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
     file = mine / "tables/distances.py"
     text = file.read_text()
-    file.write_text(text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"reach": ("far", "")}'))
+    text = text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
+    file.write_text(text.replace("RUN, SEED, column", "RUN, STEP, column"))
     asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
     outcomes = Study.of(asked).outcomes("mine.drift")
-    assert [one.table for one in outcomes if one.name == "reach"] == ["mine.distances"]
+    assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]
 
 
 @pytest.mark.parametrize("system", ["embedding_mlp", "particles"])

@@ -1,5 +1,7 @@
 """Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -7,11 +9,11 @@ import pytest
 from conftest import config, experiment
 
 from circlet import build
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.sweeps.tables import effects, milestones
+from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
 from circlet.training import job
 
@@ -150,6 +152,14 @@ def test_curves_are_averaged_at_logged_steps(study):
     assert found["estimate"].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.8, 0.8])
     assert found["low"].isna().tolist() == [True] * 3 + [False] * 2  # equal values: no spread
     assert (found["high"].dropna() <= 1).all()
+
+
+def test_an_outcome_with_several_rows_of_a_run_is_refused():
+    rows = pd.DataFrame({"run_id": ["a", "a"], "layer": [1, 2], "norm": [0.5, 0.6]})
+    norm = Outcome("norm", "norm", "mean", "norms")
+    with pytest.raises(LogError, match="outcome norm: the table norms has several rows of a; give"):
+        outcomes._rows(norm, rows)
+    assert outcomes._rows(replace(norm, where={"layer": 2}), rows)["value"].tolist() == [0.6]
 
 
 def test_a_crossing_is_an_interval():
