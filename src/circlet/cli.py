@@ -254,7 +254,7 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise errors.ConfigError(f"--study: not JSON: {error}") from None
     if arguments.collections and isinstance(config, dict):
         config["collections"] = arguments.collections
-    return Study.of(config)
+    return Study.of(config, is_part=True)
 
 
 def show_status(arguments: argparse.Namespace) -> None:

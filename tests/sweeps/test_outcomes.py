@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, experiment
+from conftest import config, config_of, experiment
 
 from circlet import build
+from circlet.cli import main
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
 from circlet.study import targets
@@ -179,6 +180,13 @@ def test_a_crossing_is_an_interval():
         ({"wait": {"from": "memorised_step", "to": "x"}}, "wait.to: 'x' must be a milestone"),
         ({"delay": {"metric": "test_loss"}}, "delay: with from and to, remove metric"),
         ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
+        ({"run_id": {"metric": "test_loss", "below": 1}}, "run_id: is also a column of tables"),
+        ({"weight_decay": {"metric": "test_loss", "below": 1}}, "decay: is also a column of table"),
+        ({"train_loss": {"metric": "test_loss", "below": 1}}, "loss: is also a column of tables"),
+        (
+            {"delay_after": {"metric": "test_loss", "below": 1}},
+            "delay_after: is also a column of the milestone delay; choose another name, or remove",
+        ),
     ],
 )
 def test_what_is_no_milestone_is_one_line(given, said):
@@ -193,6 +201,16 @@ def test_a_milestone_can_be_changed_and_removed():
     assert [one.name for one in outcomes if one.table == "milestones"] == [
         "memorised_step", "generalised_step",
     ]  # fmt: skip
+
+
+def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
+    """The part of a study that a job gets says nothing of milestones if its table needs none."""
+    system = mine / "systems/drift.py"
+    system.write_text(system.read_text().replace('"size", "size', '"delay", "size'))
+    with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
+        Study.of(config_of(mine))
+    whole = Study.of(config_of(mine) | {"milestones": {"delay": None}})
+    main(["plan", "--study", whole.part(["e"], with_keys=()).json, "--collections", str(mine)])
 
 
 def test_thresholds_make_no_other_table_again():
