@@ -237,7 +237,9 @@ def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
 
 def as_its_job_sees_it(target):
     config_ = json.loads(target.study.json) | {"collections": target.study.folders}
-    study = replace(Study.of(config_), keys={table.name: table.key for table in target.tables})
+    study = replace(
+        Study.of(config_, is_part=True), keys={table.name: table.key for table in target.tables}
+    )
     return next(t for t in targets.ordered(study) if (t.kind, t.name) == (target.kind, target.name))
 
 
@@ -292,6 +294,9 @@ LOOKED_UP = {
         less("tables/distances.py", '("mine.drift",)', '("mine.drif",)'),
         "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'?)"),
     "a log of a table": (less("tables/distances.py", '"embeddings")', '"embedings")'), "LOGS: the"),
+    "a log that its system does not have": (
+        less("tables/distances.py", '"embeddings")', '"curves")'),
+        "LOGS: of its systems: there is no log 'curves'"),
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),

@@ -204,13 +204,18 @@ def _columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
 
 
 def _check_table(module: str, systems: Systems, roles: dict[str, dict[str, Any]]) -> None:
-    """Whether its columns have names of their own, and what it measures is among them."""
+    """Whether its systems have its logs, its columns names of their own, and among these is what it
+    measures.
+    """
     says, own = declared("tables", module), columns(module)
+    about = [roles[role]["needs"]["system"] for role in says.get("ROLES", ())]
+    known = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
+    if known:
+        logs = {kind for system in known for kind in system.kinds}
+        _look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
     if own is None:
         return
     where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in own]
-    about = [roles[role]["needs"]["system"] for role in says.get("ROLES", ())]
-    known = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
     keys = {"experiment", "system"}.union(*(system.parameters for system in known))
     _check_once(where, names, keys if names[:1] in UNITS else set())
     if measured := says.get("MEASURES", ()):
