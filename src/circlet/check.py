@@ -18,10 +18,8 @@ from torch import Tensor
 
 from circlet import build
 from circlet.errors import CircletError, ConfigError
-from circlet.lazy_import import load
-from circlet.storage import parquet, schema
+from circlet.storage import parquet
 from circlet.study import interventions, own_collections, registry, targets
-from circlet.study.claims_file import claims
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -61,7 +59,6 @@ def collection(path: Path) -> Iterator[Finding]:
         if not good:
             yield Finding(own.name, "its tables and figures were not tried", "note")
             return
-        yield from _tried(f"claims of {own.name}", _claims(own, study))
         yield from _targets(own, study, "of a few runs")
         yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
 
@@ -257,24 +254,7 @@ def _logs(block: Block) -> str:
     return f"logs: {', '.join(f'{kind} {n} rows' for kind, n in rows.items())}"
 
 
-# Claims, tables and figures.
-
-
-def _claims(own: Collection, study: Study) -> Iterator[str]:
-    """Whether the tables of its claims have the columns that they name."""
-    found = claims(own)
-    modules = targets.modules(study, "tables")
-    for claim in found:
-        table = modules[claim["table"]]
-        has = {*schema.names(load(table).COLUMNS), *study.parameters, "experiment"}
-        for column in (claim["column"], *(k[len("where.") :] for k in claim if "where." in k)):
-            if column not in has:
-                raise CircletError(
-                    f"{own.folder}/claims.csv: {claim['claim']}: the table {claim['table']} has no "
-                    f"column {column!r}"
-                )
-    if found:
-        yield f"{len(found)}, whose tables have their columns"
+# Tables and figures.
 
 
 def _diverged(study: Study, results: Path) -> Study:
@@ -301,6 +281,7 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
     """Make the tables and figures of a collection, and what they are made from."""
     made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
     mine = [f"{kind}/{name}" for kind in ("tables", "figures") for name in own.modules(kind)]
+    mine.insert(0, "tables/outcomes")  # of its systems
     done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -207,12 +206,11 @@ def main(argv: list[str] | None = None) -> None:
         if isinstance(error, ModuleNotFoundError) and (line := errors.not_installed(error)):
             log.error("%s", line)
             sys.exit(1)
-        log.error("%s", traceback.format_exc())
-        if place := registry.place_in_own(error):
-            log.error("error: %s: %s: %s", place, type(error).__name__, error)
-            sys.exit(1)
-        log.error("error: a bug, please report it: %s: %s", type(error).__name__, error)
-        sys.exit(2)
+        place = registry.place_in_own(error)
+        where, what = place or "a bug, please report it", type(error).__name__
+        # The traceback comes after the line, which is all that displays and lists of failures show.
+        log.error("error: %s: %s: %s", where, what, " ".join(str(error).split()), exc_info=True)
+        sys.exit(1 if place else 2)
 
 
 def _terminate(*_: object) -> None:
@@ -254,7 +252,7 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise errors.ConfigError(f"--study: not JSON: {error}") from None
     if arguments.collections and isinstance(config, dict):
         config["collections"] = arguments.collections
-    return Study.of(config)
+    return Study.of(config, is_part=True)
 
 
 def show_status(arguments: argparse.Namespace) -> None:

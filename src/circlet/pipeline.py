@@ -226,7 +226,7 @@ class Pipeline:
     def _is_shown(self, record: logging.LogRecord) -> bool:
         """Whether a message of Snakemake is shown: not if the display says it."""
         is_of_jobs = getattr(record, "event", None) in OF_JOBS or str(record.msg).startswith(
-            ("Select jobs", "Execute ", "Job ")
+            ("Select jobs", "Execute ", "Job ", "RuleException:\nCalledProcessError ")
         )
         return not (is_of_jobs and self.is_displayed and (not self.display or self.display.is_on))
 

@@ -198,10 +198,9 @@ class Watch:
             written = job_log.stat().st_mtime
             if written < self.since:
                 return False, float("nan"), ""
-            lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return False, float("nan"), ""
-        last = lines[-1] if lines else ""
+        last = progress.last_line(job_log) or ""
         if last.startswith("error:"):
             return False, float("nan"), last.removeprefix("error: ")
         found = re.search(r": (\d+) % done", last)

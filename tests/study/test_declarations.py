@@ -1,5 +1,7 @@
 """Whoever misspells a declaration is told so, in one line that names the file."""
 
+import importlib
+
 import pytest
 from conftest import config_of
 
@@ -70,6 +72,18 @@ def test_the_plan_says_it(mine, tmp_path, capsys):
         f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare TABLES\n"
     )
     assert said.out == ""
+
+
+def test_columns_are_read_as_they_are_declared():
+    """Without an import; of tables that compute theirs, none."""
+    modules = [m for c in registry.SHIPPED for m in c.modules("tables").values()]
+    read = {module: found for module in modules if (found := declarations.columns(module))}
+    assert len(read) > len(modules) / 2
+    for module, found in read.items():
+        own = importlib.import_module(module).COLUMNS
+        words = {"string": "string", "list": "array", "struct": "array"}
+        kinds = [words.get(str(field.type).partition("<")[0], "number") for field in own]
+        assert found == list(zip([field.name for field in own], kinds, strict=True))
 
 
 def test_declarations_may_have_types(mine):

@@ -265,7 +265,8 @@ def test_targets_follow_what_makes_them_and_what_collections_contribute(monkeypa
 def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
     def code():
         study = Study.read(ROOT / "config/smoke.yaml")
-        part = Study.of(json.loads(study.part(study.of_systems(["particles"]), ["table2"]).json))
+        part = study.part(study.of_systems(["particles"]), ["table2"])
+        part = Study.of(json.loads(part.json), is_part=True)
         return next(t.code for t in targets.tables(part) if t.name == "scorecard")
 
     before = code()

@@ -1,6 +1,7 @@
 """Collections: what makes a folder one, and what a user's own gives a study."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -13,7 +14,8 @@ from circlet import build
 from circlet.analysis import claims
 from circlet.cli import main
 from circlet.errors import ConfigError
-from circlet.study import fingerprint, targets
+from circlet.storage import schema
+from circlet.study import fingerprint, own_collections, targets
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -133,7 +135,10 @@ CONTRADICTIONS = {
         "mine.distances -> mine.copies -> mine.distances: depend on each other",
     ),
     "other roles": (
-        {"tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)')},
+        {
+            "systems/drift.py": ('"distances", "distance"', 'column="seconds"'),
+            "tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)'),
+        },
         "explorer_runs: is made from the table mine.distances, but not from the same experiments; "
         "give both the same SYSTEMS, or the same roles (mine.rates)",
     ),
@@ -232,7 +237,9 @@ def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
 
 def as_its_job_sees_it(target):
     config_ = json.loads(target.study.json) | {"collections": target.study.folders}
-    study = replace(Study.of(config_), keys={table.name: table.key for table in target.tables})
+    study = replace(
+        Study.of(config_, is_part=True), keys={table.name: table.key for table in target.tables}
+    )
     return next(t for t in targets.ordered(study) if (t.kind, t.name) == (target.kind, target.name))
 
 
@@ -272,6 +279,13 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
 CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
 ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,10,0.1,distances\n"
 FIGURE = '("mine.distances",)'
+
+
+def outcome(of):
+    """Another outcome of its system."""
+    return less("systems/drift.py", '"mean", "distances", "distance"', of)
+
+
 LOOKED_UP = {
     "a table of a figure": (
         less("figures/distances.py", FIGURE, '("mine.distnces",)'),
@@ -280,6 +294,9 @@ LOOKED_UP = {
         less("tables/distances.py", '("mine.drift",)', '("mine.drif",)'),
         "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'?)"),
     "a log of a table": (less("tables/distances.py", '"embeddings")', '"embedings")'), "LOGS: the"),
+    "a log that its system does not have": (
+        less("tables/distances.py", '"embeddings")', '"curves")'),
+        "LOGS: of its systems: there is no log 'curves'"),
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),
@@ -315,6 +332,57 @@ LOOKED_UP = {
     "a table of an outcome": (
         less("systems/drift.py", '"distances", "distance"', '"sizes"'),
         "outcomes: size: there is no table 'sizes'"),
+    "a column of an outcome": (
+        outcome('"mean", "distances", "distnce"'),
+        "outcomes: size: table mine.distances: there is no column 'distnce' (did you mean 'dist"),
+    "an outcome that is no column of runs": (
+        outcome('"mean"'), "outcomes: size: table runs: there is no column 'size'"),
+    "where an outcome is": (
+        outcome('"mean", "distances", "distance", {"rat": 1}'),
+        "table mine.distances: there is no column 'rat' (did you mean 'rate'?)"),
+    "a text for a number": (
+        outcome('"mean", "distances", "distance", {"rate": "x"}'), "'rate' never equals 'x'"),
+    "where without values": (
+        outcome('"mean", "distances", "distance", ("rate",)'), "where: ('rate',) must be a mapp"),
+    "a time without what is after": (
+        outcome('"time", "distances", "distance"'), "no column 'distance_after'"),
+    "an outcome in words": (
+        outcome('"mean", column="status"'), "column 'status' must be numbers or truth values"),
+    "an outcome of points": (
+        outcome('"mean", "outcome_summary", "estimate"'), "outcome_summary: has no row per run; "),
+    "an outcome of another system": (
+        outcome('"count", "circle_counts", "n_circles"'), "circle_counts: has no run of mine.d"),
+    "an outcome of a role": (
+        outcome('"mean", "losses", "test_loss"'), "has only runs with a role; an "),
+    "a share above one": (
+        outcome('"share", "distances", "distance", threshold=3'), "threshold: 3 is greater than"),
+    "a parameter as a column": (
+        less("tables/distances.py", 'column("distance"', 'column("rate"'),
+        "COLUMNS: 'rate' is a column that circlet adds"),
+    "a column twice": (
+        less("tables/distances.py", "[RUN, SEED,", "[RUN, SEED, SEED,"), "'seed' is listed twice"),
+    "a column of all run lists": (
+        less("run_list.py", "COLUMNS = []", "from circlet.storage.schema import RUN\n"
+             "COLUMNS = [RUN]"), "run_list.py: COLUMNS: 'run_id' is a column that circlet adds"),
+    "a column of the explorer": (
+        less("systems/drift.py", "    logs=", '    run_columns={"sise": "size"},\n    logs='),
+        "SYSTEM: run_columns: there is no column 'sise'"),
+    "what the explorer colours": (
+        less("systems/drift.py", "    logs=", '    coloured_signals="kept",\n    logs='),
+        "SYSTEM: coloured_signals: there is no column 'kept'"),
+    "measures of no step": (
+        less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nMEASURES = {"far": ("", "")}'),
+        "distances.py: COLUMNS, with MEASURES: there is no column 'step'"),
+    "a table of a picture": (
+        having("pictures/dots.py", '"""Dots."""\nTABLES = ("runz",)\nPLACES = ()\n\n\n'
+               "def draw(study):\n    pass\n"), "dots.py: TABLES: there is no table 'runz' (did"),
+    "a key of the config": (
+        less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nCONFIG = ("milestone",)'),
+        "CONFIG: there is no key 'milestone' (did you mean 'milestones'?)"),
+    "a column of a claim": (
+        having("claims.csv", ONE.replace("distance,1", "distanc,1")),
+        "far: table mine.distances: there is no column 'distanc' (did you mean 'distance'?)"),
+    "the interval of a claim": (having("claims.csv", ONE), "there is no column 'distance_low'"),
     "an outcome of another kind": (
         less("systems/drift.py", '"mean"', '"men"'),
         "outcomes: size: there is no kind 'men' (did you mean 'mean'?)"),
@@ -366,11 +434,24 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
     assert expected in said_by(lambda: Study.of(config_of(*folders)))
 
 
+def test_what_a_plan_knows_of_the_table_of_runs_is_there():
+    system = Study.of(config()).known["particles"]
+    assert own_collections.RUNS.keys() == {
+        "seed",
+        "commit",
+        *schema.names(schema.outcome([system])),
+    }
+
+
 def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     """Roles, outcomes, figures and claims can be moved into a shipped collection unchanged."""
     text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
     (mine / "collection.yaml").write_text(text)
     (mine / "claims.csv").write_text(ONE)
+    table = mine / "tables/distances.py"
+    names, columns = "COUNTS, RUN, estimate", '[RUN, *estimate("distance", ""), *COUNTS]'
+    text = re.sub(r"RUN, SEED, column", names, table.read_text(), count=1)
+    table.write_text(re.sub(r"COLUMNS = .*", f"COLUMNS = {columns}", text))
     study = Study.of(config_of(mine))
     own = study.collections[-1]
     assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]

@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-import yaml
 from conftest import config, config_of, experiment
 
 from circlet import build
@@ -99,20 +98,19 @@ def test_what_cannot_be_measured_is_one_line(given, said):
 def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
     file = mine / "tables/distances.py"
     text = file.read_text()
-    file.write_text(text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"reach": ("far", "")}'))
+    text = text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
+    file.write_text(text.replace("RUN, SEED, column", "RUN, STEP, column"))
     asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
     outcomes = Study.of(asked).outcomes("mine.drift")
-    assert [one.table for one in outcomes if one.name == "reach"] == ["mine.distances"]
+    assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]
 
 
 @pytest.mark.parametrize("system", ["embedding_mlp", "particles"])
-def test_a_study_without_the_log_is_told_what_to_log(system, tmp_path):
+def test_a_study_without_the_log_is_told_what_to_log(system):
     """A part of it, which a job has, is not."""
-    file = tmp_path / "config.yaml"
-    file.write_text(yaml.safe_dump(config(system=system) | ASKED))
     said = "needs an experiment of constant_attention or embedding_mlp that logs parameters"
     with pytest.raises(ConfigError, match=said):
-        Study.read(file)
+        Study.of(config(system=system) | ASKED)
     both = {"other": experiment(system), **logging()["experiments"]}
-    file.write_text(yaml.safe_dump(config() | ASKED | {"experiments": both}))
-    assert Study.of(json.loads(Study.read(file).part(["other"]).json)).points
+    whole = Study.of(config() | ASKED | {"experiments": both})
+    assert Study.of(json.loads(whole.part(["other"]).json), is_part=True).points

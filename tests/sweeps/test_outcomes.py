@@ -1,17 +1,20 @@
 """Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, experiment
+from conftest import config, config_of, experiment
 
 from circlet import build
-from circlet.errors import ConfigError
+from circlet.cli import main
+from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
 from circlet.study import targets
 from circlet.study.plan import Study
-from circlet.sweeps.tables import effects, milestones
+from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
 from circlet.training import job
 
@@ -152,6 +155,14 @@ def test_curves_are_averaged_at_logged_steps(study):
     assert (found["high"].dropna() <= 1).all()
 
 
+def test_an_outcome_with_several_rows_of_a_run_is_refused():
+    rows = pd.DataFrame({"run_id": ["a", "a"], "layer": [1, 2], "norm": [0.5, 0.6]})
+    norm = Outcome("norm", "norm", "mean", "norms")
+    with pytest.raises(LogError, match="outcome norm: the table norms has several rows of a; give"):
+        outcomes._rows(norm, rows)
+    assert outcomes._rows(replace(norm, where={"layer": 2}), rows)["value"].tolist() == [0.6]
+
+
 def test_a_crossing_is_an_interval():
     steps = np.array([0, 10, 20])
     holds = np.array([[False, False, True], [True, False, True], [False] * 3], dtype=bool)
@@ -169,6 +180,13 @@ def test_a_crossing_is_an_interval():
         ({"wait": {"from": "memorised_step", "to": "x"}}, "wait.to: 'x' must be a milestone"),
         ({"delay": {"metric": "test_loss"}}, "delay: with from and to, remove metric"),
         ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
+        ({"run_id": {"metric": "test_loss", "below": 1}}, "run_id: is also a column of tables"),
+        ({"weight_decay": {"metric": "test_loss", "below": 1}}, "decay: is also a column of table"),
+        ({"train_loss": {"metric": "test_loss", "below": 1}}, "loss: is also a column of tables"),
+        (
+            {"delay_after": {"metric": "test_loss", "below": 1}},
+            "delay_after: is also a column of the milestone delay; choose another name, or remove",
+        ),
     ],
 )
 def test_what_is_no_milestone_is_one_line(given, said):
@@ -183,6 +201,16 @@ def test_a_milestone_can_be_changed_and_removed():
     assert [one.name for one in outcomes if one.table == "milestones"] == [
         "memorised_step", "generalised_step",
     ]  # fmt: skip
+
+
+def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
+    """The part of a study that a job gets says nothing of milestones if its table needs none."""
+    system = mine / "systems/drift.py"
+    system.write_text(system.read_text().replace('"size", "size', '"delay", "size'))
+    with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
+        Study.of(config_of(mine))
+    whole = Study.of(config_of(mine) | {"milestones": {"delay": None}})
+    main(["plan", "--study", whole.part(["e"], with_keys=()).json, "--collections", str(mine)])
 
 
 def test_thresholds_make_no_other_table_again():

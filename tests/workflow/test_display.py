@@ -106,15 +106,15 @@ def test_elsewhere_it_says_lines(empty_project):
 
 def test_a_failure_is_told(empty_project):
     study_of(empty_project, notify=COMMAND)
-    file = "src/circlet/sweeps/tables/runs.py"
-    empty_project.edit(
-        file, "import pandas as pd\n", "import pandas as pd\nfrom circlet.errors import LogError\n"
-    )
-    loop = "    for block in study.blocks:\n"
-    empty_project.edit(file, loop, f"    raise LogError('on purpose')\n{loop}")
+    file, loop = "src/circlet/sweeps/tables/runs.py", "    for block in study.blocks:\n"
+    empty_project.edit(file, loop, f"    raise ValueError('on purpose')\n{loop}")
     done = empty_project.snakemake("table_runs", config="config/mine.yaml", check=False)
     assert done.returncode == 1
-    assert re.search(r"^failed: table runs: on purpose$", done.stderr, re.MULTILINE), done.stderr
+    error = "a bug, please report it: ValueError: on purpose\n"
+    assert f"\nfailed: table runs: {error}" in done.stderr, done.stderr
+    # It comes before what led to it, and the command with its config is not there.
+    assert done.stderr.index(f"\nerror: {error}") < done.stderr.index("Traceback")
+    assert '"experiments"' not in done.stdout + done.stderr
     assert (empty_project.folder / "told").read_text().startswith("failure results/mine Tables")
 
 

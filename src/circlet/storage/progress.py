@@ -27,7 +27,7 @@ def state(block: Block) -> str:
             return "done" if parquet.is_current(block) else "outdated"
         except LogError:
             return "damaged"
-    last = _last_line(block.job_log)
+    last = last_line(block.job_log)
     if last is None:
         return "waiting"
     return "failed" if last.startswith("error:") else "started"
@@ -124,20 +124,20 @@ def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
             yield f"{block.log('runs').parent}: is damaged; delete it and run again"
     for target in targets.ordered(study):
         if not all(path.exists() for path in target.outputs):
-            last = _last_line(target.job_log)
+            last = last_line(target.job_log)
             if last is not None and last.startswith("error:"):
                 yield _failure(target.name, target.job_log)
 
 
 def was_interrupted(block: Block) -> bool:
     """Whether a started block that does not run any more was told to end, as by ctrl-C."""
-    last = _last_line(block.job_log) or ""
+    last = last_line(block.job_log) or ""
     # Not while it waited for another job of the same block.
     return last.startswith(("ended by", "interrupted", "terminated")) and locks.WAITED not in last
 
 
 def _failure(name: str, job_log: Path) -> str:
-    last = _last_line(job_log) or ""
+    last = last_line(job_log) or ""
     if re.search(r": \d+ runs? of \d+ steps, ", last):  # what a block says at its end
         last = "has finished before, and its logs are gone; see what Snakemake says above"
     elif not last.startswith("error:") and locks.WAITED not in last:
@@ -146,10 +146,13 @@ def _failure(name: str, job_log: Path) -> str:
     return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
 
 
-def _last_line(job_log: Path) -> str | None:
-    """Last line of the text log of a job; empty if it wrote none, None if it never began."""
+def last_line(job_log: Path) -> str | None:
+    """Last line of the text log of a job, before a traceback; empty if it wrote none, None if it
+    never began.
+    """
     try:
-        lines = job_log.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = job_log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
+    lines = text.partition("\nTraceback (most recent call last):")[0].splitlines()
     return lines[-1] if lines else ""

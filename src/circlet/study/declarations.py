@@ -135,6 +135,56 @@ def literals(module: str) -> dict[str, Any]:
     return found
 
 
+def columns(module: str) -> list[tuple[str, str]] | None:
+    """Columns that a table declares, with their types: string, array or number.
+
+    None if a function makes them, or if they are written in another way than tables usually are.
+    """
+    if "columns" in defined(module):
+        return None
+    try:
+        return list(_columns(module, ast.Name("COLUMNS")))
+    except LookupError:
+        return None
+
+
+def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _columns(module, part)
+        case ast.Starred(value=whole):
+            yield from _columns(module, whole)
+        case ast.Name(id=name):
+            yield from _columns(*_assigned(module, name))
+        case ast.Call(ast.Name("column"), [ast.Constant(str(name)), type, *_]):
+            arrow = ast.unparse(type).removeprefix("pa.").partition("(")[0]
+            yield (
+                name,
+                {"string": "string", "list_": "array", "struct": "array"}.get(arrow, "number"),
+            )
+        case ast.Call(ast.Name("estimate"), [ast.Constant(str(name)), *_]):
+            yield from ((f"{name}{end}", "number") for end in ("", "_low", "_high", "_n"))
+        case ast.Call(ast.Name("interval")):
+            yield from ((name, "number") for name in ("estimate", "low", "high"))
+        case _:
+            raise LookupError
+
+
+def _assigned(module: str, name: str) -> tuple[str, ast.expr]:
+    """The one expression that a name of a module stands for, and the module that has it."""
+    found = [value for target, value in _assignments(module) if ast.unparse(target) == name]
+    if len(found) == 1 and isinstance(found[0], ast.expr):
+        return module, found[0]
+    for node in tree_of(module).body if not found else ():
+        if isinstance(node, ast.ImportFrom):
+            [(source, _)] = named(module, node)
+            for alias in node.names:
+                if name == (alias.asname or alias.name) and _is_module(source):
+                    return source, ast.Name(alias.name)
+    raise LookupError
+
+
 def _check_measures(path: Path, value: Any) -> None:
     pairs = value.values() if isinstance(value, dict) else [None]
     texts = [isinstance(pair, tuple) and list(map(type, pair)) == [str, str] for pair in pairs]

@@ -4,11 +4,15 @@ They are outcomes of every system that has the metric, of kind ``time``, in the 
 ``milestones``.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
+from circlet.study.own_collections import RESERVED
 from circlet.systems.spec import Outcome, SystemSpec
+
+if TYPE_CHECKING:
+    from circlet.study.plan import Study
 
 USUAL: dict[str, dict[str, Any]] = {
     "memorised_step": {
@@ -36,20 +40,24 @@ def given(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: what for name, what in found.items() if own.get(name, what) is not None}
 
 
-def check(
-    config: Mapping[str, Any], used: Iterable[str], systems: Mapping[str, SystemSpec]
-) -> None:
-    """Raise ConfigError if one is neither a threshold nor a delay, or nothing has its metric.
-
-    ``used`` names the systems of the study, of all that there are.
+def check(study: "Study") -> None:
+    """Raise ConfigError if one is neither a threshold nor a delay, or nothing has its metric, or if
+    something else has its name.
     """
-    every = given(config)
-    metrics = {m for s in systems.values() for m in s.metrics} if config["milestones"] else set()
-    taken = {one.name for name in used for one in systems[name].outcomes}
+    own, every = study.config["milestones"], given(study.config)
+    metrics = {m for s in study.known.values() for m in s.metrics} if own else set()
+    used = [study.known[name] for name in study.systems]
+    taken = {one.name: "an outcome of a system" for system in used for one in system.outcomes}
+    columns = [*RESERVED, *study.parameters, *(m for system in used for m in system.metrics)]
+    taken |= dict.fromkeys(columns, "a column of tables")
+    taken |= {f"{name}_after": f"a column of the milestone {name}" for name in every}
     for name, what in every.items():
         where = f"milestones.{name}"
         if name in taken:
-            raise ConfigError(f"{where}: is also an outcome of a system; choose another name")
+            raise ConfigError(
+                f"{where}: is also {taken[name]}; choose another name, or remove the milestone "
+                f"with `{name}: null`"
+            )
         if {"from", "to"} <= what.keys():
             if extra := what.keys() & {"metric", "above", "below"}:
                 raise ConfigError(f"{where}: with from and to, remove {min(extra)}")
@@ -62,7 +70,7 @@ def check(
             raise ConfigError(
                 f"{where}: must have a metric, and either above or below; or from and to"
             )
-        elif name in config["milestones"] and what["metric"] not in metrics:
+        elif name in own and what["metric"] not in metrics:
             raise ConfigError(
                 f"{where}.metric: no system has a metric {what['metric']!r} (there are: "
                 f"{', '.join(sorted(metrics))})"

@@ -14,8 +14,9 @@ from typing import Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, fingerprint, interventions, registry
-from circlet.study.claims_file import Claim, claims
-from circlet.study.declarations import declared, defined, in_order, literals
+from circlet.study.claims_file import WHERE, Claim, claims
+from circlet.study.declarations import columns, declared, defined, in_order, literals
+from circlet.study.pictures import PLACES
 from circlet.study.registry import Collection, Systems, explained, path_of
 from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import Metric, Outcome, SystemSpec
@@ -33,10 +34,14 @@ KINDS = (
     "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
     "gradients, metrics; simulated: initial, data, step"
 )
+# Columns of the table ``runs``, beside keys and metrics, with their types.
+RUNS = dict.fromkeys(("status", "device", "dtype", "products", "commit"), "string") | dict.fromkeys(
+    ("seed", *(f"{purpose}_seed" for purpose in PURPOSES), "steps", "seconds"), "number"
+)
 RESERVED = {  # columns of logs and tables of runs
-    "seed", "step", "steps", "status", "seconds", "device", "dtype", "products", "commit",
-    "outcome", "shown", "system", "run_id", "point", "experiment",
+    *RUNS, "step", "outcome", "shown", "system", "run_id", "point", "experiment",
 }  # fmt: skip
+UNITS = ["run_id"], ["point"]  # first columns of tables to which circlet adds keys
 OPTIMIZERS = ("adamw", "adam", "sgd")
 
 
@@ -56,6 +61,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
         "ROLES": ("role", roles), "OPTIONAL_ROLES": ("role", roles),
         "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
+        "PLACES": ("place", PLACES), "CONFIG": ("key", config_file.schema()["properties"]),
     }  # fmt: skip
     for collection in own:
         for module, says in _declarations(collection):
@@ -64,6 +70,9 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
                 if name in known and not isinstance(values, str):
                     _look_up(f"{path}: {name}", *known[name], values)
         _check_modules(collection)
+        for module in collection.modules("tables").values():
+            _check_table(module, systems, about)
+        _check_run_list(collection, systems, collections)
         for name in collection.modules("interventions"):
             _check_intervention(name)
         for system in collection.modules("systems"):
@@ -91,7 +100,7 @@ def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) 
 
 def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
     """Modules that declare something, and what."""
-    for kind in ("tables", "figures"):
+    for kind in ("tables", "figures", "pictures"):
         for module in collection.modules(kind).values():
             yield module, declared(kind, module)
     for kind in ("run_list", "explorer.data"):
@@ -170,7 +179,7 @@ def _check_intervention(name: str) -> None:
 
 
 def _check_metrics(where: str, system: SystemSpec) -> None:
-    taken = {*RESERVED, *(f"{purpose}_seed" for purpose in PURPOSES), *system.parameters}
+    taken = {*RESERVED, *system.parameters}
     for name, metric in system.metrics.items():
         if not isinstance(metric, Metric):
             raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
@@ -181,7 +190,70 @@ def _check_metrics(where: str, system: SystemSpec) -> None:
             )
 
 
-def _check_outcomes(system: SystemSpec, tables: Names[str]) -> None:
+def _columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
+    """Columns that rows of a system have in a table, with their types; empty if unknown."""
+    if table == "runs":
+        own = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
+    else:
+        own = dict(columns(module) or ())
+    if [*own][:1] not in UNITS:
+        return own
+    acts = [interventions.columns(name) for name in interventions.INTERVENTIONS]
+    parameters = {k: v["type"] for schemas in (system.schemas, *acts) for k, v in schemas.items()}
+    return {"experiment": "string", "system": "string"} | parameters | own
+
+
+def _check_table(module: str, systems: Systems, roles: dict[str, dict[str, Any]]) -> None:
+    """Whether its systems have its logs, its columns names of their own, and among these is what it
+    measures.
+    """
+    says, own = declared("tables", module), columns(module)
+    about = [roles[role]["needs"]["system"] for role in says.get("ROLES", ())]
+    known = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
+    if known:
+        logs = {kind for system in known for kind in system.kinds}
+        _look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
+    if own is None:
+        return
+    where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in own]
+    keys = {"experiment", "system"}.union(*(system.parameters for system in known))
+    _check_once(where, names, keys if names[:1] in UNITS else set())
+    if measured := says.get("MEASURES", ()):
+        _look_up(f"{where}, with MEASURES", "column", names, ("run_id", "step", *measured))
+
+
+def _check_run_list(
+    collection: Collection, systems: Systems, collections: Iterable[Collection]
+) -> None:
+    """Whether its columns have names of their own, and its systems show some that there are."""
+    own = [systems[name] for name in collection.modules("systems")]
+    modules = {c.name: f"{c.package}.run_list" for c in collections}
+    lists = {c: columns(module) for c, module in modules.items() if path_of(module).exists()}
+    names = {c: [name for name, _ in found or ()] for c, found in lists.items()}
+    keys = {"experiment", "system", "run_id", "seed", "outcome", "shown", "moments"}
+    added = keys.union(*(system.parameters for system in own), *(s.metrics for s in own))
+    where = f"{path_of(modules[collection.name])}: COLUMNS"
+    _check_once(where, names.get(collection.name, []), added)
+    for system in own if None not in lists.values() else ():
+        known = {*system.metrics, *(name for found in names.values() for name in found)}
+        known |= {f"{name.removesuffix('_step')}_epoch" for name in known if "_step" in name}
+        where = f"{path_of(system.module)}: SYSTEM"
+        _look_up(f"{where}: run_columns", "column", known, system.run_columns)
+        coloured = [system.coloured_signals] if system.coloured_signals else []
+        _look_up(f"{where}: coloured_signals", "column", known, coloured)
+
+
+def _check_once(where: str, names: list[str], added: Names[str]) -> None:
+    for name in names:
+        if name in added:
+            raise ConfigError(
+                f"{where}: {name!r} is a column that circlet adds; choose another name"
+            )
+        if names.count(name) > 1:
+            raise ConfigError(f"{where}: {name!r} is listed twice")
+
+
+def _check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
     where = f"{path_of(system.module)}: SYSTEM: outcomes"
     seen = set()
     for one in system.outcomes:
@@ -194,6 +266,41 @@ def _check_outcomes(system: SystemSpec, tables: Names[str]) -> None:
         seen.add(one.name)
         _look_up(f"{where}: {one.name}", "kind", ("share", "mean", "count", "time"), [one.kind])
         _look_up(f"{where}: {one.name}", "table", tables, [one.table])
+        low, high = one.bounds
+        threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
+        _fits(f"{where}: {one.name}: threshold", one.threshold, threshold)
+        _fits(f"{where}: {one.name}: where", one.where, {"type": "object"})
+        _check_column(f"{where}: {one.name}", one, system, tables)
+
+
+def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
+    """Whether an outcome's table has rows of all runs of its system, and its columns."""
+    needed = [outcome.table]
+    for name in needed:  # grows as it goes
+        says = declared("tables", tables[name])
+        if says.keys() & {"ROLES", "OPTIONAL_ROLES"}:
+            raise ConfigError(
+                f"{where}: the table {name} has only runs with a role; an outcome needs a table "
+                "with SYSTEMS in place of ROLES"
+            )
+        needed += [other for other in says["TABLES"] if other in tables and other not in needed]
+    where = f"{where}: table {outcome.table}"
+    about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
+    if system.name not in about:
+        raise ConfigError(f"{where}: has no run of {system.name}, which is not in its SYSTEMS")
+    known = _columns_of(outcome.table, tables[outcome.table], system)
+    if not known:
+        return
+    if "run_id" not in known:
+        raise ConfigError(f"{where}: has no row per run; its first column must be RUN")
+    column = outcome.column or outcome.name
+    after = [f"{column}_after"] if outcome.kind == "time" else []
+    _look_up(where, "column", known, [column, *after, *outcome.where])
+    if known[column] in ("string", "array"):
+        raise ConfigError(f"{where}: column {column!r} must be numbers or truth values")
+    for name, value in outcome.where.items():
+        if isinstance(value, str) != (known[name] == "string"):
+            raise ConfigError(f"{where}: where: the column {name!r} never equals {value!r}")
 
 
 def _check_functions(system: SystemSpec) -> None:
@@ -250,7 +357,7 @@ def _check_role(where: str, needs: dict[str, Any], systems: Systems, roles: Name
 def _check_claim(
     path: str,
     claim: Claim,
-    tables: Names[str],
+    tables: dict[str, str],
     figures: Names[str],
     roles: dict[str, dict[str, Any]],
     systems: Systems,
@@ -261,6 +368,14 @@ def _check_claim(
     if claim["figure"]:
         _look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
     system = systems[roles[claim["role"]]["needs"]["system"]]
+    if has := _columns_of(claim["table"], tables[claim["table"]], system):
+        keys = [
+            name.removeprefix(WHERE) for name in claim if name.startswith(WHERE) and claim[name]
+        ]
+        names = [claim[key] for key in ("column", "rival") if claim[key]]
+        estimates = [f"{name}{end}" for name in names for end in ("", "_low", "_high", "_n")]
+        wanted = [*keys, *estimates, "n_runs", "n_planned"]
+        _look_up(f"{where}: table {claim['table']}", "column", has, wanted)
     known = {*system.parameters, "steps", "epochs", "shared"}
     texts = ";".join([claim["conditions"], claim["accepts"]]).split(";")
     names = [re.split("[=>]", text)[0] for text in texts if text]

@@ -51,8 +51,11 @@ class Study:
     notify: str | None = None  # the command to run at its end
 
     @classmethod
-    def of(cls, config: dict[str, Any]) -> "Study":
-        """The study of a config; raises ConfigError naming the offending key."""
+    def of(cls, config: dict[str, Any], *, is_part: bool = False) -> "Study":
+        """The study of a config; raises ConfigError naming the offending key.
+
+        A part, as a job gets it, may lack what only the whole study needs.
+        """
         config = config_file.validate(config)
         notify = config.pop("notify")  # no result depends on it
         collections = registry.find(config.pop("collections"))
@@ -68,9 +71,11 @@ class Study:
         if both := config["experiments"].keys() & config["parents"].keys():
             raise ConfigError(f"parents.{min(both)}: is also an experiment")
         study = cls(config, collections, Path(config["results"]), notify=notify)
-        milestones.check(config, study.systems, study.known)
         measures.check(study)
         _ = study.points  # no two are the same
+        if not is_part:
+            milestones.check(study)
+            measures.check_logs(study)
         limits.check_blocks(study)
         if config["figures"]:  # the usual ones need no check, and jobs none of them
             _ = study.pictures
@@ -81,9 +86,7 @@ class Study:
     def read(cls, path: str | Path) -> "Study":
         """The study of one config file; errors name the file."""
         try:
-            study = cls.of(config_file.read(path))
-            measures.check_logs(study)  # a part of a study may lack them
-            return study
+            return cls.of(config_file.read(path))
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
 

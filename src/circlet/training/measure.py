@@ -120,7 +120,7 @@ def _signature(point: Point) -> str:
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
     found: dict[str, dict] = {}
     for key, text in studies.items():
-        (point,) = Study.of(json.loads(text) | {"collections": collections}).points
+        (point,) = Study.of(json.loads(text) | {"collections": collections}, is_part=True).points
         signature = _signature(point)
         if signature not in found:
             found[signature] = measured(point)

@@ -37,7 +37,8 @@ def columns(study: Study) -> list[pa.Field]:
     """Its columns: those of all runs, metrics of its systems, and those of their collections."""
     lists = (load(name) for name in targets.contributed(study, "run_list.py"))
     measured = metrics(study.known[name] for name in study.systems)
-    return [*COLUMNS, *measured, *(field for own in lists for field in own.COLUMNS)]
+    own = {field.name: field for one in lists for field in one.COLUMNS}  # several may have one
+    return [*COLUMNS, *measured, *own.values()]
 
 
 def _best(runs: pd.DataFrame) -> pd.Series:

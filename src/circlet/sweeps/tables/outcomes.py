@@ -46,6 +46,11 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
         )
     for name, value in outcome.where.items():
         table = table[table[name].eq(value).fillna(False).astype(bool)]
+    if twice := table.loc[table["run_id"].duplicated(), "run_id"].tolist():
+        raise LogError(
+            f"outcome {outcome.name}: the table {outcome.table} has several rows of {twice[0]}; "
+            "give `where`, with what the columns of one of them have"
+        )
     values = table[column].astype("Float64").astype(float)
     after = (
         table[f"{column}_after"].astype("Float64").astype(float)
