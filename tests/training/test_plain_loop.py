@@ -147,7 +147,7 @@ REFUSED = {
                  "    for w in _NETWORK.parameters():\n        w.data.normal_()\n"
                  "    return _NETWORK",
          "init": "self.register_buffer('scale', torch.rand(()))"},
-        "does not follow the seeds|does not train"),
+        "does not follow the seeds|does not train|changes weights, buffers or data in place"),
     "a multiplier of a frozen weight": (
         {"init": "self.output.weight.requires_grad_(False)",
          "more": "def learning_rate_multipliers(parameters):\n    return {'output.weight': 2}"},
@@ -201,6 +201,19 @@ REFUSED = {
     "a function of PyTorch by seed": (
         {"init": "self.act = [torch.relu, torch.celu][seeds.network % 2]"},
         r"network\(\): act.* differs between seeds"),
+    "the best loss so far": (
+        {"init": "self.best = torch.tensor(float('inf'))",
+         "metrics": "network.best = torch.minimum(network.best, network.output.bias.norm())",
+         "more": "_metrics = metrics\ndef metrics(network, parts):\n"
+                 "    return _metrics(network, parts) | {'test_loss': network.best}"},
+        "what one call leaves in best changes the next"),
+    "a clock": (
+        {"loss": "import time\nscores = network(pairs) * (1 + time.perf_counter() % 1)"},
+        "changes at every call|gives other numbers when it is repeated"),
+    "numbers of an unseeded generator": (
+        {"init": "self.register_buffer('scale', torch.tensor(np.random.default_rng().random()))",
+         "loss": "scores = network(pairs) * network.scale"},
+        "gives other numbers when it is repeated"),
     "a mask that is drawn once for all seeds": (
         {"init": "Network.mask = getattr(Network, 'mask', None)\n"
                  "if Network.mask is None:\n    Network.mask = torch.rand(width)\n"
@@ -326,6 +339,14 @@ def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path, batche
     own = of(tmp_path, changes, batched, steps=200, weight_decay=10, batch_size=16)
     with pytest.raises(CircletError, match=r"loss\(\) depends on output.* in some steps only"):
         trained(own, [0, 1] if batched else [0])
+
+
+def test_a_flag_that_is_set_later_is_refused_at_the_end(tmp_path):
+    forward = "self.settled |= bool(self.output.weight.norm() < 0.5)\nh = self.hidden(pairs)\n"
+    changes = {"init": "self.settled = False", "forward": forward + "return self.output(h)"}
+    own = of(tmp_path, changes, batched=False, runs=1, steps=300, weight_decay=10)
+    with pytest.raises(CircletError, match="settled has changed during training"):
+        job.run_block(own.blocks[0], "cpu")
 
 
 def test_few_steps_are_tried():

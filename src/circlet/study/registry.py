@@ -221,6 +221,12 @@ def _use(collection: Collection) -> Collection:
     return collection
 
 
+def modules_of(module: ModuleType) -> list[ModuleType]:
+    """The modules of a collection that are imported, given one of them."""
+    package = ".".join(module.__name__.split(".")[:3])
+    return [m for name, m in sys.modules.items() if f"{name}.".startswith(f"{package}.")]
+
+
 def _forget(package: str) -> dict[str, ModuleType]:
     """Remove the modules of a package from those that are imported; returns them by name."""
     names = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]

@@ -73,7 +73,7 @@ def typed(tree: Tree, dtype: torch.dtype) -> Tree:
 
 
 def cast(network: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """The same network, with its weights and buffers as ``typed`` has them.
+    """The same network, with its weights, buffers and tensors as ``typed`` has them.
 
     ``network.to(dtype)`` would drop the imaginary parts of complex buffers.
     """
@@ -82,4 +82,7 @@ def cast(network: nn.Module, dtype: torch.dtype) -> nn.Module:
             values.data = typed(values.data, dtype)
         for name, values in module.named_buffers(recurse=False):
             setattr(module, name, typed(values, dtype))
+        for name, values in [*vars(module).items()]:
+            if isinstance(values, Tensor):
+                setattr(module, name, typed(values, dtype))
     return network

@@ -22,7 +22,7 @@ from torch.nn.parameter import is_lazy
 
 from circlet.errors import CircletError
 from circlet.lazy_import import load
-from circlet.study.registry import path_of, place_in_own
+from circlet.study.registry import modules_of, path_of, place_in_own
 from circlet.study.seeds import Seeds
 from circlet.systems import trees
 from circlet.systems.seeded import seeded
@@ -69,6 +69,7 @@ class Examples:
     orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
     used: dict[int, set[str]] = field(default_factory=dict)
     """Weights that the loss depends on, by the number of examples; empty until step 1."""
+    flags: dict[str, bool] = field(default_factory=dict)  # that the network had at step 0
 
 
 class _Calling(nn.Module):
@@ -116,7 +117,7 @@ class FromLoss:
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
         """The multipliers that the author gives; 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
-        given: dict[str, float] = declared(parameters)
+        given = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         frozen: list[str] = []
         if self.has_network:
             network = self.network(parameters, Seeds(0, 0, 0, 0))
@@ -163,7 +164,27 @@ class FromLoss:
             every = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
             found = trees.mapped(stacked, *every)
             buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
-        return Examples(parts, network, buffers, parameters, seeds)
+        return Examples(parts, network, buffers, parameters, seeds, flags=self._flags(network))
+
+    def check_end(self, data: Examples) -> None:
+        """Raise CircletError if a flag of the network or its modules has changed since step 0."""
+        now = self._flags(data.network)
+        if changed := [path for path in data.flags if now.get(path) != data.flags[path]]:
+            raise self._error(
+                f"{changed[0]} has changed during training, and no checkpoint has it: let loss() "
+                "and metrics() depend on their arguments alone"
+            )
+
+    def _flags(self, network: nn.Module | None) -> dict[str, bool]:
+        holders: list[tuple[str, object]] = [(m.__name__, m) for m in modules_of(self.own)]
+        if network is not None:
+            holders += network.named_modules()
+        return {
+            f"{path}.{name}".strip("."): value
+            for path, holder in holders
+            for name, value in vars(holder).items()
+            if isinstance(value, bool)
+        }
 
     def batch(self, data: Examples, step: int) -> Examples:
         """The batch of a step, counted from 1: all examples unless there is a ``batch_size``.
@@ -237,7 +258,13 @@ class FromLoss:
             if not loss.requires_grad:
                 raise self._error("loss() does not depend on the weights in a way that can be "
                                   "differentiated")  # fmt: skip
-            found = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+            try:
+                found = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+            except RuntimeError as error:
+                if lacks_memory(error) or place_in_own(error):
+                    raise
+                line = " ".join(str(error).split())
+                raise self._error(f"loss() cannot be differentiated: {line}") from error
             for name, values in zip(own, found, strict=True):
                 if values is not None and values.layout != torch.strided:
                     raise self._error(f"loss() has a sparse gradient of {name}: set sparse=False")
@@ -330,7 +357,7 @@ class FromLoss:
         """
         try:
             yield
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             if lacks_memory(error):
                 raise
             alone()
@@ -379,7 +406,7 @@ class FromLoss:
         if hasattr(self.own, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
-                found = self.own.metrics(network, parts)
+                found = self.own.metrics(network, trees.mapped(lambda values: values, parts))
             finally:  # a call of network.eval() in a metric must not affect training
                 for module, mode in modes:
                     module.training = mode

@@ -8,8 +8,7 @@ network whose weights differ by more than rounding.
 
 import copy
 import math
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from circlet.study.points import Point
 from circlet.study.registry import path_of, place_in_own
 from circlet.study.schedules import Schedules
 from circlet.systems import trees
+from circlet.systems.trees import Tree
 from circlet.training import autograd, hidden_state
 from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import group_size, initials, learning_rate_multipliers, run_group
@@ -215,7 +215,7 @@ class _Trial:
                 order = seeds.stream("order", epoch).permutation(n)
                 rows = torch.as_tensor(order[place * size : (place + 1) * size])
                 examples = trees.mapped(lambda v, rows=rows: v[rows.to(v.device)], examples)
-            optimiser.step(equations.own.loss(network, examples))
+            optimiser.step(equations.own.loss(network, _copied(examples)))
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)
@@ -226,36 +226,68 @@ class _Trial:
     def _check_purity(self, equations: Any, network: Any, parts: dict[str, Any], seed: int) -> None:
         """Check that a call leaves nothing for the next: what it leaves may matter only later.
 
-        Raises CircletError if it writes into weights, buffers or data, or if anything else differs
-        between two calls with the same arguments: a counter, say.
+        Raises CircletError if it writes into weights, buffers or data, if anything else differs
+        between two calls with the same arguments (a counter), or if the numbers depend on what an
+        earlier call with others has left (the best loss so far).
         """
-        held = trees.tensors(parts)
+        modules = {module.__name__: module for module in registry.modules_of(equations.own)}
+        holders: dict[str, Any] = {name.rpartition(".")[2]: m for name, m in modules.items()}
+        weights = list(network.values() if isinstance(network, dict) else network.parameters())
+        held = [*weights, *trees.tensors(parts)]
         if equations.has_network:
-            held += [*network.parameters(), *network.buffers()]
-        package = self.point.system.equations.split(".equations.")[0] + "."
-        modules = [module for name, module in sys.modules.items() if name.startswith(package)]
-        states = []
-        for _ in range(2):
-            equations.network(self.point.parameters, self.point.seeds(seed))
-            equations.examples(self.point.parameters, self.point.seeds(seed))
-            with _Writes(held) as writes:
-                equations.own.loss(network, parts["train"])
-                with torch.no_grad():
-                    equations.measured(network, parts)
-            if writes.found:
-                raise CircletError(
-                    f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
-                    f"({writes.found}): change a copy"
-                )
-            state = hidden_state.of_modules(modules)
+            held += network.buffers()
+            holders |= network.named_modules()
+
+        def call(examples: Tree) -> list[Tensor]:
             if equations.has_network:
-                state |= hidden_state.of_network(network, values=True)
-            states.append(state)
-        if changed := hidden_state.differences(*states):
+                equations.network(self.point.parameters, self.point.seeds(seed))
+            equations.examples(self.point.parameters, self.point.seeds(seed))
+            found = [equations.own.loss(network, _copied(examples)).detach().clone()]
+            with torch.no_grad():
+                return [*found, *(v.clone() for v in equations.measured(network, parts).values())]
+
+        def state() -> hidden_state.State:
+            found = hidden_state.of_modules(modules.values())
+            return found | (hidden_state.of_network(network, True) if equations.has_network else {})
+
+        train = parts["train"]
+        with _Writes(held) as writes:
+            first, before = call(train), state()
+            second, after = call(train), state()
+        if writes.found:
             raise CircletError(
-                f"{self.path}: {changed[0]} changes at every call, and no checkpoint has it: let "
-                "network(), data(), loss() and metrics() depend on their arguments alone"
+                f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
+                f"({writes.found}): change a copy"
             )
+        changed = hidden_state.differences(before, after)
+        if changed or not _equal(first, second):
+            raise CircletError(
+                f"{self.path}: {changed[0] if changed else 'the loss'} changes at every call, and "
+                "no checkpoint has it: let network(), data(), loss() and metrics() depend on their "
+                "arguments alone"
+            )
+        # What calls with other weights and examples leave behind is made absurd.
+        for factor in (0.5, 4.0, 0.5):
+            for values in weights:
+                values.data.mul_(factor)
+            call(trees.mapped(lambda values: values[: max(1, len(values) // 2)], train))
+        left = hidden_state.differences(after, state())
+        for absurd in (math.inf, -math.inf):
+            for path in left:
+                holder, _, name = path.rpartition(".")
+                value = vars(holders[holder]).get(name) if holder in holders else None
+                if isinstance(value, bool):
+                    setattr(holders[holder], name, not value)
+                elif isinstance(value, float):
+                    setattr(holders[holder], name, absurd)
+                elif isinstance(value, Tensor) and value.is_floating_point():
+                    setattr(holders[holder], name, torch.full_like(value, absurd))
+            if not _equal(first, call(train)):
+                raise CircletError(
+                    f"{self.path}: what one call leaves in {' or '.join(left)} changes the next, "
+                    "and no checkpoint has it: let loss() and metrics() depend on their arguments "
+                    "alone"
+                )
 
     # How much they differ.
 
@@ -284,8 +316,13 @@ class _Trial:
     def _rounding(self, plain: dict[int, Values]) -> float:
         """The largest difference that noise of the size of rounding makes in a plain loop."""
         with _Coarsest() as coarsest:
-            for seed in plain:
-                self._plain(seed, noise=1e-15)
+            again = {seed: self._plain(seed) for seed in plain}
+        if not all(_equal(again[seed].values(), plain[seed].values()) for seed in plain):
+            raise CircletError(
+                f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
+                "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
+                "use no clock or uninitialised memory"
+            )
         noisy = {seed: self._plain(seed, noise=coarsest.eps) for seed in plain}
         return max(self._differences(noisy, plain).values())
 
@@ -356,6 +393,18 @@ class _Optimiser:
         function = {"adam": adam, "adamw": adamw}[kind]
         function([values], [values.grad], [mean], [square], [], [count],
                  beta1=BETAS[0], beta2=BETAS[1], eps=EPS, amsgrad=False, **usual)  # fmt: skip
+
+
+def _copied(tree: Tree) -> Tree:
+    """The same tensors in new containers, which an author may change."""
+    return trees.mapped(lambda values: values, tree)
+
+
+def _equal(first: Iterable[Tensor], other: Iterable[Tensor]) -> bool:
+    """Whether tensors have the same values, or NaN at the same places."""
+    return all(
+        torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(first, other, strict=True)
+    )
 
 
 def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:

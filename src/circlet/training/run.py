@@ -218,6 +218,8 @@ def run_group(
         group.recorder.record(group.done, weights, equations, data)
         group.seconds = time.perf_counter() - started
         yield group
+    if hasattr(equations, "check_end"):
+        equations.check_end(data)
     group.recorder.fetch()  # and the GPU is done
     group.seconds = time.perf_counter() - started
     if not point.settings["keep_state"]:
