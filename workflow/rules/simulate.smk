@@ -35,7 +35,8 @@ for system in STUDY.systems:
             study=PLAN.block_study,
             version=lambda wildcards: PLAN.block(wildcards).point.version,
         shell:
-            "python -m circlet run --study {params.study:q} {resources.collections} --device {resources.device} --log {log:q}"
+            # Sets of texts have the same order in every process.
+            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} {resources.collections} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

@@ -297,7 +297,7 @@ class FromLoss:
         self, parameters: dict[str, Any], seeds: Seeds, purpose: str = "network"
     ) -> nn.Module:
         """The network, whose PyTorch random numbers come from one stream of the run."""
-        with seeded(seeds, purpose), self._own_streams("network()"):
+        with seeded(seeds, purpose), torch.enable_grad(), self._own_streams("network()"):
             network = self.own.network(copy.deepcopy(parameters), seeds)
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
@@ -308,6 +308,9 @@ class FromLoss:
             if has_hooks(values):
                 raise self._error(f"network(): {name} has a hook on its gradient, which torch.func "
                                   "does not call: change the weight in forward()")  # fmt: skip
+            if not values.isfinite().all():
+                raise self._error(f"network(): {name} is not finite at step 0: register it as a "
+                                  "buffer, if it is a mask")  # fmt: skip
             if not values.is_floating_point():
                 raise self._error(
                     f"network(): {name} is {values.dtype}, but weights must be real floats: "
@@ -378,7 +381,7 @@ class FromLoss:
         Neither would be the same in a run that resumes from a checkpoint.
         """
         before = torch.default_generator.get_state()
-        buffers = list(network.buffers()) if network else []
+        buffers = list(network.buffers()) if network is not None else []
         versions = [buffer._version for buffer in buffers]
         with self._own_streams(what):
             yield

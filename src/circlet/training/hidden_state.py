@@ -39,7 +39,9 @@ def of_network(network: nn.Module, values: bool = False) -> State:
             kind = str(array.dtype), tuple(array.shape), array.requires_grad
             found[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
         for name, value in vars(module).items():
-            if name not in _OF_EVERY_MODULE:
+            if "_hooks" in name:
+                found |= _walk(_joined(path, "hooks") + name, [*value.values()], seen)
+            elif name not in _OF_EVERY_MODULE:
                 found |= _walk(_joined(path, name), value, seen)
     return found
 
@@ -95,6 +97,8 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         return
     seen[id(value)] = len(seen), value
     match value:
+        case Tensor() if value.grad_fn is not None:
+            yield path, ("computed", tuple(value.shape))  # from weights: an activation, say
         case Tensor():
             yield path, _array(_numbers(value))
         case np.ndarray() if value.dtype != object:

@@ -34,7 +34,7 @@ from circlet.training.shapes import Arrays
 
 CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
 ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
-FEWEST, MOST = 4, 25  # steps; a CUDA graph is replayed from the fourth step on
+FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
 
 Values = dict[str, Tensor]
@@ -104,7 +104,7 @@ class _Trial:
         chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
         self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
         for seed, start in self.starts.items():
-            if not all(np.isfinite(values).all() for values in start.values()):
+            if point.parent and not all(np.isfinite(values).all() for values in start.values()):
                 chosen.pop(seed)  # the run that it starts from has diverged
         # Both ways in which circlet trains: two runs in one stack, and one alone.
         runs, alone = list(chosen), group_size(point, len(seeds), device) == 1
