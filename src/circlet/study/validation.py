@@ -99,6 +99,8 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
     for name, pair in settings["compare"].items():
         _check_list(f"{where}.compare", swept_schemas, name, pair)
+        if pair[0] == pair[1]:
+            raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
         for one in pair:
             if one not in _values_of(settings, system, name):
                 raise ConfigError(f"{where}.compare.{name}: no point has {one!r}")
