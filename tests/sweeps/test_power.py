@@ -110,7 +110,7 @@ def test_the_command_says_and_writes_what_would_do(file, capsys):
     assert "seeds: {count: 50}" in said  # the next that fills a block
     assert file.read_text() == TEXT.format(results=file.parent / "results")
     cli.main([*given, "--write"])
-    assert f"written: {file}" in capsys.readouterr().out
+    assert f"written: {file}; now run: {terminal.to_run(file)}\n" in capsys.readouterr().out
     text = file.read_text()
     assert "# mine" in text and "# one" in text and "# few" in text
     assert [point.count for point in Study.read(file).points] == [50, 50]

@@ -47,7 +47,10 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     print(terminal.power(study, needs, found))
     if arguments.write and found.seeds:
         load("circlet.config_edit").set_seeds(Path(arguments.configfile), found.seeds)
-        print(f"\nwritten: {arguments.configfile}; now run snakemake")
+        print(
+            f"\nwritten: {arguments.configfile}; now run: "
+            f"{terminal.to_run(Path(arguments.configfile))}"
+        )
 
 
 def _half_width(text: str) -> tuple[str, float]:
