@@ -277,9 +277,7 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
         for need in sorted(short, key=lambda need: -need.needed)[:MOST_ROWS]
     ]
     header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
-    waits = any(need.n < need.points[0].count for need in every)
-    fine = f"All intervals are narrow enough{', once all planned runs are done' * waits}."
-    lines = [aligned(header, rows, "<<<>>>>") if rows else fine]
+    lines = [aligned(header, rows, "<<<>>>>")] if rows else []
     if len(short) > MOST_ROWS:
         lines.append(f"... and {len(short) - MOST_ROWS} more, which need fewer")
     never = Counter(
@@ -288,8 +286,16 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
         if need.needed is None
     )
     for (experiment, what, why), n in never.items():
-        where = f" at {n} points" if n > 1 else ""
-        lines.append(f"not estimated: {experiment} {what}{where}: {why}".replace(":  ", ": "))
+        where = f" in {experiment}" if experiment else ""
+        where += f", at {n} points" if n > 1 else ""
+        lines.append(f"not estimated: {what}{where}: {why}")
+    settled = [need for need in every if need.needed]
+    if settled and not short:
+        waits = any(need.half > need.wanted for need in settled)
+        which = "All other" if never else "All"
+        lines.append(
+            f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
+        )
     if wanted.seeds:
         again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
         cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
