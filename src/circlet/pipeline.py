@@ -63,6 +63,11 @@ class Pipeline:
         # edit. It must make what the Snakemake that submitted it has planned, which passes on its
         # plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
+        if provider := workflow.storage_settings.default_storage_provider:
+            sys.exit(
+                f"error: {self.name}: --default-storage-provider {provider}: circlet writes to "
+                "local or shared folders only; leave this option out"
+            )
         try:
             given = self._given(config) if self.outer else self._planned()
             self.study = Study.of(given)
