@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from circlet import new
+from circlet import new, terminal
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import progress
@@ -76,7 +76,7 @@ REFUSED = {
     "twice": (lambda mine: [new.system(mine, "a") for _ in "ab"], "systems/a.py: already exists"),
     "a collection again": (lambda mine: new.collection(mine), "already exists"),
     "no collection": (lambda mine: new.system(mine / "x", "a"), "there is no such folder"),
-    "no system": (lambda mine: new.table(mine, "a"), "has no system yet; make one with"),
+    "no system": (lambda mine: new.table(mine, "a"), r"with: circlet new system /\S+ NAME$"),
     "a name of circlet": (
         lambda mine: new.collection(mine / "ding") and new.system(mine / "ding", "a"),
         "circlet has a collection 'ding'"),
@@ -90,16 +90,25 @@ def test_what_cannot_be_made_is_one_line(mine, case):
         make(mine)
 
 
-def test_new_says_what_comes_next(tmp_path, capsys):
-    folder = tmp_path / "said"
+def test_new_says_what_comes_next(tmp_path, capsys, monkeypatch):
+    """Commands that work as they are printed, in the folder where they are."""
+    folder = tmp_path / "a b/said"
     main(["new", "collection", str(folder)])
-    main(["new", "system", str(folder), "net"])
-    said = capsys.readouterr().out.splitlines()
-    assert said[1] == f"next: circlet new system {folder} NAME"
-    assert said[-2:] == [
-        f"next: edit it; circlet check {folder}",
-        f"then: snakemake --cores all --configfile {folder}/net.yaml",
+    assert capsys.readouterr().out.endswith(f"next: circlet new system '{folder}' NAME\n")
+    monkeypatch.chdir(tmp_path)
+    main(["new", "system", "a b/said", "net"])
+    given = "--configfile 'a b/said/net.yaml'"
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "next: edit it; circlet check 'a b/said'",
+        f"then: snakemake -s {ROOT}/Snakefile --cores all {given}",
     ]
+    path = Path("a b/said/net.yaml")
+    monkeypatch.setattr(terminal, "PACKAGE", tmp_path / "python/site-packages/circlet")
+    run = f"python -m circlet run {given} && python -m circlet partial {given}"
+    assert terminal.to_run(path) == run  # there is no workflow in a wheel
+    monkeypatch.undo()
+    monkeypatch.chdir(ROOT)
+    assert terminal.to_run(path) == f"snakemake --cores all {given}"
 
 
 # What is replaced in which file by what, and what check says of it.

@@ -266,12 +266,12 @@ def half_done(tmp_path):
 def test_failures_are_named_with_their_reason_and_log(half_done):
     study, second = half_done
     second.job_log.write_text("e: 3 % done\nerror: no space\n")
-    said = terminal.failures(study, "--configfile my.yaml")
+    said = terminal.failures(study, "circlet partial")
     name = "/".join(second.key)
     assert f"1 failed:\n  {name}: no space (log: {second.job_log})\n" in said
     assert "2 of 4 runs are done" in said
     assert "Fix the cause and rerun the command" in said
-    assert said.endswith("python -m circlet partial --configfile my.yaml")
+    assert said.endswith("so far: circlet partial")
 
 
 def test_what_was_killed_has_no_error_of_its_own(half_done):

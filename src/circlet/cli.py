@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 import time
@@ -382,11 +383,11 @@ def make_new(arguments: argparse.Namespace) -> None:
     for file in getattr(new, arguments.kind)(*own):
         print(f"made {file}")
     if arguments.kind == "collection":
-        print(f"next: circlet new system {path} NAME")
+        print(f"next: circlet new system {shlex.quote(str(path))} NAME")
         return
-    print(f"next: edit it; circlet check {path}")
+    print(f"next: edit it; circlet check {shlex.quote(str(path))}")
     if arguments.kind == "system":
-        print(f"then: snakemake --cores all --configfile {path / arguments.name}.yaml")
+        print(f"then: {terminal.to_run(path / f'{arguments.name}.yaml')}")
 
 
 def check_collection(arguments: argparse.Namespace) -> None:
@@ -436,5 +437,9 @@ def make_partial(arguments: argparse.Namespace) -> None:
     number = len(parts) - len(study.left_out)
     print(f"partial: {runs} of {planned} runs, {number} of {len(parts)} tables and figures")
     if failed := sum(state == "failed" for _, state in states):
-        print(f"failed:  {failed} blocks, see `python -m circlet status`")
+        given = ["--configfile", arguments.configfile]
+        if arguments.study is not None:
+            given = ["--study", arguments.study]
+            given += ["--collections", *arguments.collections] if arguments.collections else []
+        print(f"failed:  {failed} blocks, see: python -m circlet status {shlex.join(given)}")
     print(f"report:  {report.outputs[0]}\nexplorer: {explorer.outputs[0]}")

@@ -1,6 +1,7 @@
 """Write template files: a collection, a system, a table or a figure that works."""
 
 import keyword
+import shlex
 from pathlib import Path
 from string import Template
 
@@ -83,7 +84,10 @@ def _collection(path: Path) -> Collection:
 def _first_system(own: Collection) -> str:
     names = [*own.modules("systems")]
     if not names:
-        raise ConfigError(f"{own.folder}: has no system yet; make one with: circlet new system")
+        raise ConfigError(
+            f"{own.folder}: has no system yet; make one with: "
+            f"circlet new system {shlex.quote(str(own.folder))} NAME"
+        )
     return names[0]
 
 

@@ -63,8 +63,14 @@ class Pipeline:
         # edit. It must make what the Snakemake that submitted it has planned, which passes on its
         # plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
+        if provider := workflow.storage_settings.default_storage_provider:
+            sys.exit(
+                f"error: {self.name}: --default-storage-provider {provider}: circlet writes to "
+                "local or shared folders only; leave this option out"
+            )
         try:
-            self.study = Study.of(self._given(config) if self.outer else self._planned())
+            given = self._given(config) if self.outer else self._planned()
+            self.study = Study.of(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
                 limits.check_measured(self.study.points)
@@ -85,10 +91,9 @@ class Pipeline:
             self.study.config | {"collections": self.study.folders}, sort_keys=True
         )
         self.job_configs = self.study.results / "job_configs"
-        # How commands such as `status` get the study: of a module, it may be in no config file.
+        # How commands such as `status` get the study, if no single config file has all of it.
         self.study_file = self.study.results / "study.json"
-        same = self.files and self.outer and Path(config["results"]) == self.study.results
-        self.option = f"--configfile {self.name}" if same else f"--study {self.study_file}"
+        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == given
         self.blocks = {block.key: block for block in self.study.blocks}
         # What is logged, by experiment: at least what the config asks for.
         self.schedules_file = self.job_configs / "schedules.json"
@@ -173,7 +178,7 @@ class Pipeline:
                 if time.time() - path.stat().st_mtime > KEPT:
                     path.unlink()
             self._written(self.frozen)
-            if str(self.study_file) in self.option:
+            if not self.is_in_file:
                 _write(self.study_file, self.frozen)
         except CircletError as error:
             sys.exit(f"error: {error}")
@@ -192,7 +197,11 @@ class Pipeline:
         """Say what has failed, and what to do."""
         self._end_display()
         whose = f"\n{self.name}:" if self.modules else ""
-        text = terminal.failures(self.study, self.option)
+        which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
+        partial = shlex.join(["python", "-m", "circlet", "partial", *map(str, which)])
+        if self.workflow.overwrite_workdir:
+            partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
+        text = terminal.failures(self.study, partial)
         print(whose + text, file=sys.stderr)
         self._notify("failure", text)
 

@@ -2,9 +2,11 @@
 
 import contextlib
 import math
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from circlet.errors import LogError
@@ -12,6 +14,7 @@ from circlet.storage import parquet, progress
 from circlet.study import claims_file, config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
+from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of what falls short
 MOST_NAMES = 12  # points of an experiment that are listed one by one
@@ -201,10 +204,10 @@ def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
             yield f"no parent: {counts['no_parent']} {of} had no finished run to start from"
 
 
-def failures(study: Study, chosen: str, most: int = 20) -> str:
+def failures(study: Study, partial: str, most: int = 20) -> str:
     """What has failed, when a run of the study has ended early, and what to do.
 
-    ``chosen`` is the option that gives commands the study.
+    ``partial`` is the command that makes tables and report of what is done.
     """
     found = progress.states(study)
     failed = list(progress.failures(study, found))
@@ -224,9 +227,19 @@ def failures(study: Study, chosen: str, most: int = 20) -> str:
         [
             *lines,
             f"{then} the command: it resumes from here.",
-            f"Tables and report of the runs done so far: python -m circlet partial {chosen}",
+            f"Tables and report of the runs done so far: {partial}",
         ]
     )
+
+
+def to_run(config: Path) -> str:
+    """The command that runs the study of a config file from the working folder."""
+    given = f"--configfile {shlex.quote(str(config))}"
+    ours = PACKAGE.parents[1] / "Snakefile"
+    if not ours.exists():  # circlet is installed from a wheel, which has no workflow
+        return f"python -m circlet run {given} && python -m circlet partial {given}"
+    where = "" if Path.cwd() == ours.parent else f"-s {shlex.quote(str(ours))} "
+    return f"snakemake {where}--cores all {given}"
 
 
 def number(value: float | None) -> str:
@@ -264,9 +277,7 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
         for need in sorted(short, key=lambda need: -need.needed)[:MOST_ROWS]
     ]
     header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
-    waits = any(need.n < need.points[0].count for need in every)
-    fine = f"All intervals are narrow enough{', once all planned runs are done' * waits}."
-    lines = [aligned(header, rows, "<<<>>>>") if rows else fine]
+    lines = [aligned(header, rows, "<<<>>>>")] if rows else []
     if len(short) > MOST_ROWS:
         lines.append(f"... and {len(short) - MOST_ROWS} more, which need fewer")
     never = Counter(
@@ -275,8 +286,16 @@ def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
         if need.needed is None
     )
     for (experiment, what, why), n in never.items():
-        where = f" at {n} points" if n > 1 else ""
-        lines.append(f"not estimated: {experiment} {what}{where}: {why}".replace(":  ", ": "))
+        where = f" in {experiment}" if experiment else ""
+        where += f", at {n} points" if n > 1 else ""
+        lines.append(f"not estimated: {what}{where}: {why}")
+    settled = [need for need in every if need.needed]
+    if settled and not short:
+        waits = any(need.half > need.wanted for need in settled)
+        which = "All other" if never else "All"
+        lines.append(
+            f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
+        )
     if wanted.seeds:
         again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
         cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
@@ -362,7 +381,7 @@ def scorecard(study: Study) -> str:
         raise LogError(
             f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
             f"finds nothing to do, delete {study.results / 'tables'} and the folders that "
-            "`python -m circlet status` lists"
+            "`status` lists"
         )
     frame = parquet.read_table(study, "scorecard")
     # Claims about experiments that the study does not name are counted below, not listed.

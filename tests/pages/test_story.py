@@ -170,6 +170,18 @@ def test_an_effect_whose_interval_has_zero_is_not_told(study):
     assert said == ["no outcome clearly changes with what is swept."]
 
 
+def test_a_change_that_is_not_known_is_told_with_its_reason():
+    swept = experiment(sweep={"initialisation": ["torch", "glorot"]})
+    study = Study.of(config() | {"experiments": {"e": swept}})
+    row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
+           "change": None, "change_low": None, "change_high": None}  # fmt: skip
+    own = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})
+    (said,) = story.trends(study, own, summary(0.1, 0.6))["e"]
+    assert said == (
+        "initialisation glorot instead of torch: delay unknown: 2 of 8 runs do not get there."
+    )
+
+
 def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows(study):
     names = [f"e/p17_d2_wd1/s0000{seed}" for seed in range(3)]
     shown = pd.DataFrame(

@@ -1,6 +1,7 @@
 """``circlet.load``: tables and logs by name, from the folder alone, in every kind of frame."""
 
 import os
+import shutil
 
 import pandas as pd
 import pyarrow as pa
@@ -102,6 +103,22 @@ def test_duckdb_has_a_view_of_each(results, tmp_path):
     assert set(kept.sql("from log_runs").df()["run_id"]) == set(results.table("runs")["run_id"])
 
 
+@pytest.mark.parametrize(
+    ("name", "neighbour"),
+    [("s[ab]", "sa"), ("a*b", "a-b"), ("q?x", "qyx"), ("study [2]", "study 2"), ("it's", "its")],
+)
+def test_a_folder_with_signs_of_a_pattern_is_no_pattern(study, tmp_path, name, neighbour):
+    pytest.importorskip("duckdb")
+    shutil.copytree(study.results, tmp_path / name)
+    for kind in ("tables", "logs/a/point/seeds_0-0"):
+        (tmp_path / neighbour / kind).mkdir(parents=True)
+        pd.DataFrame({"of": [neighbour]}).to_parquet(tmp_path / neighbour / kind / "runs.parquet")
+    found = circlet.load(tmp_path / name)
+    database = found.duckdb()
+    assert len(found.table("runs")) == len(database.sql("select run_id from runs").df()) == 10
+    assert len(found.log("runs")) == len(database.sql("select run_id from log_runs").df()) == 10
+
+
 def test_folders_are_no_hive_partitions(study):
     """Other readers of a whole folder of logs find no more columns than the files have."""
     for kind in ("curves", "runs"):
@@ -117,6 +134,7 @@ def test_folders_are_no_hive_partitions(study):
             lambda r: r.table("run"),
             "there is no table 'run' (did you mean 'runs'? there are: runs)",
         ),
+        (lambda r: r.table("../tables/runs"), "there is no table '../tables/runs' ("),
         (lambda r: r.log("curve"), "there is no log 'curve' (did you mean 'curves'?"),
         (
             lambda r: r.log("curves", hiden=3),

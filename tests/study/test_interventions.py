@@ -187,9 +187,27 @@ def test_bad_interventions_are_one_line(tmp_path, acts, message):
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_not_trained_cannot_be_frozen(tmp_path):
-    with pytest.raises(ConfigError, match="freeze needs a trained system"):
-        study(tmp_path, e=experiment("particles", interventions=[{"freeze": {}}]))
+@pytest.mark.parametrize(
+    ("system", "swept", "said"),
+    [
+        ("particles", "f_a", "freeze needs a trained system, but particles is simulated"),
+        (
+            "networks.regression",
+            "width",
+            "freeze acts on the embedding, but networks.regression has none",
+        ),
+    ],
+)
+def test_what_is_not_trained_or_not_there_cannot_be_frozen(tmp_path, system, swept, said):
+    settings = experiment(system, sweep={swept: [1]}, interventions=[{"freeze": {}}])
+    with pytest.raises(ConfigError, match=said):
+        Study.of(
+            {
+                "results": str(tmp_path),
+                "collections": [str(ROOT / "tests/networks")],
+                "experiments": {"e": settings},
+            }
+        )
 
 
 def test_a_base_needs_the_same_parameters_and_seeds(tmp_path):

@@ -169,7 +169,7 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
 
 
 @pytest.mark.parametrize(("changes", "expected"), [
-    ({"system": "drift"}, "e.system: no system 'drift' (there are: constant_attention, embedding"),
+    ({"system": "drift"}, "e.system: there is no system 'drift' (did you mean 'mine.drift'?"),
     ({"system": "particles"}, "reproduce.mine.rates: needs an experiment with mine.drift, e is no"),
     ({"sweep": {"d": [1, 2]}}, "mine.rates: needs an experiment that varies only rate, e varies d"),
     ({"sweep": {"rate": [2]}}, "e.sweep.rate: 2.0 is greater than the maximum of 1"),

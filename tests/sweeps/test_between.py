@@ -242,7 +242,7 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
     [
         ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0"),
         ({"weight_decay": [0]}, "compare.weight_decay"),
-        ({"weight_decay": [1, 1]}, "compare.weight_decay"),
+        ({"weight_decay": [0, -0.0]}, "compare.weight_decay: [0.0, 0.0] lists a value twice"),
         ({"weight": [0, 1]}, "weight"),
     ],
 )

@@ -124,6 +124,17 @@ def test_effects_are_those_that_were_planted(study):
     assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
     assert abs(p["change"]) < 1e-6 and p["rho_low"] < 0 < p["rho_high"]
     assert found["rho_n"].tolist() == [6 * SEEDS] * 2
+    assert found["note"].tolist() == ["", ""]
+
+
+def test_a_change_that_is_not_known_says_why(study):
+    late = table(study, "effects", outcome="generalised_step")
+    assert late["change"].isna().all() and late["rho"].notna().all()
+    assert late["note"].tolist() == [f"12 of {6 * SEEDS} runs do not get there"] * 2
+    x = pd.Series([0.0, 1.0])
+    runs = pd.DataFrame({"value": [1.0, 2.0], "stratum": [0, 1], "unit": [0, 1]})
+    found = effects._effect(Outcome("x", "x", "mean"), x, runs)
+    assert found["change"] is None and found["note"] == "too few runs to compare"
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,35 @@ def test_the_command_says_and_writes_what_would_do(file, capsys):
     assert "seeds: {count: 50}" in said  # the next that fills a block
     assert file.read_text() == TEXT.format(results=file.parent / "results")
     cli.main([*given, "--write"])
-    assert f"written: {file}" in capsys.readouterr().out
+    assert f"written: {file}; now run: {terminal.to_run(file)}\n" in capsys.readouterr().out
     text = file.read_text()
     assert "# mine" in text and "# one" in text and "# few" in text
     assert [point.count for point in Study.read(file).points] == [50, 50]
     cli.main(given)
     assert "narrow enough, once all planned runs are done" in capsys.readouterr().out
+
+
+def test_what_figures_show_is_meant_if_nothing_is_asked(file, capsys):
+    given = ["power", "--configfile", str(file)]
+    cli.main(given)
+    said = capsys.readouterr().out
+    assert "is_circle" in said and "grid_accuracy" not in said
+    assert "These are the outcomes that figures show; --outcomes names others" in said
+    cli.main([*given, "--outcomes", "grid_accuracy"])
+    assert "grid_accuracy" in capsys.readouterr().out
+    file.write_text(file.read_text() + "figures: [{trajectories: e}]\n")
+    with pytest.raises(SystemExit):
+        cli.main(given)
+    assert "--outcomes: name some, because no figure shows any: circle_acc" in (
+        capsys.readouterr().err
+    )
+
+
+def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
+    cli.main(["power", "--configfile", str(file), "--half-width", "is_circle=1e-300"])
+    assert capsys.readouterr().out == (
+        "not estimated: is_circle in e, at 2 points: it needs more than a million runs\n"
+    )
 
 
 def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
@@ -130,7 +153,7 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
         power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
     )
     monkeypatch.setattr(power, "_gaps", lambda _: {})
-    found = power.of_outcomes(study, {"is_circle": 0.3}, ["is_circle"])
+    found = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
     assert [need.needed for need in found] == [2 * needed] * 2
 
 
@@ -189,6 +212,11 @@ def test_seeds_of_single_points_are_more(tmp_path):
         (["--half-width", "is_circle=-1"], "must be as n_circles=0.2"),
         (["--half-width", "circle=1"], "there is no outcome 'circle'"),
         (["--outcomes", "circle"], "there is no outcome 'circle'"),
+        (["--half-width", "is_circle=inf"], "must be as n_circles=0.2"),
+        (
+            ["--half-width", "is_circle=1", "--outcomes", "delay"],
+            "--half-width: is_circle is not in --outcomes",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(file, capsys, more, said):

@@ -276,6 +276,28 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
     assert said.index("partial --study two/") < said.index("my error")
 
 
+@pytest.mark.slow
+def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
+    """Also if several files are the config, from another folder, and with spaces in paths."""
+    folder = Folder(tmp_path / "a folder")
+    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    equations = folder.path / "mine/equations/drift.py"
+    equations.write_text(equations.read_text().replace("1 - rate", "1 - rates"))
+    study = config_of("mine") | {"reproduce": {}}
+    study["experiments"]["done"] = experiment("particles")
+    (folder.path / "my study.yaml").write_text(dumped(study))
+    more = {"experiments": {"done": {"parameters": {"p": 11}}}}
+    (folder.path / "more.yaml").write_text(dumped(more))
+    files = ["a folder/my study.yaml", "a folder/more.yaml"]
+    host = Folder(tmp_path)
+    options = ("--directory", "a folder", "--keep-going", "-s", WORKFLOW, "--configfile", *files)
+    said = host.snakemake("logs_e", "logs_done", *options, check=False)
+    (command,) = re.findall("runs done so far: (.*)", said)
+    assert "partial: 2 of 6 runs" in host.run("-c", f"import os; os.system({command!r})")
+    page = (folder.path / "results/partial/report.html").read_text()
+    assert "p11" in page
+
+
 @pytest.mark.parametrize(("study", "line"), [
     ({"experiments": {"e": experiment(stps=5)}}, "experiments.e: unknown key 'stps' ("),
     ({"results": 5}, "results: 5 is not of type 'string'"),

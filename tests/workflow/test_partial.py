@@ -237,8 +237,11 @@ def test_failed_blocks_are_counted(half_done, capsys):
     last = list(half_done.blocks)[3]
     last.job_log.parent.mkdir(parents=True)
     last.job_log.write_text("error: x\n")
-    cli.main(["partial", "--study", half_done.json])
-    assert "failed:  1 blocks, see" in capsys.readouterr().out
+    path = half_done.results / "a study.json"
+    path.write_text(half_done.json)
+    cli.main(["partial", "--study", str(path)])
+    said = f"failed:  1 blocks, see: python -m circlet status --study '{path}'\n"
+    assert said in capsys.readouterr().out
 
 
 def test_nothing_done_is_one_line(empty_project):

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -24,7 +25,9 @@ from conftest import (
     start_seconds,
 )
 from matplotlib.testing.compare import compare_images
+from snakemake.settings.types import StorageSettings
 
+from circlet.pipeline import Pipeline
 from circlet.storage import parquet
 from circlet.study import pictures, targets
 from circlet.study.plan import Study
@@ -378,6 +381,17 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     assert parquet.is_current(block)
     done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
     assert "was edited after Snakemake had planned it" in done.stdout + done.stderr
+
+
+def test_remote_storage_is_refused_before_anything_trains():
+    """As Snakemake sets it, which has no plugin for storage here."""
+    storage = StorageSettings(default_storage_provider="s3")
+    scope = SimpleNamespace(namespace=None, globals={"config": {}})
+    workflow = SimpleNamespace(
+        storage_settings=storage, modifier_stack=[scope], remote_exec=False, subprocess_exec=False
+    )
+    with pytest.raises(SystemExit, match="--default-storage-provider s3: circlet writes to local"):
+        Pipeline(workflow, config("results"))
 
 
 @pytest.mark.parametrize("named", [True, False])

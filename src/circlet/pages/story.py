@@ -205,6 +205,9 @@ def _of(
         for per, own in effects.groupby("per", sort=False):
             clear = own[own["change_low"] * own["change_high"] > 0]
             parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
+            unknown = own[own["change"].isna()].head(MOST).to_dict("records")
+            # A frozen table may be older than its notes.
+            parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
             if parts:
                 first, other = per.split(" to ", 1)
                 yield f"{words(parameter.name)} {other} instead of {first}: {'; '.join(parts)}."

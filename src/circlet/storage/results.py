@@ -4,6 +4,7 @@ It needs only the folder, no config: the footer of each log says what the log be
 pandas, or polars or Arrow on request; `Results.duckdb` has a view for every table and kind of log.
 """
 
+import glob
 import operator
 from collections.abc import Iterable
 from functools import cached_property
@@ -65,10 +66,9 @@ class Results:
         self, name: str, engine: Engine | None = None
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
         """A table; raises LogError if there is none with this name."""
-        path = self.folder / "tables" / f"{name}.parquet"
-        if not path.exists():
-            raise LogError(unknown("table", name, self.tables))
-        return self._frame(parquet.read(path), engine)
+        if name not in (known := self.tables):
+            raise LogError(f"{self.folder}: {unknown('table', name, known)}")
+        return self._frame(parquet.read(self.folder / "tables" / f"{name}.parquet"), engine)
 
     def log(
         self,
@@ -94,7 +94,7 @@ class Results:
         Raises LogError if there is no such log, a file is damaged, or no run matches.
         """
         if kind not in (known := self.logs):
-            raise LogError(unknown("log", kind, known))
+            raise LogError(f"{self.folder}: {unknown('log', kind, known)}")
         wanted = {name: _listed(value) for name, value in parameters.items()}
         files = self._files(kind, None if experiment is None else _listed(experiment))
         columns = {name for _, keys in files for name in keys}
@@ -128,13 +128,17 @@ class Results:
         import duckdb
 
         connection = duckdb.connect(str(path))
+        here = self.folder.resolve()
+        folder = glob.escape(str(here))  # DuckDB takes a path for a pattern
         for name in self.tables:
-            file = (self.folder / "tables" / f"{name}.parquet").resolve()
-            connection.execute(f"create or replace view {_quoted(name)} as from {_parquet(file)}")
+            file = _parquet(f"{folder}/tables/{name}.parquet")
+            connection.execute(f"create or replace view {_quoted(name)} as from {file}")
         files = [file for kind in self.logs for file in self._files(kind)]
         if not files:
             return connection
-        rows = [{"file": str(file.path.resolve()), **file.keys} for file in files]
+        # As DuckDB names the files that it finds: links below the folder stay.
+        paths = [str(here / file.path.relative_to(self.folder)) for file in files]
+        rows = [{"file": path, **own.keys} for path, own in zip(paths, files, strict=True)]
         names = _names(files)
         blocks = pa.Table.from_pylist([dict.fromkeys(names) | row for row in rows])
         connection.execute("drop table if exists blocks")
@@ -144,12 +148,11 @@ class Results:
             others = [f"b.{_quoted(n)}" for n in names if n not in (*_FIRST, *columns)]
             view = f"log_{kind}"  # a table may have the name of a log, as `runs`
             of = "b.experiment || '/' || b.point || '/s' || printf('%05d', l.seed)"
-            pattern = (self.folder / "logs" / "*" / "*" / "seeds_*" / f"{kind}.parquet").resolve()
+            logs = _parquet(f"{folder}/logs/*/*/seeds_*/{kind}.parquet", logs=True)
             connection.execute(
                 f"create or replace view {view} as select b.experiment, b.system, b.point, "
                 f"{of} as run_id, l.* exclude (filename), {', '.join(others)} "
-                f"from {_parquet(pattern, logs=True)} l "
-                "join blocks b on l.filename = b.file"
+                f"from {logs} l join blocks b on l.filename = b.file"
             )
         return connection
 
@@ -276,7 +279,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _parquet(path: Path, logs: bool = False) -> str:
-    text = str(path).replace("'", "''")
+def _parquet(pattern: str, logs: bool = False) -> str:
+    text = pattern.replace("'", "''")
     options = ", filename = true, union_by_name = true" if logs else ""
     return f"read_parquet('{text}', hive_partitioning = false{options})"

@@ -68,6 +68,12 @@ def of(study: "Study") -> list[Picture]:
     return list(found.values())
 
 
+def outcomes(study: "Study") -> set[tuple[str, str]]:
+    """The outcomes that the pictures of a study show, each with its experiment."""
+    drawn = [one for one in of(study) if literals(one.module).get("SHOWS") != "metrics"]
+    return {(picture.experiment, name) for picture in drawn for name in picture.show}
+
+
 def _usual(study: "Study", experiment: str) -> list[dict[str, Any]]:
     """What an experiment is drawn as, if the config does not say."""
     points, settings = study.experiment(experiment), study.config["experiments"][experiment]

@@ -71,11 +71,10 @@ def varied(settings: dict[str, Any]) -> set[str]:
 
 def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> None:
     """All rules about one experiment by itself."""
-    name = settings["system"]
-    if name not in systems:
-        known = ", ".join(sorted(systems))
-        raise ConfigError(f"{where}.system: no system {name!r} (there are: {known})")
-    system = systems[name]
+    if settings["system"] not in systems:
+        said = unknown("system", settings["system"], sorted(systems))
+        raise ConfigError(f"{where}.system: {said}")
+    system = systems[settings["system"]]
     schemas = system.schemas
     swept_schemas = schemas | config_file.arithmetic()
     _check_values(f"{where}.parameters", schemas, settings["parameters"])
@@ -96,9 +95,11 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
     if not {"steps", "epochs"} & set(settings):
         raise ConfigError(f"{where}: needs steps or epochs")
     if "epochs" in settings and not system.steps_per_epoch:
-        raise ConfigError(f"{where}.epochs: {name} has no batches; give steps")
+        raise ConfigError(f"{where}.epochs: {system.name} has no batches; give steps")
     for name, pair in settings["compare"].items():
         _check_list(f"{where}.compare", swept_schemas, name, pair)
+        if pair[0] == pair[1]:
+            raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
         for one in pair:
             if one not in _values_of(settings, system, name):
                 raise ConfigError(f"{where}.compare.{name}: no point has {one!r}")
@@ -116,18 +117,20 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and "freeze" in named:
         raise ConfigError(
-            f"{where}.interventions: freeze needs a trained system, but {name} is simulated"
+            f"{where}.interventions: freeze needs a trained system, but {system.name} is simulated"
         )
     if not system.embedding and (unfit := set(named) & set(OF_EMBEDDING)):
         raise ConfigError(
-            f"{where}.interventions: {min(unfit)} acts on the embedding, but {name} has none"
+            f"{where}.interventions: {min(unfit)} acts on the embedding, but {system.name} has none"
         )
     if "signals" not in system.logs and (unfit := set(named) & set(SPECTRAL)):
         raise ConfigError(
-            f"{where}.interventions: {min(unfit)} acts on frequencies, but {name} has none"
+            f"{where}.interventions: {min(unfit)} acts on frequencies, but {system.name} has none"
         )
     if "transfer" in named and not system.shapes:
-        raise ConfigError(f"{where}.interventions: transfer: {name} cannot start from others")
+        raise ConfigError(
+            f"{where}.interventions: transfer: {system.name} cannot start from others"
+        )
 
 
 def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> None:

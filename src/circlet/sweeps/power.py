@@ -6,7 +6,7 @@ would have a given half-width. From six runs the estimate may be wrong by a fact
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,7 +88,7 @@ def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, 
         found = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= wanted)
     else:
         return None, "a single value, or equal ones, do not tell how runs spread"
-    return found, "" if found else "more than a million runs"
+    return found, "" if found else "it needs more than a million runs"
 
 
 def _few_get_there(row: Any) -> bool:
@@ -116,14 +116,19 @@ def usual_half_width(rows: pd.DataFrame) -> float:
     return max(0.1 * float(rows["estimate"].abs().max()), 0.1 if outcome.kind == "count" else 0.0)
 
 
-def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] = ()) -> list[Need]:
-    """Every point and outcome; ``wanted`` are half-widths by outcome, if they are not the usual."""
+def of_outcomes(
+    study: Study, wanted: Mapping[str, float], asked: Collection[tuple[str, str]]
+) -> list[Need]:
+    """Every point of some experiments, with outcomes that are ``asked`` for with them.
+
+    ``wanted`` are half-widths by outcome, if they are not the usual.
+    """
     summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
     ended = _ended(study)
     points = {point.key: point for point in study.points}
     found = []
-    for (_, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
-        if only and name not in only:
+    for (experiment, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
+        if (experiment, name) not in asked:
             continue
         width = wanted.get(name, usual_half_width(rows))
         for row in rows.itertuples():
@@ -133,7 +138,7 @@ def of_outcomes(study: Study, wanted: Mapping[str, float], only: Iterable[str] =
             if needed:  # as many again are without a value, such as runs that diverge
                 needed = math.ceil(needed * ended[row.experiment, row.point] / row.n_runs)
             if needed and needed > MOST:
-                needed, why = None, "more than a million runs: most end without it"
+                needed, why = None, "it needs more than a million runs: most end without it"
             point = points[row.experiment, row.point]
             found.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return found
@@ -185,7 +190,7 @@ def of_claims(study: Study) -> list[Need]:
         else:
             why = why or "its interval cannot be worked out from these runs"
         if needed and needed > MOST:
-            needed, why = None, "more than a million runs: it lies at the bar"
+            needed, why = None, "it needs more than a million runs: it lies at the bar"
         found.append(Need(points, f"claim {name}", n, half, wanted, needed, why))
     return found
 

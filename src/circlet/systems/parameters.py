@@ -10,7 +10,10 @@ def dimension(default: int) -> Parameter:
 
 def weight_decay(default: float) -> Parameter:
     """The weight decay of the optimiser."""
-    text = "Weight decay of the optimiser, on every parameter; that of AdamW is decoupled."
+    text = (
+        "Weight decay of the optimiser, on every parameter; that of AdamW is decoupled, that of "
+        "Adam and SGD is L2 (added to the gradient)."
+    )
     return number(text, default, label="wd", minimum=0)
 
 
@@ -27,8 +30,8 @@ EMBEDDING_STD = number(
 
 
 OPTIMIZER = choice(
-    "adamw: Adam with decoupled weight decay; adam: with weight decay added to the gradient; sgd: "
-    "gradient descent with momentum.",
+    "adamw: Adam with decoupled weight decay; adam: Adam with L2 weight decay (added to the "
+    "gradient); sgd: gradient descent with momentum and L2 weight decay.",
     "adamw",
     "adam",
     "sgd",

@@ -244,7 +244,10 @@ def test_epochs_and_steps_are_the_same_study():
 
 def test_epochs_need_batches():
     for changes, message in (
-        ({"epochs": 5}, "epochs: constant_attention has no batches; give steps"),
+        (
+            {"epochs": 5, "sweep": {"d": [2]}},
+            "epochs: constant_attention has no batches; give steps",
+        ),
         ({"log": {"curves": {"every_epochs": 1}}}, "every_epochs: constant_attention has no batch"),
         ({"seeds": {"count": 2, "order": 1}}, "seeds.order: constant_attention has no batches"),
     ):
@@ -257,6 +260,7 @@ def test_frequencies_are_not_its_business():
         Study.of(
             config(
                 system="sparse_transformer",
+                sweep={"d": [2]},
                 interventions=[{"scale": {"frequency": 1, "factor": 2.0}}],
             )
         )

@@ -111,7 +111,7 @@ def test_a_parent_must_log_its_parameters_and_the_system_allow_it(tmp_path):
     with pytest.raises(ConfigError, match="embedding_mlp cannot start from others"):
         study(
             tmp_path, base=experiment("embedding_mlp"),
-            child=experiment("embedding_mlp", interventions=TRANSFER),
+            child=experiment("embedding_mlp", sweep={"p": [11]}, interventions=TRANSFER),
         )  # fmt: skip
 
 

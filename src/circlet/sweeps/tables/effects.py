@@ -40,6 +40,7 @@ COLUMNS = [
     *estimate("rho", "Spearman's rank correlation"),
     *estimate("change", "of the outcome per unit or decade, or from value to value"),
     column("n_paired", pa.int32(), "seeds whose runs are compared; 0 if they share none"),
+    column("note", pa.string(), "why the change is not known; empty if it is"),
 ]
 
 
@@ -74,10 +75,17 @@ def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
     shared = x.groupby([strata, units]).nunique()
     paired = shared[shared > 1].index.get_level_values("unit").nunique()
     rho = association.rank_correlation(x, runs["value"].fillna(np.inf), strata, units)
+    change, note = _change(outcome, x, runs), ""
+    if math.isnan(change.value):
+        never = int(runs["value"].isna().sum())
+        note = (
+            f"{never} of {len(runs)} runs do not get there" if never else "too few runs to compare"
+        )
     return {
         **_estimates("rho", rho),
-        **_estimates("change", _change(outcome, x, runs)),
+        **_estimates("change", change),
         "n_paired": paired if paired > 2 else 0,
+        "note": note,
     }
 
 

@@ -2,7 +2,7 @@
 of figure 2. Colours are classes; in the panels of pairs they are tokens, and numbers are positions,
 bold in the prefix. Numbers at clusters are the sums of their tokens, weighted by the integer
 signature (none if it is not legal). For any other run and step, or a film, run: python -m circlet
-sandbox.
+sandbox RUN_ID --configfile CONFIG.
 """
 
 from collections.abc import Iterator
