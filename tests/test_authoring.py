@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -340,6 +341,22 @@ def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
     study = study_of(network, "results")
     measured.measure(study.points)
     assert measured.of(study.points[0]).weights == 112
+
+
+def test_what_vmap_does_slowly_is_said_when_it_is_measured_and_not_in_jobs(
+    cache, network, tmp_path, capsys
+):
+    file = network / "equations/quadratic.py"
+    edit(file, "self.output = ", "self.cell = nn.GRUCell(width, width)\n        self.output = ")
+    edit(file, "self.output(self.embed", "self.output(self.cell(self.embed")
+    edit(file, "square())", "square()))")
+    study = study_of(network, tmp_path / "results")
+    measured.measure(study.points)
+    slow = "batching rule for aten::gru_cell"
+    assert capsys.readouterr().err.count(slow) == 1
+    with warnings.catch_warnings(record=True, action="always") as shown:
+        main(["run", "--study", study.json, "--collections", str(network)])
+    assert not [warning for warning in shown if slow in str(warning.message)]
 
 
 def test_the_same_shapes_used_more_often_are_measured_again(network):
