@@ -169,6 +169,15 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
         )
 
 
+@pytest.mark.filterwarnings("default")
+def test_check_shows_a_warning_once(mine, capsys):
+    new.system(mine, "sums")
+    edit(mine / "equations/sums.py", "nn.Linear(2 * d, hidden)", "nn.GRUCell(2 * d, hidden)")
+    status, said = checked(mine, capsys)
+    assert status is None
+    assert said.count("batching rule for aten::gru_cell") == 1
+
+
 def test_completion_knows_the_commands(capsys):
     main(["completion", "bash"])
     said = capsys.readouterr().out
@@ -348,8 +357,7 @@ def test_what_vmap_does_slowly_is_said_when_it_is_measured_and_not_in_jobs(
 ):
     file = network / "equations/quadratic.py"
     edit(file, "self.output = ", "self.cell = nn.GRUCell(width, width)\n        self.output = ")
-    edit(file, "self.output(self.embed", "self.output(self.cell(self.embed")
-    edit(file, "square())", "square()))")
+    edit(file, "self.embed(pairs).sum(-2).square()", "self.cell(self.embed(pairs).sum(-2))")
     study = study_of(network, tmp_path / "results")
     measured.measure(study.points)
     slow = "batching rule for aten::gru_cell"
