@@ -63,6 +63,19 @@ def test_what_is_new_works_as_it_is(mine, capsys):
     assert study.points[0].system.name == f"{mine.name}.sums"
 
 
+def test_a_network_that_multiplies_has_no_frequencies(mine):
+    new.system(mine, "products")
+    edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")
+    declared = '    embedding="embed.weight",\n'
+    edit(mine / "systems/products.py", declared, declared + "    frequencies=False,\n")
+    study = Study.read(mine / "products.yaml")
+    assert study.points[0].logs == ("runs", "curves", "embeddings", "parameters")
+    config = study.config | {"collections": study.folders}
+    config["experiments"]["products"]["interventions"] = [{"scale": {"frequency": 1, "factor": 2}}]
+    with pytest.raises(ConfigError, match=f"acts on frequencies, but {mine.name}.products has"):
+        Study.of(config)
+
+
 def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
     new.system(mine, "sums")
     new.figure(mine, "times")
