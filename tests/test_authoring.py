@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ def test_what_is_new_works_as_it_is(mine, capsys):
         assert words in said
     study = Study.read(mine / "sums.yaml")
     assert study.points[0].system.name == f"{mine.name}.sums"
+
+
+def test_a_network_that_multiplies_has_no_frequencies(mine):
+    new.system(mine, "products")
+    edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")
+    declared = '    embedding="embed.weight",\n'
+    edit(mine / "systems/products.py", declared, declared + "    frequencies=False,\n")
+    study = Study.read(mine / "products.yaml")
+    assert study.points[0].logs == ("runs", "curves", "embeddings", "parameters")
+    config = study.config | {"collections": study.folders}
+    config["experiments"]["products"]["interventions"] = [{"scale": {"frequency": 1, "factor": 2}}]
+    with pytest.raises(ConfigError, match=f"acts on frequencies, but {mine.name}.products has"):
+        Study.of(config)
 
 
 def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
@@ -173,6 +187,15 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
         settings["parameters"] = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
         point = Study.of({"results": "results", "experiments": {"x": settings}}).points[0]
         assert check._slope(point) == "gradients() are those of train_loss, by finite differences"
+
+
+@pytest.mark.filterwarnings("default")
+def test_check_shows_a_warning_once(mine, capsys):
+    new.system(mine, "sums")
+    edit(mine / "equations/sums.py", "nn.Linear(2 * d, hidden)", "nn.GRUCell(2 * d, hidden)")
+    status, said = checked(mine, capsys)
+    assert status is None
+    assert said.count("batching rule for aten::gru_cell") == 1
 
 
 def test_completion_knows_the_commands(capsys):
@@ -347,6 +370,21 @@ def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
     study = study_of(network, "results")
     measured.measure(study.points)
     assert measured.of(study.points[0]).weights == 112
+
+
+def test_what_vmap_does_slowly_is_said_when_it_is_measured_and_not_in_jobs(
+    cache, network, tmp_path, capsys
+):
+    file = network / "equations/quadratic.py"
+    edit(file, "self.output = ", "self.cell = nn.GRUCell(width, width)\n        self.output = ")
+    edit(file, "self.embed(pairs).sum(-2).square()", "self.cell(self.embed(pairs).sum(-2))")
+    study = study_of(network, tmp_path / "results")
+    measured.measure(study.points)
+    slow = "batching rule for aten::gru_cell"
+    assert capsys.readouterr().err.count(slow) == 1
+    with warnings.catch_warnings(record=True, action="always") as shown:
+        main(["run", "--study", study.json, "--collections", str(network)])
+    assert not [warning for warning in shown if slow in str(warning.message)]
 
 
 def test_the_same_shapes_used_more_often_are_measured_again(network):

@@ -144,6 +144,34 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     assert "experiment trajectory was frozen with other settings" in capsys.readouterr().err
 
 
+def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeypatch):
+    """Even those whose folder has kept the name of before something was swept."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(**changes):
+        experiments = {"scan": experiment(**changes)}
+        config = {"results": "results", "experiments": experiments}
+        (tmp_path / "study.yaml").write_text(yaml.safe_dump(config))
+        main(["run", "--configfile", "study.yaml"])
+        return Study.read("study.yaml")
+
+    decays = {"weight_decay": [0, 1]}
+    made(sweep=decays)
+    study = made(sweep=decays | {"hidden": [32, 8]})
+    assert "p17_d2_wd0" in {point.name for point in study.points}
+    for target in targets.ordered(study):
+        if target.kind == "tables":
+            build.make(target)
+    main(["freeze", "frozen", "--configfile", "study.yaml", "--tables", "outcomes"])
+    names = {f"p17_d2_hidden-{n}_wd{decay}" for n in (8, 32) for decay in (0, 1)}
+    assert set(pd.read_parquet("frozen/tables/outcome_summary.parquet")["point"]) == names
+    assert (
+        set(pd.read_parquet("frozen/tables/outcomes.parquet")["run_id"].str.split("/").str[1])
+        == names
+    )
+    main(["audit", "--configfile", "frozen/config.yaml"])
+
+
 def test_what_is_not_as_planned_is_not_frozen(folder, tmp_path):
     study = Study.read(CONFIG)
     path = study.table("scorecard")

@@ -5,6 +5,7 @@ its tables and figures are made from them twice: as they are, and as if all had 
 """
 
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def collection(path: Path) -> Iterator[Finding]:
             if not block.point.experiment.startswith("role_"):
                 for found in _tried(block.point.system.name, _of_system(own, block)):
                     yield found
-                    good &= found.result == "ok"
+                    good &= found.result != "error"
         if not good:
             yield Finding(own.name, "its tables and figures were not tried", "note")
             return
@@ -69,7 +70,14 @@ def _count(own: Collection) -> str:
 
 
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
-    """What was found about one part, up to the first error."""
+    """What was found about one part, up to the first error; then each warning once."""
+    with warnings.catch_warnings(record=True) as shown:
+        yield from _found(about, tried)
+    for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
+        yield Finding(about, text, "note")
+
+
+def _found(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     try:
         for text in tried:
             yield Finding(about, text)

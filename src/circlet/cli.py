@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -274,6 +275,10 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
+    # `check`, and the measurement of what a step costs, show it once, not in every job.
+    warnings.filterwarnings(
+        "ignore", "There is a performance drop because we have not yet", UserWarning
+    )
     # One GPU for all blocks: its memory stays taken until the process ends.
     # While this waits for a GPU, another process may finish a block.
     before = [(block, job.stamp(block)) for block in study.ordered_blocks]

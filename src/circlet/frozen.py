@@ -69,7 +69,7 @@ def freeze(
                 footer = provenance.made_by() | target.footer
             elif target.name in kept:
                 table, footer = kept[target.name]
-                table = _rounded(table, whole)
+                table = _rounded(_renamed(table, study, whole), whole)
             else:
                 continue
             footer.pop("study", None)  # it is in the config
@@ -158,6 +158,37 @@ def _write(table: pa.Table, path: Path, footer: dict) -> None:
     others = [name for name in table.column_names if name not in numbers]
     ways = {"use_byte_stream_split": numbers, "use_dictionary": others}
     parquet.write(table, path, footer, compression_level=19, **ways)
+
+
+def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
+    """The same with the names that points have where there are no logs: those of the config.
+
+    A point of the study may have kept the name of its folder (`Study._as_found`).
+    """
+    names = {
+        (name, old.name): new.name
+        for name in study.config["experiments"]
+        for old, new in zip(study.experiment(name), whole.experiment(name), strict=True)
+        if old.name != new.name
+    }
+    for i, field in enumerate(table.schema if names else ()):
+        if field.type == pa.string():
+            values = table[i].to_pylist()
+            if field.name == "point":
+                pairs = zip(table["experiment"].to_pylist(), values, strict=True)
+                values = [names.get(pair, pair[1]) for pair in pairs]
+            else:
+                values = [_run_renamed(value, names) for value in values]
+            table = table.set_column(i, field, pa.array(values, pa.string()))
+    return table
+
+
+def _run_renamed(text: str | None, names: dict[tuple[str, str], str]) -> str | None:
+    """The identity of a run with the new name of its point; any other text as it is."""
+    parts = (text or "").split("/")
+    if len(parts) == 3:
+        parts[1] = names.get((parts[0], parts[1]), parts[1])
+    return "/".join(parts) if len(parts) == 3 else text
 
 
 def _rounded(table: pa.Table, study: Study) -> pa.Table:

@@ -210,7 +210,7 @@ def test_a_failing_block_among_good_ones(sweep):
     summary = summary[summary["outcome"] == "is_circle"].set_index("point")
     assert summary["n_runs"].to_dict() == {
         "p17_d2_train_fraction-0.25_wd0": 0, "p17_d2_train_fraction-0.5_wd0": 2,
-        "p17_d2_wd0": 2,
+        "p17_d2_train_fraction-0.8_wd0": 2,
     }  # fmt: skip
     assert set(summary["n_planned"]) == {2}
 

@@ -39,11 +39,54 @@ def test_paths_are_readable():
     )
 
 
-def test_unlabelled_parameters_show_where_they_are_not_at_their_default():
-    study = Study.of(config(sweep={"learning_rate": [0.01, 0.001]}))
-    assert [p.name for p in study.points] == [
-        "p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0",
-    ]  # fmt: skip
+RATES = {"learning_rate": [0.01, 0.001]}
+
+
+def names(**changes):
+    return [point.name for point in Study.of(config(**changes)).points]
+
+
+def test_what_is_swept_is_in_names_even_at_its_default():
+    assert names(sweep=RATES) == [f"p17_d2_learning_rate-{rate}_wd0" for rate in (0.01, 0.001)]
+    assert names(parameters={"learning_rate": 0.01}) == ["p17_d2_wd0"]
+    assert names(sweep={"dtype": ["float32"]}) == ["p17_d2_wd0_dtype-float32"]
+    cases = [{"learning_rate": 0.01}, {"hidden": 8}]
+    assert names(cases=cases) == ["p17_d2_learning_rate-0.01_wd0", "p17_d2_hidden-8_wd0"]
+    constructed = [{"construct": {"ratio": 1, "size": [80, 40]}}]
+    assert names(interventions=constructed) == [
+        f"p17_d2_wd0_construct-ratio-1-size-{size}" for size in (80, 40)
+    ]
+
+
+@pytest.mark.parametrize("sweep", [{}, RATES, RATES | {"products": ["float32", "tf32"]}])
+def test_a_job_has_the_names_of_the_plan(sweep):
+    size = [80, 40] if sweep else 80
+    base = experiment(interventions=[{"construct": {"ratio": 1, "size": size}}], sweep=sweep)
+    keep = [{"keep": {"strongest": 1, "of": "plain"}}]
+    every = {"plain": experiment(sweep=sweep), "base": base}
+    every["next"] = experiment(interventions=keep, sweep=sweep)
+    for block in Study.of({"results": "r", "experiments": every}).blocks:
+        (again,) = Study.of(json.loads(block.study)).blocks
+        assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
+        assert again.point.spec == block.point.spec
+
+
+def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
+    def made(**changes):
+        for point in Study.of(config(tmp_path, **changes)).points:
+            (tmp_path / "logs/e" / point.name).mkdir(parents=True, exist_ok=True)
+        return names(results=tmp_path, **changes)
+
+    plain = Study.of(config(tmp_path)).points[0]
+    assert made() == ["p17_d2_wd0"]
+    rates = ["p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0"]
+    assert made(sweep=RATES) == rates
+    kept = Study.of(config(tmp_path, sweep=RATES)).points[0]
+    assert (kept.spec, kept.blocks[0].study) == (plain.spec, plain.blocks[0].study)
+    hidden = [SYSTEMS["constant_attention"].defaults["hidden"], 8]
+    wider = [f"p17_d2_hidden-8_learning_rate-{rate}_wd0" for rate in (0.01, 0.001)]
+    assert made(sweep=RATES | {"hidden": hidden}) == rates + wider
+    assert made(sweep={"hidden": hidden}) == [rates[0], wider[0]]  # the rate is swept no more
 
 
 @pytest.mark.parametrize("same", ["0.3", "0.30", "3e-1", "0.299999999999999999"])
@@ -203,11 +246,9 @@ def test_what_determines_the_numbers_is_in_the_identity(change):
     assert Study.of(config(**change)).points[0].spec != Study.of(config()).points[0].spec
 
 
-def test_products_stand_in_names_and_identities_where_they_are_rounded():
-    """So runs of earlier versions keep their names and identities."""
+def test_products_stand_in_identities_where_they_are_rounded():
+    """So runs of earlier versions keep their identities."""
     swept = Study.of(config(sweep={"products": ["float32", "bfloat16"], "d": [2, 3]})).points
-    names = [f"p17_d{d}_wd0{more}" for more in ("", "_products-bfloat16") for d in (2, 3)]
-    assert [point.name for point in swept] == names
     assert swept[0].spec == Study.of(config()).points[0].spec
     assert "products" not in swept[0].identity
     cases = Study.of(config(cases=[{"dtype": "float64"}, {"products": "tf32"}])).points

@@ -88,7 +88,13 @@ _BEFORE = [
     ),
 ]
 _AFTER = [
-    column("seconds", pa.float32(), "share of its block's computing time", "s"),
+    column(
+        "seconds",
+        pa.float32(),
+        "its share of the CPU time of the runs that are trained together; on a GPU, of their time "
+        "by the clock",
+        "s",
+    ),
     column("device", pa.string(), "cpu, or the name of the GPU"),
     column("dtype", pa.string(), "float32 or float64"),
     column("products", pa.string(), "type that factors of products are rounded to; float32: none"),

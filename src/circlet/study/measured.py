@@ -114,6 +114,7 @@ def measure(points: Iterable["Point"]) -> None:
         if done.returncode < 0:
             last = f"measuring what a step costs was ended by signal {-done.returncode}"
         raise CircletError(last.removeprefix("error: "))
+    sys.stderr.write(done.stderr)  # warnings of torch, which jobs do not repeat
     found: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:
         own = {k: Measured.of(found[k]) for k, point in missing.items() if _file(point) == file}

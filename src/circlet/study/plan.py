@@ -1,6 +1,6 @@
-"""The plan of a study: every experiment, point and block, as a pure function of the config.
+"""The plan of a study: every experiment, point and block, as a function of the config.
 
-Nothing here looks at results.
+Nothing here looks at results, but for `Study._as_found`: a point keeps the folder that it has.
 """
 
 import itertools
@@ -274,12 +274,28 @@ class Study:
                 point = replace(point, parent=starts.find(where, point))
                 if point.depth > config_file.limit("chain"):
                     raise ConfigError(_too_many_in_a_row(where))
-            if point.key in self.missing:
-                point = replace(point, missing=self.missing[point.key])
             if point.name in points:
                 raise ConfigError(f"{where}: {point.name} is listed twice")
             points[point.name] = point
-        known[experiment] = list(points.values())
+        known[experiment] = [
+            replace(point, missing=self.missing[point.key]) if point.key in self.missing else point
+            for point in self._as_found(experiment, points)
+        ]
+
+    def _as_found(self, experiment: str, points: dict[str, Point]) -> list[Point]:
+        """Points by the names of their folders, if these were made when other things were swept.
+
+        A folder is looked for only if the one of the name that the config gives is not there. The
+        job of a block finds that one, because Snakemake makes it first.
+        """
+        there = {path.name for path in (self.results / "logs" / experiment).glob("*")}
+        others = sorted(there - points.keys())
+        return [
+            point
+            if name in there
+            else next((same for other in others if (same := point.called(other))), point)
+            for name, point in points.items()
+        ]
 
 
 def _too_many_in_a_row(where: str) -> str:
@@ -298,6 +314,7 @@ def _combinations(
     sweep = {k: settings["sweep"][k] for k in (*arithmetic, *defaults) if k in settings["sweep"]}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     choices = [_alternatives(intervention) for intervention in settings["interventions"]]
+    listed = validation.listed(settings)
     schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
@@ -313,7 +330,10 @@ def _combinations(
                     own["steps"] = epochs * int(per_epoch(**parameters))
                 for combination in itertools.product(*choices):
                     acting = list(combination)
-                    yield Point(experiment, system, parameters, acting, own, results, schedules)
+                    swept = frozenset([*sweep, *case, *listed])
+                    yield Point(
+                        experiment, system, parameters, acting, own, results, schedules, swept=swept
+                    )
 
 
 def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:

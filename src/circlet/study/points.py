@@ -1,14 +1,18 @@
 """Points, blocks and runs: what a study is made of, with their names, seeds and paths.
 
-Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point depends only on its own
-parameters, so more seeds, values or experiments never rename what exists. No name has a ``=``,
-which other tools would read as a column (Hive partitions). Paths of logs are made only here.
+Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point has its own parameters
+and what its experiment sweeps. It identifies the point, because what it leaves out is at its
+default, and a point that has a folder keeps its name (`circlet.study.plan`). So no edit renames
+what exists. No name has a ``=``, which other tools would read as a column (Hive partitions). Paths
+of logs are made only here.
 """
 
 import itertools
 import json
 import math
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,11 +123,21 @@ class Block:
     @staticmethod
     def _experiment(blocks: list["Block"]) -> dict[str, Any]:
         """The experiment that is just these blocks of one point."""
-        identity, first, last = blocks[0].point.identity, blocks[0], blocks[-1]
+        point, first, last = blocks[0].point, blocks[0], blocks[-1]
+        identity, settings = point.identity, point.settings
         ends = {"first": first.first, "count": last.first + last.count - first.first}
         found = identity | {"seeds": identity["seeds"] | ends}
-        settings = blocks[0].point.settings
-        return found | {k: settings[k] for k in ("block", "keep_state") if settings[k]}
+        found |= {k: settings[k] for k in ("block", "keep_state") if settings[k]}
+        # What its name has at its default is swept over one value, so that the name is the same.
+        values = point.arithmetic | point.parameters
+        if sweep := {name: [values[name]] for name in point.named if name in values}:
+            found["sweep"] = sweep
+        if acting := acts(point.interventions):
+            found["interventions"] = [
+                {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in own.items()}}
+                for name, own in acting
+            ]
+        return found
 
     @property
     def study(self) -> str:
@@ -161,6 +175,7 @@ class Point:
     schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
     parent: "Point | None" = None  # whose outcome an intervention looks at
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
+    swept: frozenset[str] = frozenset()  # columns that stand in its name even at their default
 
     @property
     def key(self) -> tuple[str, str]:
@@ -169,20 +184,43 @@ class Point:
 
     @cached_property
     def name(self) -> str:
-        """Folder name: labelled parameters always, others where they are not at their default."""
+        """Folder name: what is labelled or swept, and all that is not at its default."""
+        texts = [text for text, column in self._parts if not column or column in self.swept]
+        return "".join(texts)[1:] or "defaults"
+
+    @property
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        """All that its name may have, each with its column if it is at its default."""
         known = self.system.parameters
-        parts = [
-            (known[key].label or f"{key}-") + canonical(value)
-            for key, value in self.parameters.items()
-            if known[key].label or value != known[key].default
-        ]
-        parts += [f"{k}-{value}" for k, value in self.arithmetic.items() if value != "float32"]
-        parts += [f"{purpose}-{seed}" for purpose, seed in self.fixed_seeds.items()]
+        for key, value in self.parameters.items():
+            is_left_out = not known[key].label and value == known[key].default
+            text = (known[key].label or f"{key}-") + canonical(value)
+            yield f"_{text}", key if is_left_out else ""
+        for key, value in self.arithmetic.items():
+            yield f"_{key}-{value}", key if value == "float32" else ""
+        for purpose, seed in self.fixed_seeds.items():
+            yield f"_{purpose}-{seed}", ""
         for name, arguments in acts(self.interventions):
-            schemas = INTERVENTIONS[name]
-            given = {k: v for k, v in arguments.items() if v != schemas[k].get("default")}
-            parts.append("-".join([name, *(f"{k}-{canonical(v)}" for k, v in given.items())]))
-        return "_".join(parts) or "defaults"
+            yield f"_{name}", ""
+            for key, value in arguments.items():
+                is_left_out = value == INTERVENTIONS[name][key].get("default")
+                yield f"-{key}-{canonical(value)}", f"{name}_{key}" if is_left_out else ""
+
+    @property
+    def named(self) -> list[str]:
+        """Columns that its name has although they are at their default."""
+        return [column for _, column in self._parts if column in self.swept]
+
+    def called(self, name: str) -> "Point | None":
+        """The same point by another name, if it had this one when other parameters were swept."""
+        parts = list(self._parts)
+        pattern = "".join(f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts)
+        found = re.fullmatch(pattern, "" if name == "defaults" else f"_{name}")
+        if found is None:
+            return None
+        columns = [column for _, column in parts if column]
+        texts = zip(columns, found.groups(), strict=True)
+        return replace(self, swept=frozenset(column for column, text in texts if text))
 
     @property
     def labels(self) -> dict[str, Any]:

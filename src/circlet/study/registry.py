@@ -360,6 +360,7 @@ def _usual_logs(system: SystemSpec) -> dict[str, Log]:
     """Logs of a system that does not say which it has."""
     logs = {"curves": CURVES} if system.is_trained else {}
     if system.embedding:
-        numbers = {"signals": signals(per_decade=20)} if "p" in system.parameters else {}
-        logs |= numbers | {"embeddings": Log({})}
+        if "p" in system.parameters and system.frequencies:
+            logs["signals"] = signals(per_decade=20)
+        logs["embeddings"] = Log({})
     return logs | {"parameters": Log({})}

@@ -63,10 +63,16 @@ def parents(settings: dict[str, Any]) -> list[str]:
 
 def varied(settings: dict[str, Any]) -> set[str]:
     """What an experiment varies: parameters, dtype, products, arguments of interventions, seeds."""
-    found = set(settings["sweep"]).union(*settings.get("cases", []))
-    for name, arguments in acts(settings["interventions"]):
-        found |= {f"{name}_{k}" for k, v in arguments.items() if is_list_of_values(name, k, v)}
+    found = set(settings["sweep"]).union(*settings.get("cases", []), listed(settings))
     return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
+
+
+def listed(settings: dict[str, Any]) -> set[str]:
+    """Arguments of interventions that an experiment lists several values of, by their columns."""
+    every = acts(settings["interventions"])
+    return {
+        f"{act}_{k}" for act, own in every for k, v in own.items() if is_list_of_values(act, k, v)
+    }
 
 
 def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> None:

@@ -136,7 +136,11 @@ class SystemSpec:
     logs: Mapping[str, Log] = field(default_factory=dict)
     """The logs that its runs have beside ``runs``. If not given: ``curves``, ``parameters`` at the
     end, the first and last state of an embedding, and, if there is a parameter ``p``, its
-    ``signals``: they are for tokens that are the numbers modulo p."""
+    ``signals``, unless ``frequencies`` is False."""
+    frequencies: bool = True
+    """Whether Fourier frequencies say something about the embedding: its tokens are the numbers
+    modulo ``p``, and the network adds them. Pages only speak of frequencies if signals are logged.
+    """
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """What ``curves`` record, and ``runs`` at the end. If not given, of a system that is trained:
     ``train_loss`` and ``test_loss``."""

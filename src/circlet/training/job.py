@@ -121,6 +121,7 @@ def _run_block(
         where, said = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
         log.info("%s: %s, or those that they start from did", where, said)
     footer = made_by | {
+        # By the clock: the display tells from it how long the other blocks will take.
         "seconds": round(time.perf_counter() - started, 3),
         "interruptions": checkpoint.interruptions,
         "keys": point.labels,

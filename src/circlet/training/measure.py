@@ -5,6 +5,7 @@ each study's first point costs, by key. Points whose arrays have the same shapes
 """
 
 import contextlib
+import io
 import json
 import sys
 import time
@@ -131,7 +132,7 @@ if __name__ == "__main__":
     settle()
     given = json.load(sys.stdin)
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # of what the author prints
+        with contextlib.redirect_stdout(io.StringIO()):  # what the author prints
             costs = dict(_every(given["studies"], given["collections"]))
         print(json.dumps(costs))
     except CircletError as error:

@@ -18,7 +18,7 @@ COLUMNS = [
     column("device", pa.string(), "cpu, or the name of the GPU"),
     column("blocks", pa.int32(), "blocks made so"),
     column("runs", pa.int32(), "runs in them"),
-    column("hours", pa.float64(), "computing time of the runs, on one core or GPU", "h"),
+    column("hours", pa.float64(), "CPU time of the runs; on a GPU, time by the clock", "h"),
     column("interruptions", pa.int32(), "how often they went on from a checkpoint"),
 ]
 

@@ -22,7 +22,7 @@ COLUMNS = [
     column("late_spike", pa.float64(), "largest train loss in the last third", "nat"),
     column("train_loss", pa.float64(), "at the last step", "nat"),
     column("test_loss", pa.float64(), "at the last step", "nat"),
-    column("seconds", pa.float64(), "computing time", "s"),
+    column("seconds", pa.float64(), "CPU time; on a GPU, time by the clock", "s"),
 ]
 
 
