@@ -56,7 +56,7 @@ def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
     assert str(tmp_path) not in text
 
 
-def test_an_edited_number_is_found(folder, capsys):
+def test_an_edited_number_is_found_and_a_damaged_table_named(folder, capsys):
     path = folder / "tables/structures.parquet"
     table = parquet.read(path)
     frame = table.to_pandas()
@@ -67,10 +67,6 @@ def test_an_edited_number_is_found(folder, capsys):
     with pytest.raises(SystemExit):
         main(["audit", "--configfile", str(folder / "config.yaml")])
     assert "table1.parquet: " in capsys.readouterr().out
-
-
-def test_a_damaged_table_is_one_line(folder):
-    path = folder / "tables/structures.parquet"
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(LogError, match=r"structures\.parquet: "):
         frozen.audit(Study.read(folder / "config.yaml"))
@@ -153,7 +149,8 @@ def test_what_is_not_as_planned_is_not_frozen(project, monkeypatch, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_large_tables_are_left_out_and_said(folder, tmp_path, monkeypatch, capsys):
+def test_large_tables_are_left_out_and_said(finished, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(finished.folder)
     monkeypatch.setattr(frozen, "MOST_BYTES", 35_000)
     main(["freeze", str(tmp_path / "small"), "--configfile", CONFIG])
     assert "left out, " in capsys.readouterr().out

@@ -89,9 +89,8 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
     assert "Nothing is done yet of later" in page
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypatch, seed):
     """Whichever blocks are done: no table fails for want of the others."""
     monkeypatch.chdir(finished.folder)
