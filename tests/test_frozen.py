@@ -44,6 +44,7 @@ def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):
         assert name in said
 
 
+@pytest.mark.slow
 def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
     page = frozen.report(Study.read(folder / "config.yaml"), tmp_path / "page")
     text = page.read_text(encoding="utf-8")
