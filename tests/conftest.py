@@ -33,9 +33,14 @@ os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
 
 
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # to processes of tests
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
+    """Also: no module is kept compiled, as a file may be edited twice in the second that counts."""
     torch.set_num_threads(1)
+    sys.dont_write_bytecode = True
 
 
 def experiment(system="constant_attention", **changes):

@@ -286,7 +286,10 @@ def cache(tmp_path, monkeypatch):
     measured._kept.cache_clear()
 
 
-def test_costs_are_measured_once(cache, monkeypatch, capsys):
+def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
+    """A broken collection of another study is not in the way."""
+    study_of(network, "results")
+    (network / "equations/quadratic.py").write_text("")
     study = study_of(NETWORKS, "results")
     point = study.points[0]
     assert measured.known(point) is None
@@ -328,19 +331,6 @@ def test_a_collection_that_imports_another_can_be_measured(cache, network):
     assert measured.of(points[0]).weights == 112
 
 
-def test_a_broken_collection_of_another_study_is_not_in_the_way(cache, network):
-    study_of(network, "results")
-    (network / "equations/quadratic.py").write_text("")
-    measured.measure(study_of(NETWORKS, "results").points)
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(cache):
-    cache.write_text("a file")
-    study = study_of(NETWORKS, "results")
-    measured.measure(study.points)
-    assert measured.of(study.points[0]).weights == 112
-
-
 def test_points_of_the_same_shapes_are_measured_once(monkeypatch):
     from circlet.training import measure
 
@@ -364,6 +354,8 @@ def test_a_network_that_fails_is_said_when_it_is_planned(cache, network):
 
 
 def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
+    """A cache that cannot be written is done without."""
+    cache.write_text("a file")
     edit(
         network / "equations/quadratic.py", "    p = parameters", "    print(1)\n    p = parameters"
     )

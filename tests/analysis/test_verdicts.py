@@ -150,20 +150,19 @@ def test_our_own_interval_is_the_one_that_counts():
     ).verdict == (DEVIATES)
 
 
-@pytest.mark.parametrize("n", [50, 100, 1000])
-@pytest.mark.parametrize("n_theirs", [20, 40, 100, 400])
+@pytest.mark.parametrize(("n_theirs", "n"), [(20, 1000), (40, 50), (100, 100), (400, 1000)])
 def test_chances_are_those_of_repeated_studies(n, n_theirs):
     """Both samples are drawn anew; the true values differ by twice the margin."""
     stream = np.random.default_rng(0)
     sizes = (stats.Z / math.sqrt(n_theirs), stats.Z / math.sqrt(n))
     found = []
-    for _ in range(2000):
+    for _ in range(1000):
         theirs, mine = stream.normal(size=2) / np.sqrt((n_theirs, n)) + (0, 0.6)
         judged = claim("mean", theirs, n_theirs, low=theirs - sizes[0], high=theirs + sizes[0])
         found.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
     names = [one.verdict for one in found]
-    assert found[0].mistaken == pytest.approx(names.count(REPRODUCED) / 2000, abs=0.01)
-    assert found[0].unnoticed == pytest.approx(1 - names.count(DEVIATES) / 2000, abs=0.03)
+    assert found[0].mistaken == pytest.approx(names.count(REPRODUCED) / 1000, abs=0.015)
+    assert found[0].unnoticed == pytest.approx(1 - names.count(DEVIATES) / 1000, abs=0.045)
     assert found[0].mistaken < 0.025
     assert (COMPATIBLE in names) == (0 < found[0].unnoticed <= 0.2 and found[0].unnoticed > 1e-4)
 
@@ -179,10 +178,10 @@ def test_true_values_deviate_one_time_in_twenty_at_most():
     """Two samples of one distribution, as of a paper's 100 runs and ours."""
     stream = np.random.default_rng(1)
     wrong = 0
-    for _ in range(1500):
+    for _ in range(700):
         k, n = stream.binomial(100, 0.3), 300
         judged = claim("share", k, 100)
         wrong += (
             verdicts.judge(judged, counted(int(stream.binomial(n, 0.3)), n)).verdict == DEVIATES
         )
-    assert 0.02 < wrong / 1500 < 0.065
+    assert 0.01 < wrong / 700 < 0.08  # 0.05 plus four standard errors is 0.083

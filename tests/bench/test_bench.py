@@ -30,9 +30,10 @@ def test_every_system_has_a_plain_loop_and_a_case():
 
 def test_rates_are_those_of_a_processor():
     about = machine.describe(CPU, seconds=0.05)
-    assert 1e9 < about["torch_flops"] < 1e13
-    assert 1e9 < about["flops"] < 1e13
-    assert 1e8 < about["copied"] < 1e12
+    # On a busy machine a hundredth of what it has.
+    assert 1e7 < about["torch_flops"] < 1e13
+    assert 1e7 < about["flops"] < 1e13
+    assert 1e6 < about["copied"] < 1e12
     assert about["versions"]["torch"] == torch.__version__
 
 
@@ -53,17 +54,18 @@ def test_a_row_is_consistent(rows):
         assert row["times_floor"] == pytest.approx(row["ms"]["circlet"]["median"] / least)
 
 
-def test_a_window_counts_runs_and_steps():
+def test_a_window_counts_runs_and_steps(monkeypatch):
     """Two seconds of the clock for 10 runs of 4 steps are 50 ms per run and step."""
-    waited = []
+    now, waited = [100.0], []
+    monkeypatch.setattr(training.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(training.time, "process_time", lambda: now[0] / 2)
 
     def advance(until):
-        time.sleep(max(0, until - time.perf_counter()))
+        now[0] = until
         return 40
 
-    found = training._window(advance, 0.2, lambda: waited.append(1))
-    assert found.wall == pytest.approx(5, rel=0.2)
-    assert found.cpu < 1  # it slept
+    found = training._window(advance, 2, lambda: waited.append(1))
+    assert (found.wall, found.cpu) == (50, 25)
     assert len(waited) == 2
 
 

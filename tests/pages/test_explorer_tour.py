@@ -302,13 +302,13 @@ def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
     assert not page.is_visible("#moments")
 
 
-@pytest.mark.alone
 def test_a_training_is_played_as_a_whole_in_some_seconds(page_of):
     """Long enough to see it, however few pictures it has."""
     page = page_of(at(NETWORK, 0))
-    page.evaluate("window.begun = performance.now()")
-    page.click("#play")
-    page.wait_for_function("document.getElementById('play').textContent === 'Play'")
-    seconds = page.evaluate("(performance.now() - window.begun) / 1000")
     places = int(page.get_attribute("#step-slider", "max"))
-    assert min(8, places / 2) - 1 <= seconds <= min(8, places / 2) + 6
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    page.click("#play")
+    for share, word in ((0.5, "Pause"), (1, "Play")):
+        page.clock.run_for(share * (1000 * min(8, places / 2) + 500))
+        assert page.inner_text("#play") == word

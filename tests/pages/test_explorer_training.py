@@ -62,60 +62,60 @@ def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
 
 SCRUB = """async () => {
   const slider = document.getElementById("step-slider");
-  const frame = () => new Promise(requestAnimationFrame);
   const last = Number(slider.max);
-  slider.value = 0;
-  await frame();
-  const begun = performance.now();
-  for (let i = 1; i <= 100; i++) {
+  for (let i = 0; i <= 100; i++) {
     slider.value = Math.round(i * last / 100);
     slider.dispatchEvent(new Event("input"));
-    await frame();
+    await new Promise(requestAnimationFrame);
   }
-  return 100 / ((performance.now() - begun) / 1000);
 }"""
+# Work that takes the page three times as long as a frame of the slowest run did, on any machine.
+FRAME = "() => { let x = 0; for (let i = 0; i < 12e6; i++) x = (31 * x + i) % 1000003; return x; }"
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
-def test_scrubbing_stays_above_50_frames_a_second(page_of, run_id):
+def test_a_frame_of_scrubbing_is_little_work(page_of, run_id):
+    """In computing time of the page, which no other process adds to."""
     page = page_of(at(run_id))
     settled(page)
-    rates = [page.evaluate(SCRUB) for _ in range(3)]
-    print(f"{run_id}: {', '.join(f'{rate:.0f}' for rate in rates)} frames a second")
-    assert max(rates) > 50  # of three, as others use this machine, too
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def seconds(code, times=1):
+        before = spent()
+        for _ in range(times):
+            page.evaluate(code)
+        return spent() - before
+
+    def spent():
+        metrics = devtools.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+    frames = seconds(SCRUB) / seconds(FRAME, 10) / 10
+    print(f"{run_id}: {frames:.2f} of a frame")
+    assert frames < 1
 
 
-# Starts with some clicks at once, and pauses after a second; frames it went, by that second.
-PLAY = """async (clicks) => {
-  const play = document.getElementById("play");
-  const begun = performance.now();
-  for (let i = 0; i < clicks; i++) play.click();
-  await new Promise(ready => setTimeout(ready, 1000));
-  play.click();
-  const seconds = (performance.now() - begun) / 1000;
-  return Number(document.getElementById("step-slider").value) / seconds;
-}"""
+def place_after_a_second(page, speed, clicks=1):
+    """The place of the slider a second, by the page's own clock, after clicks on Play."""
+    page.locator("#step-slider").fill("0")
+    page.select_option("#speed", speed)
+    page.evaluate("n => { while (n--) document.getElementById('play').click(); }", clicks)
+    page.clock.run_for(1000)
+    page.click("#play")
+    return int(page.input_value("#step-slider"))
 
 
-@pytest.mark.alone
-def test_speeds_differ(page_of):
-    page = page_of(at(NETWORK))
-    rates = []
-    for speed in ("5", "60"):
-        page.locator("#step-slider").fill("0")
-        page.select_option("#speed", speed)
-        rates.append(page.evaluate(PLAY, 1))
-    assert 2 <= rates[0] <= 7
-    assert rates[1] > 3 * rates[0]
-
-
-@pytest.mark.alone
-def test_clicks_at_once_do_not_add_up(page_of):
+def test_it_plays_as_fast_as_it_says(page_of):
     """Three clicks in one task start the simulation once."""
     page = page_of(at(NETWORK, 0))
-    page.select_option("#speed", "15")
-    assert 8 <= page.evaluate(PLAY, 3) <= 22
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    places = [place_after_a_second(page, speed) for speed in ("5", "60")]
+    assert [*places, place_after_a_second(page, "15", clicks=3)] == pytest.approx(
+        [4, 58, 14], abs=2
+    )
+    page.clock.resume()
     settled(page)
     assert f"step={step_now(page)}" in page.url  # of where it was paused
 

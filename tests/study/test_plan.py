@@ -2,7 +2,7 @@ import json
 
 import pytest
 from conftest import SYSTEMS, config, experiment, respecify
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from circlet.errors import ConfigError
@@ -11,6 +11,9 @@ from circlet.study.plan import Study
 from circlet.study.points import canonical
 from circlet.study.schedules import Schedule
 from circlet.systems.spec import Log, number
+
+# The same examples everywhere, however slow the machine is.
+ANYWHERE = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def paths(**changes):
@@ -101,7 +104,7 @@ def test_integers_and_floats_are_the_same_number():
     assert one.spec == other.spec
 
 
-@settings(max_examples=30, derandomize=True)
+@settings(ANYWHERE, max_examples=30)
 @given(
     decays=st.lists(st.floats(0, 2), min_size=1, max_size=4, unique_by=canonical),
     more=st.integers(0, 3),
@@ -199,7 +202,7 @@ SCHEDULES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(ANYWHERE, max_examples=200)
 @given(SCHEDULES, st.integers(0, 70), st.integers(60, 90), st.integers(1, 9), st.integers(1, 12))
 def test_a_schedule_is_counted_as_it_is_listed(schedule, until, steps, epoch, every):
     if "every" in schedule:

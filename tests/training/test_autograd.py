@@ -197,7 +197,7 @@ def test_gradients_of_the_embedding_are_logged():
 
 
 def test_as_many_advance_together_as_the_caches_hold():
-    small, large = point("quadratic", runs=400), point("quadratic", runs=400, width=4096, p=97)
+    small, large = point("quadratic", runs=400), point("quadratic", runs=400, width=1024, p=97)
     assert run.group_size(small, 400, CPU) > 50
     assert run.group_size(large, 400, CPU) == 1
     assert run.activations(small) == run.activations(point("quadratic", runs=2))

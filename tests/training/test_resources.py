@@ -77,7 +77,7 @@ def peak_mb(*command, every=1e9, **options):
     return int(done.stdout) * 1024 / 1e6
 
 
-LONG = ("sequences", "wide", "logs", "runs", "double")
+LONG = ("couples", "parameters", "sequences", "wide", "logs", "runs", "double")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,11 @@ from test_workflow import STUDY, TIMES
 
 from circlet.study import targets
 
-KILLS, ENOUGH = 30, 25
+KILLS, ENOUGH = 20, 16
+# All blocks are made for these tables, and a few others.
+MADE = ("outcome_summary", "survival")
+TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE
+          for t in targets.behind(made)}  # fmt: skip
 
 
 def processes(token):
@@ -57,7 +61,8 @@ def test_killed_again_and_again(finished, empty_project):
     token = f"CIRCLET_CHAOS={os.getpid()}"
     environment = os.environ | dict([token.split("=")])
     environment["PYTHONPATH"] = str(empty_project.folder / "src")
-    command = [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+    command = [sys.executable, "-m", "snakemake", *(f"table_{name}" for name in MADE),
+               "--profile", "profiles/local", "--cores", "2",
                "--configfile", "config/smoke.yaml"]  # fmt: skip
     said = empty_project.folder / "said.txt"
 
@@ -109,12 +114,12 @@ def test_killed_again_and_again(finished, empty_project):
                 os.kill(process, signal.SIGKILL)
         snakemake.wait()
     assert kills >= ENOUGH
-    assert min(victims["jobs"], victims["Snakemake"]) >= 5
+    assert min(victims["jobs"], victims["Snakemake"]) >= 4
     print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake")
     assert "Traceback" not in said.read_text()
-    assert not [job for job in empty_project.would_run() if job.startswith("table")]
+    assert not {f"table_{name}" for name in TABLES} & empty_project.would_run().keys()
     assert "resumes at" in said.read_text()
-    for table in targets.tables(STUDY):
+    for table in TABLES.values():
         ours, theirs = (
             pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)
         )

@@ -175,13 +175,17 @@ def commented(text: str) -> str:
 
 
 # A process that answers each line, the texts of some files, with the parameters of all jobs while
-# the files have these texts. Each answer is by a fork that imports the package afresh; what is
-# imported before the fork saves time.
+# the files have these texts. Each answer is by a fork that plans afresh. What is imported and
+# parsed before that saves time.
 JOBS = """
 import json, os, sys
 from pathlib import Path
-import jsonschema, numpy, yaml
+from circlet.study import declarations, fingerprint, registry, targets
+from circlet.study.plan import Study
 
+for file in registry.PACKAGE.rglob("*.py"):
+    parts = file.relative_to(registry.PACKAGE.parent).with_suffix("").parts
+    declarations.tree_of(".".join(part for part in parts if part != "__init__"))
 for line in sys.stdin:
     texts = {Path(file): text for file, text in json.loads(line).items()}
     before = {file: file.read_text() for file in texts}
@@ -189,8 +193,7 @@ for line in sys.stdin:
         file.write_text(text)
     reader, writer = os.pipe()
     if not os.fork():
-        from circlet.study import targets
-        from circlet.study.plan import Study
+        fingerprint.forget()
         study = Study.read("config/smoke.yaml")
         jobs = {f"table_{t.name}": t for t in targets.tables(study)}
         jobs |= {f"figure_{t.name}": t for t in targets.figures(study)}

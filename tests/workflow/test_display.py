@@ -98,10 +98,6 @@ def test_elsewhere_it_says_lines(empty_project):
     assert "100 %, done: 4 of 4 runs, 1 of 1 tables" in said
     assert "Job stats" not in said and "Finished job" not in said
     assert "config/mine.yaml: notify: exit status 3" in said
-    # A dry run lists jobs, and runs nothing.
-    study_of(empty_project, notify=COMMAND, milestones={"delay": None})
-    assert empty_project.would_run("config/mine.yaml")
-    assert not (empty_project.folder / "told").exists()
 
 
 def test_a_failure_is_told(empty_project):

@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, SYSTEMS, mounted
+from conftest import PATIENCE, ROOT, SYSTEMS, mounted
 from test_workflow import STUDY, edited, only_musat
+
+from circlet import cli
 
 
 def fails(project, *command, config="config/smoke.yaml"):
@@ -44,19 +47,30 @@ BAD_CONFIGS = {
 
 
 @pytest.mark.parametrize("case", BAD_CONFIGS)
-def test_a_bad_config_is_one_line(empty_project, case):
+def test_a_bad_config_is_one_line(tmp_path, monkeypatch, capsys, case):
+    old, new, expected = BAD_CONFIGS[case]
+    text = (ROOT / "config/smoke.yaml").read_text()
+    assert old in text
+    monkeypatch.chdir(tmp_path)
+    Path("smoke.yaml").write_text(text.replace(old, new, 1))
+    with pytest.raises(SystemExit) as end:
+        cli.main(["plan", "--configfile", "smoke.yaml"])
+    said = capsys.readouterr()
+    assert end.value.code == 1 and said.out == ""
+    [line] = said.err.splitlines()
+    assert expected in line and "smoke.yaml" in line
+
+
+@pytest.mark.parametrize("case", ["unknown key", "duplicate"])
+def test_snakemake_says_what_is_bad_in_one_line(empty_project, case):
+    """Also what it might understand differently."""
     old, new, expected = BAD_CONFIGS[case]
     empty_project.edit("config/smoke.yaml", old, new)
-    # Snakemake takes seconds: it is asked where it might understand a config differently.
-    commands = [("circlet", "plan"), ("snakemake", "-n")]
-    for command in commands[: 1 + (case in ("unknown key", "duplicate", "slash"))]:
-        done = empty_project.run(*command, "--configfile", "config/smoke.yaml", check=False)
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
-        assert done.returncode == 1
-        assert done.stdout == ""
-        assert len(lines) == 1, lines
-        assert expected in lines[0]
-        assert "config/smoke.yaml" in lines[0]
+    done = empty_project.snakemake("-n", check=False)
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
+    assert done.returncode == 1 and done.stdout == ""
+    assert len(lines) == 1, lines
+    assert expected in lines[0] and "config/smoke.yaml" in lines[0]
 
 
 def test_what_is_no_yaml_is_said(empty_project):
@@ -82,11 +96,11 @@ def test_a_truncated_log_is_named_and_mended(project):
     assert not {"table_structures", *SYSTEMS} & set(project.would_run())
 
 
-def test_a_read_only_results_folder(empty_project):
-    results = empty_project.folder / "results"
-    results.rename(empty_project.folder / "old")
+def test_a_read_only_results_folder(half_project):
+    results = half_project.folder / "results"
+    results.rename(half_project.folder / "old")
     with mounted(results, "size=64k,ro"):
-        assert "Read-only file system" in fails(empty_project)
+        assert "Read-only file system" in fails(half_project)
 
 
 @pytest.mark.slow

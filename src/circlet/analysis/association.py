@@ -64,14 +64,16 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     equal counts as no correlation, unless all strata are such.
     """
     frame = pd.DataFrame({"x": x, "y": y, "stratum": strata, "unit": units})
-    whole, freedom, n = _fisher(frame)
+    pairs, stratum = frame[["x", "y"]].to_numpy(float), frame["stratum"].to_numpy()
+    whole, freedom, n = _fisher(pairs, stratum)
     if math.isnan(whole):
         return Estimate(n=n)
     # With few units, or if all parts agree, the pairs decide (Bonett and Wright, 2000).
     half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
     over = _independent(frame)
     group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
-    parts = np.array([_fisher(frame[group != g])[0] for g in np.unique(group)])
+    kept = [group != g for g in np.unique(group)]
+    parts = np.array([_fisher(pairs[rows], stratum[rows])[0] for rows in kept])
     if len(parts := parts[~np.isnan(parts)]) > 2:
         spread = jackknife_error(parts)
         if spread > 1e-9:
@@ -84,11 +86,11 @@ def _independent(frame: "pd.DataFrame") -> str:
     return next((name for name in ("unit", "stratum") if frame[name].nunique() > 2), "")
 
 
-def _fisher(frame: "pd.DataFrame") -> tuple[float, float, int]:
+def _fisher(pairs: np.ndarray, stratum: np.ndarray) -> tuple[float, float, int]:
     """Fisher's z of Spearman's rho, averaged over strata by size; its freedom; number of pairs."""
     found = []
-    for _, own in frame.groupby("stratum"):
-        ranks = own[["x", "y"]].rank().to_numpy()
+    for one in np.unique(stratum):
+        ranks = pd.DataFrame(pairs[stratum == one]).rank().to_numpy()
         n, (differs_x, differs_y) = len(ranks), np.ptp(ranks, axis=0) > 0
         if n > 3 and differs_x:
             rho = np.corrcoef(ranks.T)[0, 1] if differs_y else 0.0

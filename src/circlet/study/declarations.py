@@ -64,10 +64,15 @@ def text_of(module: str) -> str:
 
 
 @functools.cache
+def _parsed(text: str) -> ast.Module:
+    """Syntax tree of a text. If all files are read again, most have the same."""
+    return ast.parse(text)
+
+
 def tree_of(module: str) -> ast.Module:
     """Syntax tree of a module; not to be changed. Raises ConfigError."""
     try:
-        return ast.parse(text_of(module))
+        return _parsed(text_of(module))
     except ValueError as error:  # null bytes, of which later releases of Python say SyntaxError
         raise ConfigError(f"{path_of(module)}: {error}") from None
     except SyntaxError as error:

@@ -43,7 +43,6 @@ def forget() -> None:
     """Discard all cached modules, so that they are read again."""
     for function in (
         text_of,
-        tree_of,
         literals,
         declared,
         imports,
