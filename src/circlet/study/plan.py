@@ -291,9 +291,7 @@ class Study:
         there = {path.name for path in (self.results / "logs" / experiment).glob("*")}
         others = sorted(there - points.keys())
         return [
-            point
-            if name in there
-            else next((same for other in others if (same := point.called(other))), point)
+            point if name in there or not others else point.called(others)
             for name, point in points.items()
         ]
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -211,16 +211,17 @@ class Point:
         """Columns that its name has although they are at their default."""
         return [column for _, column in self._parts if column in self.swept]
 
-    def called(self, name: str) -> "Point | None":
-        """The same point by another name, if it had this one when other parameters were swept."""
+    def called(self, names: Iterable[str]) -> "Point":
+        """The same point by the first of some names that it has if other parameters are swept."""
         parts = list(self._parts)
-        pattern = "".join(f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts)
-        found = re.fullmatch(pattern, "" if name == "defaults" else f"_{name}")
-        if found is None:
-            return None
         columns = [column for _, column in parts if column]
-        texts = zip(columns, found.groups(), strict=True)
-        return replace(self, swept=frozenset(column for column, text in texts if text))
+        own = "".join(f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts)
+        pattern = re.compile(own)
+        for name in names:
+            if found := pattern.fullmatch("" if name == "defaults" else f"_{name}"):
+                texts = zip(columns, found.groups(), strict=True)
+                return replace(self, swept=frozenset(column for column, text in texts if text))
+        return self
 
     @property
     def labels(self) -> dict[str, Any]:
