@@ -141,7 +141,8 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
 
 def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
     seeds, block = settings["seeds"], settings["block"]
-    if seeds["order"] is not None and not system.steps_per_epoch:
+    has_batches = system.steps_per_epoch or "batch_size" in system.parameters
+    if seeds["order"] is not None and not has_batches:
         raise ConfigError(f"{where}.seeds.order: {system.name} has no batches")
     counts = {f"more.{i}.count": more["count"] for i, more in enumerate(seeds["more"])}
     for key, number in {"count": seeds["count"], "first": seeds["first"], **counts}.items():
