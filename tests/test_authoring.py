@@ -131,7 +131,7 @@ BROKEN = {
         "equations/sums.py", "def metrics(",
         "def gradients(weights, batch, out):\n    for array in out.values():\n"
         "        array.fill_(1)\n\n\ndef metrics(",
-        "times its change; gradients() must be those of loss()"),
+        "gradients() must be those of loss()"),
     "runs that look at each other": (
         "equations/sums.py", "    order = seeds",
         "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",

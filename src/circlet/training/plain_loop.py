@@ -113,6 +113,8 @@ class _Trial:
 
     def compare(self) -> float:
         """The largest difference between the ways to train; raises CircletError."""
+        if hasattr(self.equations.own, "gradients"):
+            self._check_last_batch()
         steps, half = self.point.steps, self.point.steps // 2
         logged: dict[int, Values] = {}
         for group in self.groups:
@@ -132,6 +134,33 @@ class _Trial:
                 f"{causes}"
             )
         return worst
+
+    def _check_last_batch(self) -> None:
+        """Compare gradients() with autograd's in the last batch of an epoch, which may be small."""
+        for seed in [group[0] for group in self.groups]:
+            data = self.equations.data(
+                self.point.parameters, [self.point.seeds(seed)], self.dtype, self.device
+            )
+            n = autograd.count(data.parts["train"])
+            size = min(self.point.parameters.get("batch_size") or n, n)
+            batch = self.equations.batch(data, math.ceil(n / size))
+            weights = {
+                name: torch.as_tensor(values).to(self.device, self.dtype)[None]
+                for name, values in self.starts[seed].items()
+            }
+            found, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
+            self.equations.gradients(weights, batch, found)
+            self.equations.autograd(weights, batch, expected)
+            for name, values in expected.items():
+                scale = values.norm() + 1e-3
+                if (
+                    self.dtype == torch.float64
+                    and not (found[name] - values).norm() < CLOSE * scale
+                ):
+                    raise CircletError(
+                        f"{self.path}: gradients() must be those of loss(): in the last batch of "
+                        f"an epoch that of {name} differs"
+                    )
 
     # As circlet trains.
 
