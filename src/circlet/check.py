@@ -72,7 +72,9 @@ def _count(own: Collection) -> str:
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     """What was found about one part, up to the first error; then each warning once."""
     with warnings.catch_warnings(record=True) as shown:
-        yield from _found(about, tried)
+        warnings.simplefilter("always")
+        found = [*_found(about, tried)]
+    yield from found
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
         yield Finding(about, text, "note")
 

@@ -52,6 +52,12 @@ def not_installed(error: ModuleNotFoundError) -> str | None:
     )
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error is about too little memory; torch only says so in its message."""
+    words = ("can't allocate memory", "out of memory")
+    return isinstance(error, MemoryError) or any(text in str(error) for text in words)
+
+
 class Interrupted(BaseException):
     """A signal has ended a block between two steps; no error, and not to be caught as one."""
 

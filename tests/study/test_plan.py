@@ -54,7 +54,7 @@ def test_what_is_swept_is_in_names_even_at_its_default():
     assert names(parameters={"learning_rate": 0.01}) == ["p17_d2_wd0"]
     assert names(sweep={"dtype": ["float32"]}) == ["p17_d2_wd0_dtype-float32"]
     cases = [{"learning_rate": 0.01}, {"hidden": 8}]
-    assert names(cases=cases) == ["p17_d2_learning_rate-0.01_wd0", "p17_d2_hidden-8_wd0"]
+    assert names(cases=cases) == [f"p17_d2_hidden-{n}_learning_rate-0.01_wd0" for n in (32, 8)]
     constructed = [{"construct": {"ratio": 1, "size": [80, 40]}}]
     assert names(interventions=constructed) == [
         f"p17_d2_wd0_construct-ratio-1-size-{size}" for size in (80, 40)

@@ -63,7 +63,7 @@ def plain_loop(point, seed):
     for step in range(point.steps):
         epoch, place = divmod(step, -(-n // size))
         rows = np.arange(n)
-        if "batch_size" in parameters:
+        if size < n:
             rows = seeds.stream("order", epoch).permutation(n)[place * size : (place + 1) * size]
         optimizer.zero_grad()
         equations.own.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023

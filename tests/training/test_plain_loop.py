@@ -229,7 +229,7 @@ REFUSED = {
     "a penalty of what requires a gradient": (
         {"loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
                  "           if w.requires_grad)\nscores = network(pairs) * norm"},
-        "does not train as in a plain PyTorch loop: .* metric .* code that asks whether"),
+        "does not train as in a plain PyTorch loop: .* metric .* asks for w.requires_grad"),
     "a mask as a weight": (
         {"init": "mask = torch.full((3,), -torch.inf)\n"
                  "self.mask = nn.Parameter(mask, requires_grad=False)"},
@@ -293,6 +293,17 @@ EQUAL = {
     "a registered module in a list": (
         True, {"init": "self.layers = [self.output]",
                "forward": "return self.layers[0](self.hidden(pairs))"}),
+    "a weight for each example": (
+        True, {"init": "self.register_buffer('share', torch.rand(40))",
+               "loss": "scores = network(pairs)\n"
+                       "if len(scores) == 40:\n    scores = scores * network.share[:, None]"}),
+    "what only the start of a network needs": (
+        True, {"init": "self.seeds = seeds\nself.generator = np.random.default_rng(seeds.network)\n"
+                       "self.hook = self.embed.register_forward_hook(lambda m, x, y: y)"}),
+    "a flag of a cache": (
+        True, {"init": "self.is_ready = False",
+               "forward": "if not self.is_ready:\n    self.two, self.is_ready = 2.0, True\n"
+                          "return self.output(self.hidden(pairs)) * self.two"}),
     "a cache": (
         True, {"init": "self.masks = {}",
                "forward": "n = len(pairs)\nself.masks.setdefault(n, torch.ones(n, 1).double())\n"
@@ -319,16 +330,6 @@ def test_what_is_right_equals_a_plain_loop(tmp_path, name):
     found = trained(own, [0, 1, 2] if batched else [2])
     for weight, expected in plain_loop(own, 2).items():
         torch.testing.assert_close(found[weight][-1], expected, rtol=0, atol=1e-12)
-
-
-def test_low_precision_differs_by_its_rounding(tmp_path):
-    """Kernels for many runs sum in another order, which bfloat16 shows."""
-    autocast = (
-        "with torch.autocast('cpu', dtype=torch.bfloat16):\n"
-        "    scores = self.output(self.hidden(pairs))\nreturn scores.double()"
-    )
-    own = of(tmp_path, {"forward": autocast})
-    verify(own, own.every_seed, CPU)
 
 
 def test_code_may_demand_the_numbers_of_its_experiment(tmp_path):

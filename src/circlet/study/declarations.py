@@ -149,8 +149,14 @@ def columns(module: str) -> list[tuple[str, str]] | None:
         return None
     try:
         return list(_columns(module, ast.Name("COLUMNS")))
-    except LookupError:
+    except (LookupError, RecursionError):
         return None
+
+
+# What a type of Arrow is in JSON schema; of others nothing is checked.
+_TYPES = {"string": "string", "utf": "string", "large_string": "string", "list_": "array"} | (
+    {"struct": "array"} | dict.fromkeys(("int", "uint", "float", "bool_"), "number")
+)
 
 
 def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
@@ -164,10 +170,7 @@ def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
             yield from _columns(*_assigned(module, name))
         case ast.Call(ast.Name("column"), [ast.Constant(str(name)), type, *_]):
             arrow = ast.unparse(type).removeprefix("pa.").partition("(")[0]
-            yield (
-                name,
-                {"string": "string", "list_": "array", "struct": "array"}.get(arrow, "number"),
-            )
+            yield name, _TYPES.get(arrow.rstrip("0123456789"), "")
         case ast.Call(ast.Name("estimate"), [ast.Constant(str(name)), *_]):
             yield from ((f"{name}{end}", "number") for end in ("", "_low", "_high", "_n"))
         case ast.Call(ast.Name("interval")):

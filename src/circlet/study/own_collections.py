@@ -299,7 +299,7 @@ def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict
     if known[column] in ("string", "array"):
         raise ConfigError(f"{where}: column {column!r} must be numbers or truth values")
     for name, value in outcome.where.items():
-        if isinstance(value, str) != (known[name] == "string"):
+        if known[name] and isinstance(value, str) != (known[name] == "string"):
             raise ConfigError(f"{where}: where: the column {name!r} never equals {value!r}")
 
 

@@ -312,7 +312,8 @@ def _combinations(
     sweep = {k: settings["sweep"][k] for k in (*arithmetic, *defaults) if k in settings["sweep"]}
     fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
     choices = [_alternatives(intervention) for intervention in settings["interventions"]]
-    listed = validation.listed(settings)
+    cases = settings.get("cases", [])
+    swept = frozenset([*sweep, *itertools.chain(*cases), *validation.listed(settings)])
     schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
@@ -328,7 +329,6 @@ def _combinations(
                     own["steps"] = epochs * int(per_epoch(**parameters))
                 for combination in itertools.product(*choices):
                     acting = list(combination)
-                    swept = frozenset([*sweep, *case, *listed])
                     yield Point(
                         experiment, system, parameters, acting, own, results, schedules, swept=swept
                     )

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn.parameter import is_lazy
 
-from circlet.errors import CircletError
+from circlet.errors import CircletError, lacks_memory
 from circlet.lazy_import import load
 from circlet.study.registry import modules_of, path_of, place_in_own
 from circlet.study.seeds import Seeds
@@ -29,7 +29,6 @@ from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
 from circlet.training import hidden_state
-from circlet.training.checkpoint import lacks_memory
 from circlet.training.shapes import Arrays
 
 # torch's messages about what vmap cannot do, and what to write instead.
@@ -69,7 +68,6 @@ class Examples:
     orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
     used: dict[int, set[str]] = field(default_factory=dict)
     """Weights that the loss depends on, by the number of examples; empty until step 1."""
-    flags: dict[str, bool] = field(default_factory=dict)  # that the network had at step 0
 
 
 class _Calling(nn.Module):
@@ -164,27 +162,28 @@ class FromLoss:
             every = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
             found = trees.mapped(stacked, *every)
             buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
-        return Examples(parts, network, buffers, parameters, seeds, flags=self._flags(network))
+        return Examples(parts, network, buffers, parameters, seeds)
 
-    def check_end(self, data: Examples) -> None:
-        """Raise CircletError if a flag of the network or its modules has changed since step 0."""
-        now = self._flags(data.network)
-        if changed := [path for path in data.flags if now.get(path) != data.flags[path]]:
-            raise self._error(
-                f"{changed[0]} has changed during training, and no checkpoint has it: let loss() "
-                "and metrics() depend on their arguments alone"
-            )
-
-    def _flags(self, network: nn.Module | None) -> dict[str, bool]:
+    def flags(self, data: Examples) -> dict[str, bool]:
+        """What the network and the modules of its collection hold of True and False, by path."""
         holders: list[tuple[str, object]] = [(m.__name__, m) for m in modules_of(self.own)]
-        if network is not None:
-            holders += network.named_modules()
+        if data.network is not None:
+            holders += data.network.named_modules()
         return {
             f"{path}.{name}".strip("."): value
             for path, holder in holders
             for name, value in vars(holder).items()
             if isinstance(value, bool)
         }
+
+    def check_flags(self, before: dict[str, bool], data: Examples) -> None:
+        """Raise CircletError if one of the flags has changed since, as a late condition may do."""
+        now = self.flags(data)
+        if changed := [path for path in before if now.get(path) != before[path]]:
+            raise self._error(
+                f"{changed[0]} has changed during training, and no checkpoint has it: let loss() "
+                "and metrics() depend on their arguments alone"
+            )
 
     def batch(self, data: Examples, step: int) -> Examples:
         """The batch of a step, counted from 1: all examples unless there is a ``batch_size``.
@@ -343,7 +342,10 @@ class FromLoss:
 
     def _check_alike(self, networks: list[nn.Module]) -> None:
         """Check that networks of other seeds differ only in the values of weights and buffers."""
-        first, *others = map(hidden_state.of_network, networks)
+        first, *others = (
+            {k: v for k, v in state.items() if not isinstance(v, hidden_state.Stream)}
+            for state in map(hidden_state.of_network, networks)
+        )
         for other in others:
             if differing := hidden_state.differences(first, other):
                 raise self._error(

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from circlet.errors import Interrupted, LogError
+from circlet.errors import Interrupted, LogError, lacks_memory
 from circlet.storage import files
 
 log = logging.getLogger("circlet")
@@ -26,12 +26,6 @@ log = logging.getLogger("circlet")
 # told to send: the Snakemakes around a job would die of it.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
-
-
-def lacks_memory(error: BaseException) -> bool:
-    """Whether an error is about too little memory; torch only says so in its message."""
-    words = ("can't allocate memory", "out of memory")
-    return isinstance(error, MemoryError) or any(text in str(error) for text in words)
 
 
 class _Hashed:

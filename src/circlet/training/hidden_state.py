@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+from circlet.study.seeds import Seeds
 
 State = dict[str, Any]
 """Values that can be compared, by the path of what has them: ``layers.0.mask``."""
@@ -25,6 +28,12 @@ Seen = dict[int, tuple[int, Any]]
 """Number and value by the identity of each value, kept so that no other gets its identity."""
 
 _OF_EVERY_MODULE = vars(nn.Module()).keys() - {"training"}
+
+
+class Stream(str):
+    """State of a generator of random numbers, which may differ where nothing is drawn any more."""
+
+    __slots__ = ()
 
 
 def of_network(network: nn.Module, values: bool = False) -> State:
@@ -104,13 +113,15 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case np.ndarray() if value.dtype != object:
             yield path, _array(value)
         case np.random.Generator():
-            yield from _walk(path, value.bit_generator.state, seen)
+            yield path, Stream(value.bit_generator.state)
         case np.random.RandomState():
-            yield path, repr(value.get_state(legacy=False))
+            yield path, Stream(value.get_state(legacy=False))
         case random.Random():
-            yield path, hash(value.getstate())
+            yield path, Stream(value.getstate())
         case torch.Generator():
-            yield from _walk(path, value.get_state(), seen)
+            yield path, Stream(value.get_state().tolist())
+        case Seeds() | RemovableHandle():  # of hooks
+            yield path, type(value).__qualname__
         case Mapping():
             yield path, (type(value).__qualname__, [_name(key) for key in value])
             for key, item in list(value.items()):
@@ -156,7 +167,8 @@ def _joined(path: str, name: str) -> str:
 
 
 def _name(key: Any) -> str:
-    return repr(key) if not isinstance(key, str) else key
+    is_plain = isinstance(key, int | float | bytes | tuple | type(None))
+    return key if isinstance(key, str) else repr(key) if is_plain else type(key).__qualname__
 
 
 def _is_full(cell: types.CellType) -> bool:

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from circlet.errors import CircletError, LogError
+from circlet.errors import CircletError, LogError, lacks_memory
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
 from circlet.study.points import Block, Point
 from circlet.training import plain_loop
-from circlet.training.checkpoint import Checkpoint, lacks_memory
+from circlet.training.checkpoint import Checkpoint
 from circlet.training.run import Arrays, RunGroup, Unfit, as_logged, run
 
 log = logging.getLogger("circlet")
@@ -88,7 +88,6 @@ def _run_block(
         "code": fingerprint.of_system(point.system),
         "device": device.type,
     }
-    plain_loop.verify(point, block.seeds, device, parents)
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
     # The end of a shorter run, or of one that logged more.
     of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
@@ -106,6 +105,7 @@ def _run_block(
             end.save([group.state() for group in groups])
 
     try:
+        plain_loop.verify(point, block.seeds, device, parents)
         found = [checkpoint, *([end] if keeps else [])]
         seeds = list(block.seeds)
         tables = _resumed(found, began, point, seeds, device, parents, after, ended)

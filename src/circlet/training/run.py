@@ -209,6 +209,7 @@ def run_group(
         group.restore(saved)
     yield group
 
+    flags: dict[str, bool] | None = None
     # For each step: its batch, the step, and what is due to be recorded.
     # The CPU time of a process does not depend on what else runs. A GPU computes outside of it.
     clock = time.perf_counter if device.type == "cuda" else time.process_time
@@ -218,10 +219,12 @@ def run_group(
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
         group.recorder.record(group.done, weights, equations, data)
+        if flags is None and group.done > 0 and hasattr(equations, "flags"):
+            flags = equations.flags(data)
         group.seconds = clock() - started
         yield group
-    if hasattr(equations, "check_end"):
-        equations.check_end(data)
+    if flags is not None:
+        equations.check_flags(flags, data)
     group.recorder.fetch()  # and the GPU is done
     group.seconds = clock() - started
     if not point.settings["keep_state"]:
