@@ -12,69 +12,51 @@ from circlet.pages.explorer import packing
 
 pytestmark = pytest.mark.browser
 
-LINE = 10e6 / 8  # bytes a second
-LARGEST = 16_000_000  # bytes: a page never has more
-
-# When the first picture is drawn, in ms since the page was asked for, and how far its file is then.
-WATCH = """
-new MutationObserver((_, watcher) => {
-  if (!document.querySelector("#panels .panel:not([hidden]) .picture svg path[d^=M]")) return;
-  window.first = [performance.now(), document.readyState];
-  watcher.disconnect();
-}).observe(document, { childList: true, subtree: true, attributes: true });
-"""
+PICTURE = "#panels .panel:not([hidden]) .picture svg path[d^=M]"
+CURVE = "#losses-picture .js-plotly-plot .scatterlayer path"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Slow(http.server.BaseHTTPRequestHandler):
+    """A server that sends parts of a file, each when it is told to."""
+
+    def __init__(self, parts, *arguments):
+        self.parts = parts
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        for content, may_go_on in self.parts if self.path == "/" else []:
+            self.wfile.write(content)
+            assert may_go_on.wait(timeout=600)
+
     def log_message(self, *arguments):
         pass
 
 
-@pytest.fixture
-def served(tmp_path):
-    """The address of a folder of files, as a server has them."""
-    handler = functools.partial(Quiet, directory=tmp_path)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def slow(browser):
-    """A page on a line of 10 Mbit/s."""
-    page = browser.new_page()
-    page.set_default_timeout(120_000)
-    devtools = page.context.new_cdp_session(page)
-    limits = {"offline": False, "latency": 40, "downloadThroughput": LINE, "uploadThroughput": LINE}
-    devtools.send("Network.enable")
-    devtools.send("Network.emulateNetworkConditions", limits)
-    page.add_init_script(WATCH)
-    yield page
-    page.close()
-
-
-def enlarged(content: bytes) -> bytes:
-    """The page of a study as large as a page may be: with more runs, which come last."""
-    head, end = content.rsplit(b"</body>", 1)
-    more = b'<script type="text/plain">' + b"A" * (LARGEST - len(content)) + b"</script>"
-    return head + more + b"</body>" + end
-
-
-def test_the_first_picture_is_there_before_the_file(slow, served, finished, tmp_path):
+def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
+    """The picture when its run has come, and the curves when the library that draws them has."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
-    (tmp_path / "explorer.html").write_bytes(enlarged(content))
-    slow.goto(f"{served}/explorer.html", wait_until="commit")
-    slow.wait_for_function("window.first")
-    slow.wait_for_selector("#losses-picture .js-plotly-plot .scatterlayer path")
-    curves = slow.evaluate("performance.now()")
-    first, state = slow.evaluate("window.first")
-    slow.wait_for_function("document.readyState === 'complete'")
-    whole = slow.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    print(f"picture {first / 1000:.1f} s, curves {curves / 1000:.1f} s, file {whole / 1000:.1f} s")
-    assert state == "loading" and whole > 1000 * LARGEST / LINE  # the line is slow indeed
-    assert curves < whole
+    picture, curves = (content.index(b'<script type="text/plain" id="%b"' % name)
+                       for name in (b"plotly", b"parquet"))  # fmt: skip
+    assert curves < len(content) / 2
+    ends = [threading.Event() for _ in range(3)]
+    pieces = content[:picture], content[picture:curves], content[curves:]
+    handler = functools.partial(Slow, list(zip(pieces, ends, strict=True)))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(f"http://127.0.0.1:{server.server_port}", wait_until="commit")
+        for seen, end in zip((PICTURE, CURVE), ends, strict=False):
+            page.wait_for_selector(seen, state="attached")
+            assert page.evaluate("document.readyState") == "loading"
+            end.set()
+        ends[-1].set()
+        page.wait_for_function("document.readyState === 'complete'")
+        page.close()
+        server.shutdown()
 
 
 def test_what_a_reader_looks_at_first_comes_first():

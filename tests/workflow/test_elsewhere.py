@@ -43,6 +43,7 @@ class Folder:
     def run(self, *command, check=True, **environment):
         """Run a module with the folder's Python; what it says on both streams."""
         known = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        known["PATH"] = f"{Path(self.python).parent}:{known['PATH']}"  # an activated environment
         if self.python == sys.executable:
             known["PYTHONPATH"] = str(ROOT / "src")
         how = () if command[0] == "-c" else ("-m",)

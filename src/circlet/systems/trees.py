@@ -57,6 +57,11 @@ def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     return function(tree, *others)
 
 
+def copied(tree: Tree) -> Tree:
+    """The same tensors in new containers, which an author may change."""
+    return mapped(lambda values: values, tree)
+
+
 def typed(tree: Tree, dtype: torch.dtype) -> Tree:
     """A tree of tensors and numpy arrays as tensors, with floats of one dtype.
 

@@ -411,7 +411,7 @@ class FromLoss:
         if hasattr(self.own, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
-                found = self.own.metrics(network, trees.mapped(lambda values: values, parts))
+                found = self.own.metrics(network, trees.copied(parts))
             finally:  # a call of network.eval() in a metric must not affect training
                 for module, mode in modes:
                     module.training = mode

@@ -6,10 +6,9 @@ attributes that change. `verify` trains a few runs for a few steps in both ways,
 network whose weights differ by more than rounding.
 """
 
-import contextlib
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +26,7 @@ from circlet.study.points import Point
 from circlet.study.registry import path_of, place_in_own
 from circlet.study.schedules import Schedules
 from circlet.systems import trees
-from circlet.systems.trees import Tree
-from circlet.training import autograd, hidden_state
+from circlet.training import autograd, purity
 from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import group_size, initials, learning_rate_multipliers, run_group
 from circlet.training.shapes import Arrays
@@ -135,8 +133,8 @@ class _Trial:
                 causes = "gradients() must be those of loss()"
             raise CircletError(
                 f"{self.path}: this network does not train as in a plain PyTorch loop: after "
-                f"{steps} steps {name} of seed {seed} differs by {worst:.1g} times its change; "
-                f"{causes}"
+                f"{steps} steps {name} of seed {seed} differs by {100 * worst:.2g} % of its "
+                f"change; {causes}"
             )
         return worst
 
@@ -246,81 +244,14 @@ class _Trial:
                 order = seeds.stream("order", epoch).permutation(n)
                 rows = torch.as_tensor(order[place * size : (place + 1) * size])
                 examples = trees.mapped(lambda v, rows=rows: v[rows.to(v.device)], examples)
-            optimiser.step(equations.own.loss(network, _copied(examples)))
+            optimiser.step(equations.own.loss(network, trees.copied(examples)))
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)
         if not self.is_pure:
             self.is_pure = True
-            self._check_purity(equations, network, parts, seed)
+            purity.check(equations, network, parts, parameters, seeds)
         return ended | {f"metric {k}": v for k, v in metrics.items()}
-
-    def _check_purity(self, equations: Any, network: Any, parts: dict[str, Any], seed: int) -> None:
-        """Check that a call leaves nothing for the next: what it leaves may matter only later.
-
-        Raises CircletError if it writes into weights, buffers or data, if anything else differs
-        between two calls with the same arguments (a counter), or if the numbers depend on what an
-        earlier call with others has left (the best loss so far).
-        """
-        modules = {module.__name__: module for module in registry.modules_of(equations.own)}
-        holders: dict[str, Any] = {name.rpartition(".")[2]: m for name, m in modules.items()}
-        weights = list(network.values() if isinstance(network, dict) else network.parameters())
-        held = [*weights, *trees.tensors(parts)]
-        if equations.has_network:
-            held += network.buffers()
-            holders |= network.named_modules()
-
-        def call(examples: Tree) -> list[Tensor]:
-            if equations.has_network:
-                equations.network(self.point.parameters, self.point.seeds(seed))
-            equations.examples(self.point.parameters, self.point.seeds(seed))
-            found = [equations.own.loss(network, _copied(examples)).detach().clone()]
-            with torch.no_grad():
-                return [*found, *(v.clone() for v in equations.measured(network, parts).values())]
-
-        def state() -> hidden_state.State:
-            found = hidden_state.of_modules(modules.values())
-            return found | (hidden_state.of_network(network, True) if equations.has_network else {})
-
-        train = parts["train"]
-        with _Writes(held) as writes:
-            first, before = call(train), state()
-            second, after = call(train), state()
-        if writes.found:
-            raise CircletError(
-                f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
-                f"({writes.found}): change a copy"
-            )
-        changed = hidden_state.differences(before, after)
-        if changed or not _equal(first, second):
-            raise CircletError(
-                f"{self.path}: {changed[0] if changed else 'the loss'} changes at every call, and "
-                "no checkpoint has it: let network(), data(), loss() and metrics() depend on their "
-                "arguments alone"
-            )
-        # What calls with other weights and examples leave behind is made absurd.
-        for factor in (0.5, 4.0, 0.5):
-            for values in weights:
-                values.data.mul_(factor)
-            with contextlib.suppress(Exception):  # an author may refuse such weights
-                call(trees.mapped(lambda values: values.flip(0), train))
-        left = hidden_state.differences(after, state())
-        for absurd in (math.inf, -math.inf):
-            for path in left:
-                holder, _, name = path.rpartition(".")
-                value = vars(holders[holder]).get(name) if holder in holders else None
-                if isinstance(value, bool):
-                    setattr(holders[holder], name, not value)
-                elif isinstance(value, float):
-                    setattr(holders[holder], name, absurd)
-                elif isinstance(value, Tensor) and value.is_floating_point():
-                    setattr(holders[holder], name, torch.full_like(value, absurd))
-            if not _equal(first, call(train)):
-                raise CircletError(
-                    f"{self.path}: what one call leaves in {' or '.join(left)} changes the next, "
-                    "and no checkpoint has it: let loss() and metrics() depend on their arguments "
-                    "alone"
-                )
 
     # How much they differ.
 
@@ -356,7 +287,7 @@ class _Trial:
         """
         with _Coarsest() as coarsest:
             again = {seed: self._plain(seed) for seed in plain}
-        if not all(_equal(again[seed].values(), plain[seed].values()) for seed in plain):
+        if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
             raise CircletError(
                 f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
                 "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
@@ -373,24 +304,6 @@ class _Trial:
             if share > ROUNDING * usual[key[1] if key[1].startswith("metric ") else ""]
         }
         return max(beyond.items(), key=lambda item: item[1], default=None)
-
-
-class _Writes(TorchDispatchMode):
-    """Finds an operation that writes into some tensors, or parts of them."""
-
-    def __init__(self, tensors: list[Tensor]):
-        super().__init__()
-        self.storages = set(trees.storages(tensors))
-        self.found = ""
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        arguments = operation._schema.arguments
-        given = dict(zip((one.name for one in arguments), args, strict=False)) | (kwargs or {})
-        for one in arguments:
-            is_written = one.alias_info is not None and one.alias_info.is_write
-            if is_written and self.storages.intersection(trees.storages(given.get(one.name))):
-                self.found = operation.overloadpacket.__name__
-        return operation(*args, **(kwargs or {}))
 
 
 class _Coarsest(TorchDispatchMode):
@@ -441,17 +354,6 @@ class _Optimiser:
         function = {"adam": adam, "adamw": adamw}[kind]
         function([values], [values.grad], [mean], [square], [], [count],
                  beta1=BETAS[0], beta2=BETAS[1], eps=EPS, amsgrad=False, **usual)  # fmt: skip
-
-
-def _copied(tree: Tree) -> Tree:
-    """The same tensors in new containers, which an author may change."""
-    return trees.mapped(lambda values: values, tree)
-
-
-def _equal(first: Iterable[Tensor], other: Iterable[Tensor]) -> bool:
-    """Whether tensors have the same values, but for the order of sums on a GPU, or are NaN."""
-    pairs = [(a, b, 1e4 * torch.finfo(a.dtype).eps) for a, b in zip(first, other, strict=True)]
-    return all(torch.allclose(a, b, tol, tol, equal_nan=True) for a, b, tol in pairs)
 
 
 def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:
