@@ -1,0 +1,120 @@
+// The functions that Python calls (circlet/native/__init__.py). One object is one run.
+
+#include "optimizers.hpp"
+#include "pair_network.hpp"
+#include "particles.hpp"
+#include "sparse_transformer.hpp"
+
+namespace circlet {
+
+// A run of any system, in float or in double.
+struct Run {
+    virtual ~Run() = default;
+    virtual int64_t size() const = 0;
+    virtual void gradient(const void* weights, int64_t step, const Epochs& epochs, void* out) = 0;
+    virtual void metrics(const void* weights, double* out) = 0;
+    virtual void train(
+        const Optimizer& by, const Epochs& epochs, int64_t done, int64_t steps, void* weights,
+        void* mean, void* square
+    ) = 0;
+};
+
+template <class T, template <class> class Network> struct Trained final : Run {
+    Network<T> network;
+    std::vector<T> slope;
+
+    template <class Settings>
+    explicit Trained(const Settings& settings) : network(settings), slope(network.size) {}
+
+    int64_t size() const override { return network.size; }
+
+    void gradient(const void* weights, int64_t step, const Epochs& epochs, void* out) override {
+        network.gradient(static_cast<const T*>(weights), step, epochs, static_cast<T*>(out));
+    }
+
+    void metrics(const void* weights, double* out) override {
+        network.metrics(static_cast<const T*>(weights), out);
+    }
+
+    void train(
+        const Optimizer& by, const Epochs& epochs, int64_t done, int64_t steps, void* weights,
+        void* mean, void* square
+    ) override {
+        auto* values = static_cast<T*>(weights);
+        for (int64_t step = done + 1; step <= done + steps; ++step) {
+            network.gradient(values, step, epochs, slope.data());
+            move(by, step, values, slope.data(), static_cast<T*>(mean), static_cast<T*>(square));
+        }
+    }
+};
+
+// A simulation: nothing is trained.
+template <class T, template <class> class System> struct Simulated final : Run {
+    System<T> system;
+
+    template <class Settings> explicit Simulated(const Settings& settings) : system(settings) {}
+
+    int64_t size() const override { return system.size; }
+
+    void gradient(const void*, int64_t, const Epochs&, void*) override {}
+
+    void metrics(const void*, double*) override {}
+
+    void train(
+        const Optimizer&, const Epochs&, int64_t, int64_t steps, void* state, void*, void*
+    ) override {
+        for (int64_t i = 0; i < steps; ++i) system.step(static_cast<T*>(state));
+    }
+};
+
+template <template <class, template <class> class> class Kind, template <class> class System, class Settings>
+Run* made(const Settings& settings, bool is_double) {
+    if (is_double) return new Kind<double, System>(settings);
+    return new Kind<float, System>(settings);
+}
+
+}  // namespace circlet
+
+using namespace circlet;
+
+extern "C" {
+
+// Bytes of the widest vectors that this processor has.
+int32_t widest() {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 64;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 32;
+#endif
+    return 16;
+}
+
+Run* pair_network(const PairNetworkSettings* settings, int32_t is_double) {
+    return made<Trained, PairNetwork>(*settings, is_double);
+}
+
+Run* sparse_transformer(const SparseTransformerSettings* settings, int32_t is_double) {
+    return made<Trained, SparseTransformer>(*settings, is_double);
+}
+
+Run* particles(const ParticlesSettings* settings, int32_t is_double) {
+    return made<Simulated, Particles>(*settings, is_double);
+}
+
+int64_t size(const Run* run) { return run->size(); }
+
+// Writes the gradient of the batch of a step, or, in step 0, of the whole train set.
+void gradient(Run* run, const void* weights, int64_t step, const Epochs* epochs, void* out) {
+    run->gradient(weights, step, *epochs, out);
+}
+
+void metrics(Run* run, const void* weights, double* out) { run->metrics(weights, out); }
+
+void train(
+    Run* run, const Optimizer* by, const Epochs* epochs, int64_t done, int64_t steps,
+    void* weights, void* mean, void* square
+) {
+    run->train(*by, *epochs, done, steps, weights, mean, square);
+}
+
+void end(Run* run) { delete run; }
+}

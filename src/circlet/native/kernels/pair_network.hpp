@@ -1,0 +1,217 @@
+// Networks of pairs of numbers (a, b): constant_attention and embedding_mlp.
+//
+//     x = L_a + R_b,   h = layers of x,   logits = W_o h + b_o,   target (a + b) mod p
+//
+// L and R are tables with a row for each of the p numbers. In constant_attention both are the
+// embedding. In embedding_mlp they are what the halves of the first layer make of it: it is linear
+// in the two embeddings, so it is applied to p numbers, not to all pairs.
+#pragma once
+
+#include <vector>
+
+#include "cross_entropy.hpp"
+#include "products.hpp"
+
+namespace circlet {
+
+enum Activation : int32_t { NONE = 0, RELU = 1, SILU = 2 };
+
+extern "C" struct PairNetworkSettings {
+    int64_t p, d, hidden;
+    int32_t has_first_layer;  // on the embeddings of a and b side by side: embedding_mlp
+    int32_t activation, is_exact;
+    int64_t sizes[2];         // pairs of the train and of the test set
+    const int32_t *left, *right;  // a and b of all pairs, first those of the train set
+};
+
+// A layer y = act(W x + b) of a tile, where it keeps what its gradient needs.
+template <class T> struct Layer {
+    int64_t inputs, outputs;
+    Activation activation;
+    int64_t weight, bias;  // where they begin among the weights
+    std::vector<T> before, after;
+
+    Layer(int64_t inputs, int64_t outputs, Activation activation, int64_t& begins)
+        : inputs(inputs), outputs(outputs), activation(activation), weight(begins),
+          bias(begins + inputs * outputs), before(outputs * TILE), after(outputs * TILE) {
+        begins = bias + outputs;
+    }
+
+    // Activates what stands in `before`.
+    void activate(int64_t columns) {
+        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>) {
+            Real<T> z = load(&before[i]);
+            if (activation == RELU) z = z > Real<T>{} ? z : z == z ? Real<T>{} : z;
+            if (activation == SILU) z = z * logistic<T>(z);
+            store(&after[i], z);
+        }
+    }
+
+    void forward(const T* weights, const T* x, int64_t columns) {
+        multiply<T>({weights + weight, inputs, 1}, outputs, inputs, x, columns, before.data(), weights + bias);
+        if (activation != NONE) activate(columns);
+    }
+
+    // Turns a gradient after the activation into that before it.
+    void deactivate(T* by_output, int64_t columns) {
+        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>) {
+            Real<T> z = load(&before[i]), slope = load(by_output + i);
+            if (activation == RELU) slope = z > Real<T>{} ? slope : Real<T>{};
+            if (activation == SILU) {
+                Real<T> s = logistic<T>(z);
+                slope *= s * (T(1) + z * (T(1) - s));
+            }
+            store(by_output + i, slope);
+        }
+    }
+
+    // Adds the gradient of the weights, and writes that of x, given that before the activation.
+    void backward(
+        const T* weights, const T* x, const T* by_before, int64_t columns, T* gradient, T* by_x
+    ) {
+        accumulate<T>(by_before, outputs, x, inputs, columns, gradient + weight);
+        accumulate_sums<T>(by_before, outputs, columns, gradient + bias);
+        multiply<T>({weights + weight, 1, inputs}, inputs, outputs, by_before, columns, by_x);
+    }
+};
+
+template <class T> class PairNetwork {
+public:
+    explicit PairNetwork(const PairNetworkSettings& s)
+        : s(s), width(s.has_first_layer ? s.hidden : s.d), numbers(padded<T>(s.p)),
+          target(s.sizes[0] + s.sizes[1] + TILE) {
+        auto act = static_cast<Activation>(s.activation);
+        int64_t begins = s.p * s.d;
+        if (s.has_first_layer) layers.emplace_back(2 * s.d, s.hidden, act, begins);
+        layers.emplace_back(width, s.hidden, act, begins);
+        layers.emplace_back(s.hidden, s.p, NONE, begins);
+        size = begins;
+        sums.resize(width * TILE), by_sums.resize(std::max(width, s.hidden) * TILE);
+        by_other.resize(by_sums.size());
+        for (auto* table : {&left, &right, &by_left, &by_right}) table->resize(width * numbers);
+        columns_of_embedding.resize(s.d * numbers), by_embedding.resize(s.d * numbers);
+        for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
+            target[i] = (s.left[i] + s.right[i]) % s.p;
+    }
+
+    int64_t size;  // of the weights
+
+    // Writes the gradient of the mean cross-entropy of the train set.
+    void gradient(const T* weights, int64_t, const Epochs&, T* out) {
+        std::fill(out, out + size, T(0));
+        make_tables(weights);
+        std::fill(by_left.begin(), by_left.end(), T(0));
+        std::fill(by_right.begin(), by_right.end(), T(0));
+        for (int64_t first = 0; first < s.sizes[0]; first += TILE) {
+            Tile tile = forward(weights, first, s.sizes[0]);
+            auto& output = layers.back();
+            logit_gradient<T>(
+                output.before.data(), s.p, tile, &target[first], s.sizes[0], s.is_exact
+            );
+            backward(weights, tile, out);
+        }
+        gradient_of_tables(weights, out);
+    }
+
+    // Writes loss and accuracy of the train set, then of the test set.
+    void metrics(const T* weights, double* out) {
+        make_tables(weights);
+        for (int part = 0; part < 2; ++part) {
+            int64_t begin = part ? s.sizes[0] : 0, end = begin + s.sizes[part], right_ones = 0;
+            double loss = 0;
+            for (int64_t first = begin; first < end; first += TILE) {
+                Tile tile = forward(weights, first, end);
+                measure<T>(layers.back().before.data(), s.p, tile, &target[first], loss, right_ones);
+            }
+            out[2 * part] = loss / s.sizes[part];
+            out[2 * part + 1] = double(right_ones) / s.sizes[part];
+        }
+    }
+
+private:
+    const PairNetworkSettings s;
+    const int64_t width, numbers;  // of a table: rows, and columns with what fills a vector
+    std::vector<Layer<T>> layers;
+    std::vector<typename Vectors<T>::Integer> target;
+    std::vector<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
+    std::vector<T> sums, by_sums, by_other;
+    int32_t a[TILE], b[TILE];
+
+    void make_tables(const T* weights) {
+        T* embedding = s.has_first_layer ? columns_of_embedding.data() : left.data();
+        for (int64_t i = 0; i < s.p; ++i)
+            for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
+        if (!s.has_first_layer) {
+            right = left;
+            return;
+        }
+        auto& layer = layers.front();
+        const T* w = weights + layer.weight;
+        multiply<T>({w, 2 * s.d, 1}, width, s.d, embedding, numbers, left.data(), weights + layer.bias);
+        multiply<T>({w + s.d, 2 * s.d, 1}, width, s.d, embedding, numbers, right.data());
+    }
+
+    Tile forward(const T* weights, int64_t first, int64_t end) {
+        Tile tile = {std::min(TILE, end - first), 0};
+        tile.columns = padded<T>(tile.count);
+        for (int64_t t = 0; t < tile.columns; ++t) {
+            int64_t i = first + std::min(t, tile.count - 1);
+            a[t] = s.left[i], b[t] = s.right[i];
+        }
+        int64_t columns = tile.columns;
+        T* x = s.has_first_layer ? layers.front().before.data() : sums.data();
+        for (int64_t j = 0; j < width; ++j) {
+            const T *l = &left[j * numbers], *r = &right[j * numbers];
+            for (int64_t t = 0; t < columns; ++t) x[j * columns + t] = l[a[t]] + r[b[t]];
+        }
+        if (s.has_first_layer) {
+            layers.front().activate(columns);
+            x = layers.front().after.data();
+        }
+        for (size_t i = s.has_first_layer; i < layers.size(); ++i) {
+            layers[i].forward(weights, x, columns);
+            x = layers[i].after.data();
+        }
+        return tile;
+    }
+
+    // Of a tile, given the gradient of its logits, which has taken their place.
+    void backward(const T* weights, Tile tile, T* out) {
+        T *by_before = layers.back().before.data(), *by_x = by_sums.data();
+        for (size_t i = layers.size() - 1; i >= 1 || !s.has_first_layer; --i) {
+            bool is_first = i == 0;
+            const T* x = is_first ? sums.data() : layers[i - 1].after.data();
+            layers[i].backward(weights, x, by_before, tile.columns, out, by_x);
+            by_before = by_x;
+            if (is_first) break;
+            layers[i - 1].deactivate(by_before, tile.columns);
+            by_x = by_x == by_sums.data() ? by_other.data() : by_sums.data();
+        }
+        for (int64_t j = 0; j < width; ++j) {
+            T *l = &by_left[j * numbers], *r = &by_right[j * numbers];
+            const T* row = by_before + j * tile.columns;
+            for (int64_t t = 0; t < tile.count; ++t) l[a[t]] += row[t], r[b[t]] += row[t];
+        }
+    }
+
+    void gradient_of_tables(const T* weights, T* out) {
+        if (!s.has_first_layer) {
+            for (int64_t i = 0; i < s.p; ++i)
+                for (int64_t k = 0; k < s.d; ++k)
+                    out[i * s.d + k] = by_left[k * numbers + i] + by_right[k * numbers + i];
+            return;
+        }
+        auto& layer = layers.front();
+        const T *w = weights + layer.weight, *embedding = columns_of_embedding.data();
+        accumulate<T>(by_left.data(), width, embedding, s.d, numbers, out + layer.weight, 2 * s.d);
+        accumulate<T>(by_right.data(), width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d);
+        accumulate_sums<T>(by_left.data(), width, numbers, out + layer.bias);
+        for (auto [offset, by] : {std::pair{int64_t(0), &by_left}, {s.d, &by_right}}) {
+            multiply<T>({w + offset, 1, 2 * s.d}, s.d, width, by->data(), numbers, by_embedding.data());
+            for (int64_t i = 0; i < s.p; ++i)
+                for (int64_t k = 0; k < s.d; ++k) out[i * s.d + k] += by_embedding[k * numbers + i];
+        }
+    }
+};
+
+}  // namespace circlet
