@@ -25,7 +25,7 @@ from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.systems.spec import Parameter
-from circlet.training import autograd, job, plain_loop
+from circlet.training import autograd, job, verify
 from circlet.training.run import run_group
 
 RUNS, STEPS = 3, 25
@@ -159,7 +159,7 @@ def _of_system(own: Collection, block: Block) -> Iterator[str]:
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     yield f"a run has {numbers} numbers: {shapes}"
     if isinstance(equations, autograd.FromLoss):
-        worst = plain_loop.verify(point, point.every_seed, CPU, steps=STEPS)
+        worst = verify.verify(point, point.every_seed, CPU, steps=STEPS)
         yield f"{RUNS} runs of {STEPS} steps equal a plain PyTorch loop (within {worst:.0e})"
     else:
         if point.system.batched:

@@ -22,7 +22,7 @@ from torch.nn.parameter import is_lazy
 
 from circlet.errors import CircletError, lacks_memory
 from circlet.lazy_import import load
-from circlet.study.registry import modules_of, path_of, place_in_own
+from circlet.study.registry import path_of, place_in_own
 from circlet.study.seeds import Seeds
 from circlet.systems import trees
 from circlet.systems.seeded import seeded
@@ -163,27 +163,6 @@ class FromLoss:
             found = trees.mapped(stacked, *every)
             buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
         return Examples(parts, network, buffers, parameters, seeds)
-
-    def flags(self, data: Examples) -> dict[str, bool]:
-        """What the network and the modules of its collection hold of True and False, by path."""
-        holders: list[tuple[str, object]] = [(m.__name__, m) for m in modules_of(self.own)]
-        if data.network is not None:
-            holders += data.network.named_modules()
-        return {
-            f"{path}.{name}".strip("."): value
-            for path, holder in holders
-            for name, value in vars(holder).items()
-            if isinstance(value, bool)
-        }
-
-    def check_flags(self, before: dict[str, bool], data: Examples) -> None:
-        """Raise CircletError if one of the flags has changed since, as a late condition may do."""
-        now = self.flags(data)
-        if changed := [path for path in before if now.get(path) != before[path]]:
-            raise self._error(
-                f"{changed[0]} has changed during training, and no checkpoint has it: let loss() "
-                "and metrics() depend on their arguments alone"
-            )
 
     def batch(self, data: Examples, step: int) -> Examples:
         """The batch of a step, counted from 1: all examples unless there is a ``batch_size``.

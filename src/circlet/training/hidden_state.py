@@ -144,8 +144,9 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case types.GeneratorType():
             yield path, value.gi_frame and value.gi_frame.f_lasti
             yield from _walk(path, inspect.getgeneratorlocals(value), seen)
-        case type():
-            yield from _walk(path, dict(vars(value)), seen)
+        case type():  # which copyreg writes into, too
+            own = {k: v for k, v in vars(value).items() if k != "__slotnames__"}
+            yield from _walk(path, own, seen)
         case _:
             yield from _walk(path, _state(value), seen)
 

@@ -16,7 +16,7 @@ from circlet.errors import CircletError, LogError, lacks_memory
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
 from circlet.study.points import Block, Point
-from circlet.training import plain_loop
+from circlet.training import verify
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.run import Arrays, RunGroup, Unfit, as_logged, run
 
@@ -104,11 +104,15 @@ def _run_block(
         if keeps:
             end.save([group.state() for group in groups])
 
+    def trained(group: RunGroup, data: Any) -> None:
+        if {block.seeds[0], block.seeds[-1]} & set(group.seeds):
+            verify.verify_end(group, data, parents)
+
     try:
-        plain_loop.verify(point, block.seeds, device, parents)
+        verify.verify(point, block.seeds, device, parents)
         found = [checkpoint, *([end] if keeps else [])]
         seeds = list(block.seeds)
-        tables = _resumed(found, began, point, seeds, device, parents, after, ended)
+        tables = _resumed(found, began, point, seeds, device, parents, after, ended, trained)
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(

@@ -19,7 +19,7 @@ from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import place_in_own
 from circlet.systems import trees
-from circlet.training import autograd, plain_loop
+from circlet.training import autograd, verify
 from circlet.training.job import settle
 from circlet.training.run import activations, data_size, initials, run_group, together
 from circlet.training.stack import Stack
@@ -33,7 +33,7 @@ def measured(point: Point) -> dict[str, Any]:
     """What a run of a point costs, as `circlet.study.measured.Measured` has it."""
     equations = autograd.equations(point.system)
     seed = point.every_seed.start
-    plain_loop.verify(point, point.every_seed, CPU)  # good to know before there are jobs
+    verify.verify(point, point.every_seed, CPU)  # good to know before there are jobs
     arrays = equations.initial(point.parameters, point.seeds(seed))
     alone = _step_seconds(point, 1)
     if point.system.batched:

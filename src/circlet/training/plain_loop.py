@@ -1,15 +1,8 @@
-"""Check that circlet trains a user's network as a plain PyTorch loop trains it.
+"""A user's network in a plain PyTorch loop, with which `circlet.training.verify` compares."""
 
-circlet calls one network with the weights of many runs (`circlet.training.autograd`). Whatever else
-a network does may then have another effect, or none: hooks on weights, weights that are held twice,
-attributes that change. `verify` trains a few runs for a few steps in both ways, and refuses a
-network whose weights differ by more than rounding.
-"""
-
-import copy
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,185 +11,59 @@ from torch import Tensor
 from torch.optim.adam import adam
 from torch.optim.adamw import adamw
 from torch.optim.sgd import sgd
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError, lacks_memory
 from circlet.study import registry
 from circlet.study.points import Point
 from circlet.study.registry import path_of, place_in_own
-from circlet.study.schedules import Schedules
 from circlet.systems import trees
+from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
 from circlet.training.optimizers import BETAS, EPS
-from circlet.training.run import group_size, initials, learning_rate_multipliers, run_group
+from circlet.training.run import initials, learning_rate_multipliers
 from circlet.training.shapes import Arrays
 
-CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
-ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
-FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
-SHARE = 0.05  # of the steps of all runs of a block
-
 Values = dict[str, Tensor]
-"""Weights of a run after some steps, and its metrics, by name."""
-
-_CAUSES = (
-    "common causes are weights that are also kept in a list or a closure, one module for several "
-    "seeds, and code that asks for w.requires_grad or for nn.Parameter"
-)
+"""Weights of a run after some steps, or their gradient, and its metrics, by name."""
 
 
-def steps_of(point: Point, count: int) -> int:
-    """For how many steps to try ``count`` runs: within bounds, 5 % of the work of their training.
+@dataclass
+class PlainLoop:
+    """Runs of a point, one by one: autograd, the functions of ``torch.optim``, nothing stacked.
 
-    Each of at most three runs takes each step three times.
+    The author's modules are imported anew for every call, so that nothing is kept that they have
+    drawn or counted before. Weights start from ``start``, which noise may change a little.
     """
-    share = SHARE * count * point.steps / (3 * min(3, count))
-    return min(point.steps, max(FEWEST, min(MOST, int(share))))
 
+    point: Point
+    parents: dict[int, Arrays]
+    device: torch.device
+    dtype: torch.dtype
+    usual: bool  # whether the dtype is that of the experiment
+    is_pure: bool = False  # whether it has been checked that calls leave nothing behind
 
-@torch.no_grad()
-def verify(
-    point: Point,
-    seeds: Sequence[int],
-    device: torch.device,
-    parents: dict[int, Arrays] | None = None,
-    steps: int = 0,
-) -> float:
-    """Compare the first, the middle and the last of some runs with a plain loop.
+    @property
+    def path(self) -> Any:
+        """The file of the author's functions."""
+        return path_of(self.point.system.equations)
 
-    Returns the largest difference of a weight or metric. Raises CircletError if it is more than
-    rounding, or if numbers depend on when a run is logged or interrupted. The numbers are float64,
-    unless the author's code demands those of the experiment. A system without a ``loss`` of its
-    own is left alone.
-    """
-    if not isinstance(autograd.equations(point.system), autograd.FromLoss):
-        return 0.0
-    steps = steps or steps_of(point, len(seeds))
-    for dtype in ("float64", "float32"):
-        trial = _Trial(point, seeds, device, parents or {}, steps, dtype)
+    def ends(self, seed: int, start: Arrays, noise: float = 0.0) -> Values:
+        """Weights after the steps of the point, and the metrics there.
+
+        Raises CircletError if the network does not follow the seeds, or if its functions are not
+        pure.
+        """
+        return self._anew(self._train, seed, start, noise)
+
+    def gradient(self, seed: int, start: Arrays, step: int, noise: float = 0.0) -> Values:
+        """The gradient of the batch of a step, counted from 1, and the metrics."""
+        return self._anew(self._gradient, seed, start, step, noise)
+
+    def _anew(self, function: Callable[..., Values], *arguments: Any) -> Values:
+        """Call a function as in a process without other runs: nothing is kept that they drew."""
         try:
-            return trial.compare()
-        except CircletError:
-            raise
-        except Exception:  # whatever the author's code says of another dtype
-            if dtype == point.settings["dtype"]:
-                raise
-    raise AssertionError  # these are all types
-
-
-class _Trial:
-    """A few runs of a point, for a few steps."""
-
-    def __init__(
-        self,
-        point: Point,
-        seeds: Sequence[int],
-        device: torch.device,
-        parents: dict[int, Arrays],
-        steps: int,
-        dtype: str,
-    ):
-        settings = point.settings | {"steps": steps, "dtype": dtype, "keep_state": True}
-        self.usual = point.settings["dtype"] == dtype
-        self.point = replace(point, settings=settings, schedules=Schedules())
-        self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
-        self.equations: Any = autograd.equations(point.system)
-        self.is_pure = False  # not tried yet
-        self.path = path_of(point.system.equations)
-        chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
-        self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
-        for seed, start in self.starts.items():
-            if point.parent and not all(np.isfinite(values).all() for values in start.values()):
-                chosen.pop(seed)  # the run that it starts from has diverged
-        # Both ways in which circlet trains: two runs in one stack, and one alone.
-        runs, alone = list(chosen), group_size(point, len(seeds), device) == 1
-        groups = [[seed] for seed in runs] if alone else [runs[:2], runs[2:]]
-        self.groups = [group for group in groups if group]
-
-    def compare(self) -> float:
-        """The largest difference between the ways to train; raises CircletError."""
-        if hasattr(self.equations.own, "gradients") and self.dtype == torch.float64:
-            self._check_last_batch()
-        steps, half = self.point.steps, self.point.steps // 2
-        logged: dict[int, Values] = {}
-        for group in self.groups:
-            logged |= self._trained(group, {"at": [half]})
-        plain = {seed: self._plain(seed) for seed in logged}
-        found = self._differences(logged, plain)
-        unlogged = self._interrupted(self.groups[0], half) if self.groups else {}
-        found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
-        (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
-        if worst > CLOSE and (beyond := self._beyond_rounding(found, plain)):
-            (seed, name), worst = beyond
-            causes = _CAUSES
-            if hasattr(self.equations.own, "gradients"):
-                causes = "gradients() must be those of loss()"
-            raise CircletError(
-                f"{self.path}: this network does not train as in a plain PyTorch loop: after "
-                f"{steps} steps {name} of seed {seed} differs by {100 * worst:.2g} % of its "
-                f"change; {causes}"
-            )
-        return worst
-
-    def _check_last_batch(self) -> None:
-        """Compare gradients() with autograd's in the last batch of an epoch, which may be small."""
-        for seed in [group[0] for group in self.groups]:
-            data = self.equations.data(
-                self.point.parameters, [self.point.seeds(seed)], self.dtype, self.device
-            )
-            n = autograd.count(data.parts["train"])
-            size = min(self.point.parameters.get("batch_size") or n, n)
-            batch = self.equations.batch(data, math.ceil(n / size))
-            weights = {
-                name: torch.as_tensor(values).to(self.device, self.dtype)[None]
-                for name, values in self.starts[seed].items()
-            }
-            found, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
-            self.equations.gradients(weights, batch, found)
-            self.equations.autograd(weights, batch, expected)
-            for name, values in expected.items():
-                scale = values.norm() + 1e-3
-                if not (found[name] - values).norm() < CLOSE * scale:
-                    raise CircletError(
-                        f"{self.path}: gradients() must be those of loss(): in the last batch of "
-                        f"an epoch that of {name} differs"
-                    )
-
-    # As circlet trains.
-
-    def _point(self, schedule: dict[str, Any] | None) -> Point:
-        """The point with all its logs at some steps, or none."""
-        log = {k: usual and schedule for k, usual in self.point.settings["log"].items()}
-        if "curves" in log:
-            log["curves"] = schedule
-        return replace(
-            self.point, settings=self.point.settings | {"log": log}, schedules=Schedules()
-        )
-
-    def _trained(self, seeds: list[int], schedule: dict[str, Any]) -> dict[int, Values]:
-        """Runs that log their first, last and some other steps."""
-        *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
-        metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
-        return _by_seed(seeds, group.stack.arrays | {f"metric {k}": v for k, v in metrics.items()})
-
-    def _interrupted(self, seeds: list[int], half: int) -> dict[int, Values]:
-        """Runs that log nothing, and resume from a checkpoint."""
-        point, saved = self._point(None), None
-        for group in run_group(point, seeds, self.device, self.parents):
-            if group.done == half:
-                saved = copy.deepcopy(group.state())
-                break
-        *_, group = run_group(point, seeds, self.device, self.parents, saved)
-        return _by_seed(seeds, group.stack.arrays)
-
-    # As a plain loop trains.
-
-    def _plain(self, seed: int, noise: float = 0.0) -> Values:
-        """A run in a plain loop, from weights that noise may change a little."""
-        try:
-            # As a process without other runs has it: nothing is kept that was drawn for them.
             with registry.imported_anew(self.point.system.equations), torch.enable_grad():
-                return self._plain_loop(seed, noise)
+                return function(*arguments)
         except (RuntimeError, TypeError) as error:
             if not self.usual or lacks_memory(error):
                 raise
@@ -206,116 +73,75 @@ class _Trial:
                 f"network: {line}"
             ) from error
 
-    def _plain_loop(self, seed: int, noise: float) -> Values:
+    def _module(self, equations: Any, seed: int, start: Arrays, noise: float) -> tuple[Any, Values]:
+        """The author's network with some weights, or these alone, and the weights by name."""
+        random = np.random.default_rng(0)
+        begin = {
+            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
+            for name, values in start.items()
+        }
+        weights = {k: v.to(self.device, self.dtype) for k, v in begin.items()}
+        if not equations.has_network:
+            return weights, {k: values.requires_grad_() for k, values in weights.items()}
+        network = equations.network(self.point.parameters, self.point.seeds(seed))
+        network = trees.cast(network, self.dtype).to(self.device)
+        own = {equations.logged(name): v for name, v in network.named_parameters()}
+        for name, values in own.items():
+            values.data.copy_(begin[name])
+        return network, own
+
+    def _parts(self, equations: Any, seed: int) -> dict[str, Tree]:
+        parts = equations.examples(self.point.parameters, self.point.seeds(seed))
+        return trees.mapped(lambda v: v.to(self.device), trees.typed(parts, self.dtype))
+
+    def _batch(self, train: Tree, seed: int, step: int) -> Tree:
+        """The examples of a step, counted from 1."""
+        n = len(trees.tensors(train)[0])
+        size = min(self.point.parameters.get("batch_size") or n, n)
+        if size == n:
+            return trees.copied(train)
+        epoch, place = divmod(step - 1, math.ceil(n / size))
+        order = self.point.seeds(seed).stream("order", epoch).permutation(n)
+        rows = torch.as_tensor(order[place * size : (place + 1) * size])
+        return trees.mapped(lambda values: values[rows.to(values.device)], train)
+
+    def _train(self, seed: int, start: Arrays, noise: float) -> Values:
         point: Point = self.point
         equations: Any = autograd.equations(point.system)
-        seeds, parameters = point.seeds(seed), point.parameters
         for name, values in initials(point, [seed], self.parents)[0].items():
-            if not np.array_equal(values, self.starts[seed][name], equal_nan=True):
+            if not np.array_equal(values, start[name], equal_nan=True):
                 raise CircletError(
                     f"{self.path}: network() does not follow the seeds: without other runs before "
                     f"it, seed {seed} has other {name}; draw with PyTorch or from seeds.stream(), "
                     "and keep nothing that is drawn"
                 )
-        parts = trees.typed(equations.examples(parameters, seeds), self.dtype)
-        parts = trees.mapped(lambda values: values.to(self.device), parts)
-        random = np.random.default_rng(0)
-        start = {
-            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
-            for name, values in self.starts[seed].items()
-        }
-        network: Any = {k: v.to(self.device, self.dtype) for k, v in start.items()}
-        weights: Values = network
-        if equations.has_network:
-            network = trees.cast(equations.network(parameters, seeds), self.dtype).to(self.device)
-            weights = {equations.logged(name): v for name, v in network.named_parameters()}
-            for name, values in weights.items():
-                values.data.copy_(start[name])
-        else:
-            for values in weights.values():
-                values.requires_grad_()
-        optimiser = _Optimiser(weights, parameters, learning_rate_multipliers(point))
-        n = len(trees.tensors(parts["train"])[0])
-        size = min(parameters.get("batch_size") or n, n)
-        for step in range(point.steps):
-            epoch, place = divmod(step, math.ceil(n / size))
-            examples = parts["train"]
-            if size < n:
-                order = seeds.stream("order", epoch).permutation(n)
-                rows = torch.as_tensor(order[place * size : (place + 1) * size])
-                examples = trees.mapped(lambda v, rows=rows: v[rows.to(v.device)], examples)
-            optimiser.step(equations.own.loss(network, trees.copied(examples)))
+        parts = self._parts(equations, seed)
+        network, weights = self._module(equations, seed, start, noise)
+        optimiser = _Optimiser(weights, point.parameters, learning_rate_multipliers(point))
+        for step in range(1, point.steps + 1):
+            batch = self._batch(parts["train"], seed, step)
+            optimiser.step(equations.own.loss(network, batch))
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)
         if not self.is_pure:
             self.is_pure = True
-            purity.check(equations, network, parts, parameters, seeds)
+            purity.check(equations, network, parts, point.parameters, point.seeds(seed))
         return ended | {f"metric {k}": v for k, v in metrics.items()}
 
-    # How much they differ.
-
-    def _differences(
-        self, found: dict[int, Values], plain: dict[int, Values]
-    ) -> dict[tuple[int, str], float]:
-        """Difference of each array as a share of how far it moved, or steps of an optimiser move.
-
-        Differences of metrics are relative, absolute if they are below 1.
-        """
-        shares = {}
-        rate = self.point.parameters["learning_rate"]
-        for seed, values in found.items():
-            for name, value in values.items():
-                expected = plain[seed][name].to(value)
-                if name in self.starts[seed]:
-                    start = torch.as_tensor(self.starts[seed][name]).to(value)
-                    scale = (expected - start).norm() + rate * math.sqrt(value.numel())
-                else:
-                    scale = 1 + expected.abs()
-                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
-                share = (both.norm() / scale.nan_to_num()).item() if both.norm() != 0 else 0.0
-                shares[seed, name] = share if math.isfinite(share) else math.inf
-        return shares
-
-    def _beyond_rounding(
-        self, found: dict[tuple[int, str], float], plain: dict[int, Values]
-    ) -> tuple[tuple[int, str], float] | None:
-        """The largest difference that noise of the size of rounding does not make, if there is one.
-
-        The noise acts on plain loops. Weights are held against the most that it does to any weight,
-        a metric against the most that it does to this metric.
-        """
-        with _Coarsest() as coarsest:
-            again = {seed: self._plain(seed) for seed in plain}
-        if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
-            raise CircletError(
-                f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
-                "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
-                "use no clock or uninitialised memory"
-            )
-        noisy = {seed: self._plain(seed, noise=coarsest.eps) for seed in plain}
-        usual: dict[str, float] = {}
-        for (_, name), share in self._differences(noisy, plain).items():
-            kind = name if name.startswith("metric ") else ""
-            usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
-        beyond = {
-            key: share
-            for key, share in found.items()
-            if share > ROUNDING * usual[key[1] if key[1].startswith("metric ") else ""]
+    def _gradient(self, seed: int, start: Arrays, step: int, noise: float) -> Values:
+        """The gradient of a step, and the metrics, of a network with some weights."""
+        equations: Any = autograd.equations(self.point.system)
+        parts = self._parts(equations, seed)
+        network, weights = self._module(equations, seed, start, noise)
+        equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
+        with torch.no_grad():
+            metrics = equations.measured(network, parts)
+        gradient = {
+            name: torch.zeros_like(values) if values.grad is None else values.grad.to_dense()
+            for name, values in weights.items()
         }
-        return max(beyond.items(), key=lambda item: item[1], default=None)
-
-
-class _Coarsest(TorchDispatchMode):
-    """Finds the lowest precision of the floating-point numbers that operations compute."""
-
-    eps = 1e-15
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        result = operation(*args, **(kwargs or {}))
-        floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
-        self.eps = max([self.eps, *(torch.finfo(t.dtype).eps for t in floats)])
-        return result
+        return gradient | {f"metric {k}": v for k, v in metrics.items()}
 
 
 class _Optimiser:
@@ -354,9 +180,3 @@ class _Optimiser:
         function = {"adam": adam, "adamw": adamw}[kind]
         function([values], [values.grad], [mean], [square], [], [count],
                  beta1=BETAS[0], beta2=BETAS[1], eps=EPS, amsgrad=False, **usual)  # fmt: skip
-
-
-def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:
-    return {
-        seed: {name: values[i] for name, values in arrays.items()} for i, seed in enumerate(seeds)
-    }

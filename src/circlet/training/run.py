@@ -29,6 +29,8 @@ from circlet.training.stack import Stack, copy_exactly, on_cpu
 After = Callable[[int, int, list["RunGroup"]], None]
 """Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
 
+Trained = Callable[["RunGroup", Any], None]
+"""Called when the last step of a group is done, with its data."""
 
 HELD = 2**26  # most numbers in the data of runs that advance together
 CACHED = 2**21  # most numbers of a step that fit into the caches of a core
@@ -46,12 +48,14 @@ def run(
     parents: dict[int, Arrays] | None = None,
     after: After | None = None,
     ended: Callable[[list["RunGroup"]], None] | None = None,
+    trained: Trained | None = None,
     saved: Sequence[dict[str, Any]] = (),
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end, group by group, and return their logs by kind.
 
     ``parents`` has, by seed, what interventions read from the end of another run: arrays by name.
-    ``after`` is called after every step, ``ended`` with all groups when they have finished.
+    ``after`` is called after every step, ``trained`` when a group has done its last one, ``ended``
+    with all groups when they have finished.
     ``saved`` has the states from which groups resume, if there are any; raises Unfit if one is not
     a state of these runs.
     """
@@ -60,7 +64,7 @@ def run(
     groups: list[RunGroup] = []
     for number, own in enumerate(parts):
         state = saved[number] if number < len(saved) else None
-        events = run_group(point, own, device, parents, state)
+        events = run_group(point, own, device, parents, state, trained)
         groups.append(next(events))
         for group in events:
             if after:
@@ -161,6 +165,7 @@ def run_group(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     saved: dict[str, Any] | None = None,
+    trained: Trained | None = None,
 ) -> Iterator["RunGroup"]:
     """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
@@ -209,7 +214,6 @@ def run_group(
         group.restore(saved)
     yield group
 
-    flags: dict[str, bool] | None = None
     # For each step: its batch, the step, and what is due to be recorded.
     # The CPU time of a process does not depend on what else runs. A GPU computes outside of it.
     clock = time.perf_counter if device.type == "cuda" else time.process_time
@@ -219,14 +223,12 @@ def run_group(
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
         group.recorder.record(group.done, weights, equations, data)
-        if flags is None and group.done > 0 and hasattr(equations, "flags"):
-            flags = equations.flags(data)
         group.seconds = clock() - started
         yield group
-    if flags is not None:
-        equations.check_flags(flags, data)
     group.recorder.fetch()  # and the GPU is done
     group.seconds = clock() - started
+    if trained:
+        trained(group, data)
     if not point.settings["keep_state"]:
         group.optimizer = None  # all that is needed from here on is recorded
 

@@ -9,7 +9,7 @@ from test_autograd import NETWORKS, plain_loop, point, trained
 
 from circlet.errors import CircletError
 from circlet.training import hidden_state, job
-from circlet.training.plain_loop import steps_of, verify
+from circlet.training.verify import steps_of, verify
 
 CPU = torch.device("cpu")
 

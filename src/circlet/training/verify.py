@@ -1,0 +1,359 @@
+"""Check that circlet trains a user's network as a plain PyTorch loop trains it.
+
+circlet calls one network with the weights of many runs (`circlet.training.autograd`). Whatever else
+a network does may then have another effect, or none: hooks on weights, weights that are held twice,
+attributes that change. `verify` trains a few runs for a few steps in both ways, and refuses a
+network whose weights differ by more than rounding.
+"""
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from circlet.errors import CircletError
+from circlet.study.points import Point
+from circlet.study.registry import path_of
+from circlet.study.schedules import Schedules
+from circlet.systems import trees
+from circlet.systems.trees import Tree
+from circlet.training import autograd, purity
+from circlet.training.plain_loop import PlainLoop, Values
+from circlet.training.run import (
+    RunGroup,
+    group_size,
+    initials,
+    run_group,
+)
+from circlet.training.shapes import Arrays
+
+CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
+ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
+FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
+SHARE = 0.05  # of the steps of all runs of a block
+
+Shares = dict[tuple[int, str], float]
+"""Differences by seed and name."""
+
+_CAUSES = (
+    "common causes are weights that are also kept in a list or a closure, one module for several "
+    "seeds, and code that asks for w.requires_grad or for nn.Parameter"
+)
+
+
+def steps_of(point: Point, count: int) -> int:
+    """For how many steps to try ``count`` runs: within bounds, 5 % of the work of their training.
+
+    Each of at most three runs takes each step three times.
+    """
+    share = SHARE * count * point.steps / (3 * min(3, count))
+    return min(point.steps, max(FEWEST, min(MOST, int(share))))
+
+
+@torch.no_grad()
+def verify(
+    point: Point,
+    seeds: Sequence[int],
+    device: torch.device,
+    parents: dict[int, Arrays] | None = None,
+    steps: int = 0,
+) -> float:
+    """Compare the first, the middle and the last of some runs with a plain loop.
+
+    Returns the largest difference of a weight or metric. Raises CircletError if it is more than
+    rounding, or if numbers depend on when a run is logged or interrupted. The numbers are float64,
+    unless the author's code demands those of the experiment. A system without a ``loss`` of its
+    own is left alone.
+    """
+    if not isinstance(autograd.equations(point.system), autograd.FromLoss):
+        return 0.0
+    steps = steps or steps_of(point, len(seeds))
+    for dtype in ("float64", "float32"):
+        trial = _Trial(point, seeds, device, parents or {}, steps, dtype)
+        try:
+            return trial.compare()
+        except CircletError:
+            raise
+        except Exception:  # whatever the author's code says of another dtype
+            if dtype == point.settings["dtype"]:
+                raise
+    raise AssertionError  # these are all types
+
+
+@torch.no_grad()
+def verify_end(group: RunGroup, data: Any, parents: dict[int, Arrays] | None = None) -> None:
+    """Compare the first and the last run of a group that has been trained with fresh networks.
+
+    At their first and at their last weights, both must have the same gradients and metrics. They
+    have not if the network, or a module of its collection, has come to hold something that matters,
+    or does something late in training that a plain loop does otherwise. Raises CircletError.
+    """
+    if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
+        return
+    seeds, finite = list(group.seeds), group.stack.finite().tolist()
+    places = [i for i in sorted({0, len(seeds) - 1}) if finite[i]]
+    last = {
+        seeds[i]: {name: values[i].cpu().numpy() for name, values in group.stack.arrays.items()}
+        for i in places
+    }
+    for dtype in ("float64", "float32") if last else ():
+        trial = _Trial(group.point, list(last), group.device, parents or {}, 1, dtype)
+        try:
+            trial.compare_ends(last, _of_runs(data, places, trial.dtype), group.point.steps)
+            return
+        except CircletError:
+            raise
+        except Exception:  # whatever the author's code says of another dtype
+            if dtype == group.point.settings["dtype"]:
+                raise
+
+
+def _of_runs(data: Any, places: list[int], dtype: torch.dtype) -> Any:
+    """The data of some runs of a group, with the network that the group has trained."""
+
+    def own(tree: Tree) -> Tree:
+        return trees.typed(trees.mapped(lambda values: values[places], tree), dtype)
+
+    return replace(
+        data,
+        parts=own(data.parts),
+        buffers=own(data.buffers),
+        network=data.network and trees.cast(data.network, dtype),
+        seeds=[data.seeds[i] for i in places],
+        orders={},
+    )
+
+
+class _Trial:
+    """A few runs of a point, for a few steps."""
+
+    def __init__(
+        self,
+        point: Point,
+        seeds: Sequence[int],
+        device: torch.device,
+        parents: dict[int, Arrays],
+        steps: int,
+        dtype: str,
+    ):
+        settings = point.settings | {"steps": steps, "dtype": dtype, "keep_state": True}
+        self.point = replace(point, settings=settings, schedules=Schedules())
+        self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
+        self.equations: Any = autograd.equations(point.system)
+        usual = point.settings["dtype"] == dtype
+        self.plain = PlainLoop(self.point, parents, device, self.dtype, usual)
+        self.path = path_of(point.system.equations)
+        chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
+        self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
+        for seed, start in self.starts.items():
+            if point.parent and not all(np.isfinite(values).all() for values in start.values()):
+                chosen.pop(seed)  # the run that it starts from has diverged
+        # Both ways in which circlet trains: two runs in one stack, and one alone.
+        runs, alone = list(chosen), group_size(point, len(seeds), device) == 1
+        groups = [[seed] for seed in runs] if alone else [runs[:2], runs[2:]]
+        self.groups = [group for group in groups if group]
+
+    def compare(self) -> float:
+        """The largest difference between the ways to train; raises CircletError."""
+        if hasattr(self.equations.own, "gradients") and self.dtype == torch.float64:
+            self._check_last_batch()
+        steps, half = self.point.steps, self.point.steps // 2
+        logged: dict[int, Values] = {}
+        for group in self.groups:
+            logged |= self._trained(group, {"at": [half]})
+        plain = {seed: self._ends(seed) for seed in logged}
+        found = self._differences(logged, plain)
+        unlogged = self._interrupted(self.groups[0], half) if self.groups else {}
+        found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
+        (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
+        if worst > CLOSE and (
+            beyond := self._beyond_rounding(found, plain, self._ends, self._differences)
+        ):
+            (seed, name), worst = beyond
+            causes = _CAUSES
+            if hasattr(self.equations.own, "gradients"):
+                causes = "gradients() must be those of loss()"
+            raise CircletError(
+                f"{self.path}: this network does not train as in a plain PyTorch loop: after "
+                f"{steps} steps {name} of seed {seed} differs by {100 * worst:.2g} % of its "
+                f"change; {causes}"
+            )
+        return worst
+
+    def compare_ends(
+        self, last: dict[int, dict[str, np.ndarray]], data: autograd.Examples, steps: int
+    ) -> None:
+        """Compare what `verify_end` compares; raises CircletError."""
+        names = next(iter(last.values()))
+        for of, starts in (("first", self.starts), ("last", last)):
+            runs = {
+                name: torch.as_tensor(np.stack([starts[seed][name] for seed in last]))
+                for name in names
+            }
+            weights = {k: v.to(self.device, self.dtype) for k, v in runs.items()}
+            batch = self.equations.batch(data, max(1, steps))
+            gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
+            self.equations.gradients(weights, batch, gradient)
+            measured = self.equations.metrics(weights, data)
+            found = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
+
+            def fresh(seed: int, noise: float = 0.0, starts: Any = starts) -> Values:
+                return self.plain.gradient(seed, starts[seed], max(1, steps), noise)
+
+            plain = {seed: fresh(seed) for seed in last}
+            shares = self._relative(found, plain)
+            if max(shares.values()) > CLOSE and (
+                beyond := self._beyond_rounding(shares, plain, fresh, self._relative)
+            ):
+                (seed, name), worst = beyond
+                what = name if name.startswith("metric ") else f"the gradient of {name}"
+                raise CircletError(
+                    f"{self.path}: after {steps} steps {what} of seed {seed} is not that of a "
+                    f"fresh network with its {of} weights ({100 * worst:.2g} % apart): what loss() "
+                    "or metrics() keep, a condition on it, or weights that are also kept in a list "
+                    "or a closure have changed it, and no checkpoint has it"
+                )
+
+    def _check_last_batch(self) -> None:
+        """Compare gradients() with autograd's in the last batch of an epoch, which may be small."""
+        for seed in [group[0] for group in self.groups]:
+            data = self.equations.data(
+                self.point.parameters, [self.point.seeds(seed)], self.dtype, self.device
+            )
+            n = autograd.count(data.parts["train"])
+            size = min(self.point.parameters.get("batch_size") or n, n)
+            batch = self.equations.batch(data, math.ceil(n / size))
+            weights = {
+                name: torch.as_tensor(values).to(self.device, self.dtype)[None]
+                for name, values in self.starts[seed].items()
+            }
+            found, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
+            self.equations.gradients(weights, batch, found)
+            self.equations.autograd(weights, batch, expected)
+            for name, values in expected.items():
+                scale = values.norm() + 1e-3
+                if not (found[name] - values).norm() < CLOSE * scale:
+                    raise CircletError(
+                        f"{self.path}: gradients() must be those of loss(): in the last batch of "
+                        f"an epoch that of {name} differs"
+                    )
+
+    # As circlet trains.
+
+    def _point(self, schedule: dict[str, Any] | None) -> Point:
+        """The point with all its logs at some steps, or none."""
+        log = {k: usual and schedule for k, usual in self.point.settings["log"].items()}
+        if "curves" in log:
+            log["curves"] = schedule
+        return replace(
+            self.point, settings=self.point.settings | {"log": log}, schedules=Schedules()
+        )
+
+    def _trained(self, seeds: list[int], schedule: dict[str, Any]) -> dict[int, Values]:
+        """Runs that log their first, last and some other steps."""
+        *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
+        metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
+        return _by_seed(seeds, group.stack.arrays | {f"metric {k}": v for k, v in metrics.items()})
+
+    def _interrupted(self, seeds: list[int], half: int) -> dict[int, Values]:
+        """Runs that log nothing, and resume from a checkpoint."""
+        point, saved = self._point(None), None
+        for group in run_group(point, seeds, self.device, self.parents):
+            if group.done == half:
+                saved = copy.deepcopy(group.state())
+                break
+        *_, group = run_group(point, seeds, self.device, self.parents, saved)
+        return _by_seed(seeds, group.stack.arrays)
+
+    # How much they differ.
+
+    def _ends(self, seed: int, noise: float = 0.0) -> Values:
+        return self.plain.ends(seed, self.starts[seed], noise)
+
+    def _differences(self, found: dict[int, Values], plain: dict[int, Values]) -> Shares:
+        """Difference of each array as a share of how far it moved, or steps of an optimiser move.
+
+        Differences of metrics are relative, absolute if they are below 1.
+        """
+        shares = {}
+        rate = self.point.parameters["learning_rate"]
+        for seed, values in found.items():
+            for name, value in values.items():
+                expected = plain[seed][name].to(value)
+                if name in self.starts[seed]:
+                    start = torch.as_tensor(self.starts[seed][name]).to(value)
+                    scale = (expected - start).norm() + rate * math.sqrt(value.numel())
+                else:
+                    scale = 1 + expected.abs()
+                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
+                share = (both.norm() / scale.nan_to_num()).item() if both.norm() != 0 else 0.0
+                shares[seed, name] = share if math.isfinite(share) else math.inf
+        return shares
+
+    @staticmethod
+    def _relative(found: dict[int, Values], plain: dict[int, Values]) -> Shares:
+        """Relative difference of each gradient and metric, absolute where they are small."""
+        shares = {}
+        for seed, values in found.items():
+            for name, value in values.items():
+                expected = plain[seed][name].to(value)
+                least = 1.0 if name.startswith("metric ") else 1e-3
+                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
+                share = (both.norm() / (least + expected.norm()).nan_to_num()).item()
+                shares[seed, name] = share if math.isfinite(share) else math.inf
+        return shares
+
+    def _beyond_rounding(
+        self,
+        found: Shares,
+        plain: dict[int, Values],
+        compute: Callable[..., Values],
+        differences: Callable[[dict[int, Values], dict[int, Values]], Shares],
+    ) -> tuple[tuple[int, str], float] | None:
+        """The largest difference that noise of the size of rounding does not make, if there is one.
+
+        The noise acts on what ``compute`` makes of a seed in a plain loop. Weights are held against
+        the most that it does to any weight, a metric against the most that it does to this metric.
+        """
+        with _Coarsest() as coarsest:
+            again = {seed: compute(seed) for seed in plain}
+        if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
+            raise CircletError(
+                f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
+                "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
+                "use no clock or uninitialised memory"
+            )
+        noisy = {seed: compute(seed, noise=coarsest.eps) for seed in plain}
+        usual: dict[str, float] = {}
+        for (_, name), share in differences(noisy, plain).items():
+            kind = name if name.startswith("metric ") else ""
+            usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
+        beyond = {
+            key: share
+            for key, share in found.items()
+            if share > ROUNDING * usual[key[1] if key[1].startswith("metric ") else ""]
+        }
+        return max(beyond.items(), key=lambda item: item[1], default=None)
+
+
+class _Coarsest(TorchDispatchMode):
+    """Finds the lowest precision of the floating-point numbers that operations compute."""
+
+    eps = 1e-15
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
+        self.eps = max([self.eps, *(torch.finfo(t.dtype).eps for t in floats)])
+        return result
+
+
+def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:
+    return {
+        seed: {name: values[i] for name, values in arrays.items()} for i, seed in enumerate(seeds)
+    }
