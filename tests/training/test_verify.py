@@ -9,7 +9,8 @@ from test_autograd import NETWORKS, plain_loop, point, trained
 
 from circlet.errors import CircletError
 from circlet.training import hidden_state, job
-from circlet.training.verify import steps_of, verify
+from circlet.training.run import run_group
+from circlet.training.verify import steps_of, verify, verify_end
 
 CPU = torch.device("cpu")
 
@@ -210,6 +211,10 @@ REFUSED = {
     "a clock": (
         {"loss": "import time\nscores = network(pairs) * (1 + time.perf_counter() % 1)"},
         "changes at every call|gives other numbers when it is repeated"),
+    "a counter on a weight": (
+        {"loss": "w = network.output.weight\nw.n = getattr(w, 'n', 0) + 1\n"
+                 "scores = network(pairs) * (1 if w.n < 30 else 2)"},
+        r"output.weight\(\).n changes at every call"),
     "numbers of an unseeded generator": (
         {"init": "self.register_buffer('scale', torch.tensor(np.random.default_rng().random()))",
          "loss": "scores = network(pairs) * network.scale"},
@@ -304,6 +309,13 @@ EQUAL = {
         True, {"init": "self.is_ready = False",
                "forward": "if not self.is_ready:\n    self.two, self.is_ready = 2.0, True\n"
                           "return self.output(self.hidden(pairs)) * self.two"}),
+    "a dataclass": (
+        True, {"more": "import dataclasses, functools\n@dataclasses.dataclass(frozen=True)\n"
+                       "class Settings:\n    scale: float = 2.0\n    @functools.cached_property\n"
+                       "    def twice(self): return 2 * self.scale\nSETTINGS = Settings()",
+               "init": "self.settings = Settings(3.0)",
+               "forward": "scale = SETTINGS.twice * self.settings.scale\n"
+                          "return self.output(self.hidden(pairs)) * scale"}),
     "a cache": (
         True, {"init": "self.masks = {}",
                "forward": "n = len(pairs)\nself.masks.setdefault(n, torch.ones(n, 1).double())\n"
@@ -327,9 +339,10 @@ def test_what_is_right_equals_a_plain_loop(tmp_path, name):
     batched, changes = EQUAL[name]
     own = of(tmp_path, changes, batched, steps=20)
     assert verify(own, own.every_seed, CPU) < 1e-9
-    found = trained(own, [0, 1, 2] if batched else [2])
+    seeds = [0, 1, 2] if batched else [2]
+    *_, group = run_group(own, seeds, CPU, trained=verify_end)
     for weight, expected in plain_loop(own, 2).items():
-        torch.testing.assert_close(found[weight][-1], expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(group.stack.arrays[weight][-1], expected, rtol=0, atol=1e-12)
 
 
 def test_code_may_demand_the_numbers_of_its_experiment(tmp_path):
@@ -352,11 +365,33 @@ def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path, batche
         trained(own, [0, 1] if batched else [0])
 
 
-def test_a_flag_that_is_set_later_is_refused_at_the_end(tmp_path):
-    forward = "self.settled |= bool(self.output.weight.norm() < 0.5)\nh = self.hidden(pairs)\n"
-    changes = {"init": "self.settled = False", "forward": forward + "return self.output(h)"}
-    own = of(tmp_path, changes, batched=False, runs=1, steps=300, weight_decay=10)
-    with pytest.raises(CircletError, match="settled has changed during training"):
+LATE = {
+    "a penalty on weights in a list": {
+        "init": "self.held = [self.output.weight]",
+        "loss": "scores = network(pairs)\nfor w in network.held:\n"
+                "    scores = scores * (1 + torch.relu(0.5 - w.norm()))"},
+    "a latch": {
+        "batched": False, "more": "STATE = {'small': False}",
+        "loss": "scores = network(pairs)\n"
+                "STATE['small'] |= bool(network.output.weight.norm() < 0.2)\n"
+                "scores = scores * (2 if STATE['small'] else 1)"},
+    "the loss of the step before": {
+        "batched": False, "init": "self.s = {'last': 9.0}",
+        "loss": "scores = network(pairs)\nlast, network.s['last'] = network.s['last'], "
+                "float(network.output.weight.detach().norm())\nif last < 0.5: scores = 2 * scores"},
+    "a counter that a generator hides": {
+        "batched": False,
+        "more": "def warm():\n    for factor in [1.0] * 200 + [2.0] * 100000: yield factor\n"
+                "WARM = warm()",
+        "loss": "scores = network(pairs) * next(WARM)"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
+    changes = dict(LATE[name])
+    own = of(tmp_path, changes, changes.pop("batched", True), steps=300, weight_decay=10)
+    with pytest.raises(CircletError, match="not that of a fresh network"):
         job.run_block(own.blocks[0], "cpu")
 
 

@@ -47,6 +47,8 @@ def of_network(network: nn.Module, values: bool = False) -> State:
         for name, array in arrays:
             kind = str(array.dtype), tuple(array.shape), array.requires_grad
             found[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
+            if vars(array):  # what an author has written on it
+                found |= _walk(f"{_joined(path, name)}()", vars(array), seen)
         for name, value in vars(module).items():
             if "_hooks" in name:
                 found |= _walk(_joined(path, "hooks") + name, [*value.values()], seen)

@@ -189,21 +189,25 @@ class _Trial:
         self, last: dict[int, dict[str, np.ndarray]], data: autograd.Examples, steps: int
     ) -> None:
         """Compare what `verify_end` compares; raises CircletError."""
-        names = next(iter(last.values()))
-        for of, starts in (("first", self.starts), ("last", last)):
-            runs = {
+        ends = {
+            of: {
                 name: torch.as_tensor(np.stack([starts[seed][name] for seed in last]))
-                for name in names
+                for name in next(iter(last.values()))
             }
-            weights = {k: v.to(self.device, self.dtype) for k, v in runs.items()}
-            batch = self.equations.batch(data, max(1, steps))
-            gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
-            self.equations.gradients(weights, batch, gradient)
+            for of, starts in (("first", self.starts), ("last", last))
+        }
+        batch = self.equations.batch(data, max(1, steps))
+        for of, other in (("first", "last"), ("last", "first")):
+            for end in (other, of):  # what the other weights leave behind must not matter
+                weights = {k: v.to(self.device, self.dtype) for k, v in ends[end].items()}
+                gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
+                self.equations.gradients(weights, batch, gradient)
             measured = self.equations.metrics(weights, data)
             found = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
 
-            def fresh(seed: int, noise: float = 0.0, starts: Any = starts) -> Values:
-                return self.plain.gradient(seed, starts[seed], max(1, steps), noise)
+            def fresh(seed: int, noise: float = 0.0, of: str = of) -> Values:
+                start = self.starts[seed] if of == "first" else last[seed]
+                return self.plain.gradient(seed, start, max(1, steps), noise)
 
             plain = {seed: fresh(seed) for seed in last}
             shares = self._relative(found, plain)
