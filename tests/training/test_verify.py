@@ -231,10 +231,11 @@ REFUSED = {
     "a sparse gradient": (
         {"init": "self.embed = nn.Embedding(p, width, sparse=True)"},
         r"loss\(\) has a sparse gradient of embedding: set sparse=False"),
-    "a penalty of what requires a gradient": (
-        {"loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
+    "a penalty of what requires a gradient, without the frozen": (
+        {"init": "self.output.bias.requires_grad_(False)",
+         "loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
                  "           if w.requires_grad)\nscores = network(pairs) * norm"},
-        "does not train as in a plain PyTorch loop: .* metric .* asks for w.requires_grad"),
+        "does not train as in a plain PyTorch loop: .* asks for w.requires_grad"),
     "a mask as a weight": (
         {"init": "mask = torch.full((3,), -torch.inf)\n"
                  "self.mask = nn.Parameter(mask, requires_grad=False)"},
@@ -309,6 +310,14 @@ EQUAL = {
         True, {"init": "self.is_ready = False",
                "forward": "if not self.is_ready:\n    self.two, self.is_ready = 2.0, True\n"
                           "return self.output(self.hidden(pairs)) * self.two"}),
+    "a penalty of what requires a gradient": (
+        True, {"loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
+                       "           if w.requires_grad)\nscores = network(pairs) * norm"}),
+    "empty weights": (
+        True, {"init": "self.none = nn.Parameter(torch.empty(0, 3))\nnn.init.normal_(self.none)",
+               "loss": "scores = network(pairs) + 0 * network.none.sum()"}),
+    "hooks of its own": (
+        True, {"init": "self.fwd_hooks, self.n_hooks = [], 0"}),
     "a dataclass": (
         True, {"more": "import dataclasses, functools\n@dataclasses.dataclass(frozen=True)\n"
                        "class Settings:\n    scale: float = 2.0\n    @functools.cached_property\n"

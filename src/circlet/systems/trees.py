@@ -33,12 +33,12 @@ def tensors(tree: Tree) -> list[Tensor]:
 
 
 def storages(tree: Tree) -> list[int]:
-    """Addresses of the memory of the tensors of a tree, as far as they have any."""
+    """Addresses of the memory of the tensors of a tree that have any."""
     found = []
     for tensor in tensors(tree):
         with contextlib.suppress(RuntimeError, NotImplementedError):  # of a sparse one, say
             found.append(tensor.untyped_storage().data_ptr())
-    return found
+    return [address for address in found if address]
 
 
 def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:

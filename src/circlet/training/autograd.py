@@ -257,8 +257,16 @@ class FromLoss:
         call = functools.partial(self._call, data.network, self.measured)
 
         def of_one_run() -> dict[str, Tensor]:
+            own = {name: values.detach().requires_grad_() for name, values in weights.items()}
             with self._unchanged("metrics()", data.network):
-                return call(_first(weights), _first(data.buffers), _first(data.parts))
+                return call(_first(own), _first(data.buffers), _first(data.parts))
+
+        def differentiable(own: dict[str, Tensor], *others: Any) -> tuple[Tensor, Any]:
+            return torch.stack([values.sum() for values in own.values()]).sum(), call(own, *others)
+
+        def of_each(*arguments: Any) -> dict[str, Tensor]:
+            # So that weights require a gradient, as those of a module do, and code may ask for it.
+            return grad(differentiable, has_aux=True)(*arguments)[1]
 
         if len(next(iter(weights.values()))) == 1:
             return {name: value[None] for name, value in of_one_run().items()}
@@ -267,7 +275,7 @@ class FromLoss:
         cpu = not next(iter(weights.values())).is_cuda
         chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
         with self._stacked("metrics()", of_one_run):
-            return vmap(call, chunk_size=chunk)(weights, data.buffers, data.parts)
+            return vmap(of_each, chunk_size=chunk)(weights, data.buffers, data.parts)
 
     # What the author wrote, and what it returns.
 

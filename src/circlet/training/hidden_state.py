@@ -50,7 +50,7 @@ def of_network(network: nn.Module, values: bool = False) -> State:
             if vars(array):  # what an author has written on it
                 found |= _walk(f"{_joined(path, name)}()", vars(array), seen)
         for name, value in vars(module).items():
-            if "_hooks" in name:
+            if "_hooks" in name and name in _OF_EVERY_MODULE:
                 found |= _walk(_joined(path, "hooks") + name, [*value.values()], seen)
             elif name not in _OF_EVERY_MODULE:
                 found |= _walk(_joined(path, name), value, seen)
@@ -124,6 +124,8 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
             yield path, Stream(value.get_state().tolist())
         case Seeds() | RemovableHandle():  # of hooks
             yield path, type(value).__qualname__
+        case Mapping() if all(isinstance(item, int | float | str) for item in value.values()):
+            yield path, repr(value)
         case Mapping():
             yield path, (type(value).__qualname__, [_name(key) for key in value])
             for key, item in list(value.items()):

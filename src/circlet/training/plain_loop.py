@@ -56,7 +56,7 @@ class PlainLoop:
         return self._anew(self._train, seed, start, noise)
 
     def gradient(self, seed: int, start: Arrays, step: int, noise: float = 0.0) -> Values:
-        """The gradient of the batch of a step, counted from 1, and the metrics."""
+        """The gradient of the batch of a step, counted from 1, if there is one, and the metrics."""
         return self._anew(self._gradient, seed, start, step, noise)
 
     def _anew(self, function: Callable[..., Values], *arguments: Any) -> Values:
@@ -137,10 +137,7 @@ class PlainLoop:
         equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
         with torch.no_grad():
             metrics = equations.measured(network, parts)
-        gradient = {
-            name: torch.zeros_like(values) if values.grad is None else values.grad.to_dense()
-            for name, values in weights.items()
-        }
+        gradient = {k: v.grad.to_dense() for k, v in weights.items() if v.grad is not None}
         return gradient | {f"metric {k}": v for k, v in metrics.items()}
 
 

@@ -77,9 +77,10 @@ def check(
     for absurd in (math.inf, -math.inf):
         _overwrite(left, holders, absurd)
         if not equal(first, call(train)):
+            where = f" in {' or '.join(left)}" if left else ""
             raise CircletError(
-                f"{path}: what one call leaves in {' or '.join(left)} changes the next, and no "
-                "checkpoint has it: let loss() and metrics() depend on their arguments alone"
+                f"{path}: what one call leaves{where} changes the next, and no checkpoint has it: "
+                "let loss() and metrics() depend on their arguments alone"
             )
 
 

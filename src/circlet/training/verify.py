@@ -303,9 +303,9 @@ class _Trial:
     def _relative(found: dict[int, Values], plain: dict[int, Values]) -> Shares:
         """Relative difference of each gradient and metric, absolute where they are small."""
         shares = {}
-        for seed, values in found.items():
-            for name, value in values.items():
-                expected = plain[seed][name].to(value)
+        for seed, values in plain.items():
+            for name, expected in values.items():
+                value = found[seed][name].to(expected)
                 least = 1.0 if name.startswith("metric ") else 1e-3
                 both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
                 share = (both.norm() / (least + expected.norm()).nan_to_num()).item()
