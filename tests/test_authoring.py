@@ -1,5 +1,6 @@
 """What somebody meets who writes a collection: new, check, and runs that follow their code."""
 
+import json
 import shutil
 import sys
 import warnings
@@ -175,6 +176,21 @@ def test_check_says_what_is_wrong(mine, capsys, case):
     assert status in ("1 error", "2 errors", "3 errors"), printed
     wrong = [line for line in printed.splitlines() if line.startswith("error")]
     assert any(said.format(mine.name) in line for line in wrong), printed
+
+
+def test_check_tries_interventions_and_a_run_says_what_is_wrong_in_one_line(mine, capsys, tmp_path):
+    file = mine / "interventions/zero.py"
+    file.parent.mkdir()
+    file.write_text('ARGUMENTS = {}\ndef apply(arrays, stream, parent):\n    return arrays["x"]\n')
+    status, said = checked(mine, capsys)
+    assert status == "1 error" and "0 figures, 1 intervention;" in said
+    assert f"error {mine.name}.zero: {file}:3: KeyError: 'x'" in said
+    own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
+    own["interventions"] = [{f"{mine.name}.zero": {}}]
+    study = {"results": str(tmp_path / "r"), "experiments": {"e": own}}
+    with pytest.raises(SystemExit):
+        main(["run", "--study", json.dumps(study), "--collections", str(mine)])
+    assert capsys.readouterr().err == f"error: {file}:3: KeyError: 'x'\n"
 
 
 def test_check_tries_a_gradient_without_a_loss(capsys):

@@ -29,7 +29,7 @@ def test_recipes_run(project, recipe):
 def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, capsys):
     """Every file that docs/extending.md prints: checked, run, drawn and judged."""
     printed = re.findall(r"```\w+\n# (mine/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
-    assert len(printed) == 10
+    assert len(printed) == 11
     monkeypatch.chdir(tmp_path)
     for name, text in printed:
         path = tmp_path / name
@@ -41,7 +41,8 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
             subprocess.run([*ruff, *own, path], check=True)
     main(["check", "mine"])
     said = capsys.readouterr().out
-    assert said.count("drawn") == 2 and "mine.shrink can be applied to it" in said
+    assert said.count("drawn") == 2 and "mine.shrink: can be applied to mine.largest" in said
+    assert "mine.without: can be applied to constant_attention, not to mine.largest" in said
     study = Study.read("mine/largest.yaml")
     for block in study.blocks:
         job.run_block(block, "cpu")

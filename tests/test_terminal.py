@@ -10,7 +10,7 @@ from conftest import ROOT, config, config_of, experiment, flipped
 
 from circlet import build, cli, terminal
 from circlet.analysis import claims
-from circlet.errors import LogError
+from circlet.errors import ConfigError, LogError
 from circlet.pages import report
 from circlet.storage import parquet, progress, provenance, schema
 from circlet.study import fingerprint, registry, targets
@@ -111,6 +111,11 @@ def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monke
     assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
     assert "<li><b>e</b>, " in text
     assert "verdict" not in text[text.index("</style>") :]
+
+
+def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
+    (point,) = Study.of(config(parameters={"weight_decay": 0})).points
+    assert report._setting([point])["setting"].endswith("5 steps of AdamW")
 
 
 def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
@@ -216,8 +221,8 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     assert "diverged" not in said
     folder = next(study.blocks).log("runs").parents[2]
     why = (
-        f"outdated: {runs} runs of e were made with another steps; the next run replaces them "
-        "(~0 s of CPU time)."
+        f"outdated: {runs} runs of e were made with other settings (steps); the next run replaces "
+        "them (~0 s of CPU time)."
     )
     assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
 
@@ -227,7 +232,7 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
     for block in Study.of(short).blocks:
         job.run_block(block, "cpu")
     longer = Study.of(config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9))
-    assert "6 runs of e were made with another steps; the next run continues them" in (
+    assert "6 runs of e were made with other settings (steps); the next run continues them" in (
         terminal.status(longer)
     )
     more = Study.of(config(tmp_path, keep_state=True, seeds={"count": 8}, block=None))
@@ -384,6 +389,19 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
     said = terminal.status(study)
     assert f"missing: {base.log('runs').parent}: 2 finished runs of other" in said
     assert "put its logs back, or the next run makes both again" in said
+
+
+def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):
+    small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
+    starts = [{"keep": {"strongest": 1, "of": "base"}}]
+    study = Study.of({
+        "results": str(tmp_path), "parents": {"base": experiment(**small)},
+        "experiments": {"after": experiment(**small, interventions=starts)},
+    })  # fmt: skip
+    with pytest.raises(ConfigError, match=r"parents.base: there is no \S+/signals.parquet;"):
+        terminal.plan(study)
+    job.run_block(study.points[0].parent.blocks[0], "cpu")
+    assert "after" in terminal.plan(study)
 
 
 def test_many_failures_are_counted(tmp_path):

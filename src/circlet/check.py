@@ -24,7 +24,8 @@ from circlet.study import interventions, own_collections, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
-from circlet.systems.spec import Parameter
+from circlet.study.seeds import Seeds
+from circlet.systems.spec import Parameter, SystemSpec
 from circlet.training import autograd, job, verify
 from circlet.training.run import run_group
 
@@ -47,6 +48,8 @@ def collection(path: Path) -> Iterator[Finding]:
     own = registry.find([str(path)])[-1]
     own_collections.check((*registry.SHIPPED, own), registry.Systems((*registry.SHIPPED, own)))
     yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
+    for name in own.modules("interventions"):
+        yield from _tried(name, _intervention(own, name))
     if not own.modules("systems"):
         yield Finding(own.name, "has no system: its tables and figures were not tried", "note")
         return
@@ -54,7 +57,7 @@ def collection(path: Path) -> Iterator[Finding]:
         study, good = _study(own, Path(folder) / "results"), True
         for block in study.blocks:
             if not block.point.experiment.startswith("role_"):
-                for found in _tried(block.point.system.name, _of_system(own, block)):
+                for found in _tried(block.point.system.name, _of_system(block)):
                     yield found
                     good &= found.result != "error"
         if not good:
@@ -65,7 +68,9 @@ def collection(path: Path) -> Iterator[Finding]:
 
 
 def _count(own: Collection) -> str:
-    numbers = [(kind, len(own.modules(kind))) for kind in ("systems", "tables", "figures")]
+    kinds = ["systems", "tables", "figures"]
+    kinds += ["interventions"] * bool(own.modules("interventions"))
+    numbers = [(kind, len(own.modules(kind))) for kind in kinds]
     return ", ".join(f"{n} {kind if n != 1 else kind[:-1]}" for kind, n in numbers)
 
 
@@ -147,10 +152,35 @@ def _two_values(parameter: Parameter) -> list[Any]:
     return [default, other if other < limits.get("maximum", np.inf) else default / 2]
 
 
+def _intervention(own: Collection, name: str) -> Iterator[str]:
+    """Apply an intervention to a run of a system: of its collection, or else of circlet."""
+    failed: dict[str, Exception] = {}
+    for system in registry.Systems([own, *registry.SHIPPED]).values():
+        try:
+            _apply(name, system)
+        except Exception as error:
+            failed[system.name] = error
+        else:
+            others = f", not to {', '.join(failed)}" if failed else ""
+            yield f"can be applied to {system.name}{others}"
+            return
+    raise next(iter(failed.values()))
+
+
+def _apply(name: str, system: SystemSpec) -> None:
+    """Apply an intervention to a run at the defaults, which is also its parent."""
+    schemas, seeds = interventions.INTERVENTIONS[name], Seeds(0, 0, 0, 0)
+    arguments = {k: schema["default"] for k, schema in schemas.items() if "default" in schema}
+    arrays = autograd.equations(system).initial(system.defaults, seeds)
+    size = max(0, len(arrays.get("embedding", ())) - 1) // 2
+    parent = arrays if interventions.reads(name) == "parameters" else {"signals": np.ones(size)}
+    interventions.apply(name, arguments, arrays, seeds.stream("intervention"), parent)
+
+
 # Systems.
 
 
-def _of_system(own: Collection, block: Block) -> Iterator[str]:
+def _of_system(block: Block) -> Iterator[str]:
     """The checks of a system, ordered so that errors are easiest to understand."""
     point = block.point
     equations = autograd.equations(point.system)
@@ -168,25 +198,7 @@ def _of_system(own: Collection, block: Block) -> Iterator[str]:
             yield _slope(point)
     if point.system.steps_per_epoch and "batch_size" in point.parameters:
         yield _epoch(point)
-    yield from _interventions(own, point, arrays)
     yield _logs(block)
-
-
-def _interventions(own: Collection, point: Point, arrays: dict[str, np.ndarray]) -> Iterator[str]:
-    """Whether the interventions of its collection can be applied to its arrays, at the defaults."""
-    for name in own.modules("interventions"):
-        arguments = {
-            key: schema["default"]
-            for key, schema in interventions.INTERVENTIONS[name].items()
-            if "default" in schema
-        }
-        stream = point.seeds(0).stream("intervention")
-        parent: dict[str, np.ndarray] = {}
-        if log := interventions.reads(name):
-            size = (len(arrays.get("embedding", ())) - 1) // 2
-            parent = arrays if log == "parameters" else {"signals": np.ones(size)}
-        interventions.apply(name, arguments, arrays, stream, parent)
-        yield f"{name} can be applied to it"
 
 
 def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:

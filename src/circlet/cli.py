@@ -211,7 +211,8 @@ def main(argv: list[str] | None = None) -> None:
         place = registry.place_in_own(error)
         where, what = place or "a bug, please report it", type(error).__name__
         # The traceback comes after the line, which is all that displays and lists of failures show.
-        log.error("error: %s: %s: %s", where, what, " ".join(str(error).split()), exc_info=True)
+        trace = not place or "--log" in given
+        log.error("error: %s: %s: %s", where, what, " ".join(str(error).split()), exc_info=trace)
         sys.exit(1 if place else 2)
 
 

@@ -73,6 +73,7 @@ class Pipeline:
             self.study = Study.of(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
+                progress.check_parents(self.study)
                 limits.check_measured(self.study.points)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
@@ -189,7 +190,7 @@ class Pipeline:
         """Say where to look."""
         self._end_display()
         report = self.study.results / "report.html"
-        if self.is_displayed and report.exists():
+        if self.is_displayed and report in self._wanted():
             print(f"report: {report}", file=sys.stderr)
         self._notify("success", "")
 
@@ -245,13 +246,17 @@ class Pipeline:
         old = {Path(p) for job in dag.needrun_jobs(exclude_finished=False) for p in job.output}
         looking = watch.Watch(
             self.study,
-            wanted={Path(path) for job in dag.jobs for path in job.output},
+            wanted=self._wanted(),
             old={path: path.stat().st_mtime for path in old if path.exists()},
             since=time.time(),
         )
         os.environ[progress.DISPLAYED] = "1"
         self.display = watch.Display(looking, self._terminal_handlers())
         self.display.start()
+
+    def _wanted(self) -> set[Path]:
+        """What this Snakemake makes, or has found to be there."""
+        return {Path(path) for job in self.workflow.dag.jobs for path in job.output}
 
     def _end_display(self) -> None:
         if self.display is not None:

@@ -44,6 +44,7 @@ def duration(seconds: float) -> str:
 
 def plan(study: Study) -> str:
     """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
+    progress.check_parents(study)
     limits.check_measured(study.points)
     rows: list[tuple] = []
     notes: list[str] = []
@@ -176,7 +177,7 @@ def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
         seconds = sum(cost.cpu_seconds(block) for block in blocks)
         yield (
             f"outdated: {sum(block.count for block in blocks)} runs of {experiment} were made with "
-            f"another {why}; the next run {'continues' if goes_on else 'replaces'} them "
+            f"other settings ({why}); the next run {'continues' if goes_on else 'replaces'} them "
             f"(~{duration(seconds)} of CPU time{' from step 0' if goes_on else ''}). If "
             f"Snakemake finds nothing to do, delete {' '.join(sorted(folders))}"
         )

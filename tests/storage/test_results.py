@@ -141,7 +141,9 @@ def test_folders_are_no_hive_partitions(study):
             "there is no parameter 'hiden' (did you mean 'hidden'?",
         ),
         (lambda r: r.log("curves", hidden=3), "no log 'curves' is of hidden=3"),
-        (lambda r: r.log("curves", experiment="c"), "no log 'curves' is of experiment='c'"),
+        (lambda r: r.log("curves", experiment="c"), "there is no experiment 'c' (there are: a, b)"),
+        (lambda r: r.log("curves", step=3), "there is no parameter 'step': write steps="),
+        (lambda r: r.table("curves"), "'curves' is a log: write log('curves')"),
         (lambda r: circlet.load(r.folder / "x"), "there is no such folder"),
     ],
 )

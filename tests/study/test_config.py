@@ -35,6 +35,7 @@ BAD = {
     "until alone": (config(log={"signals": {"until": 3}}), "`until` limits `every`"),
     "YAML's 1e-4": (config(parameters={"learning_rate": "1e-4"}), "as text, write 0.0001"),
     "float seeds": (config(seeds={"count": 1.5}), "experiments.e.seeds.count"),
+    "all pairs": (config(parameters={"train_fraction": 1}), "train_fraction: 1.0 must be below 1"),
     "p is 1": (config(parameters={"p": 1}), "e.parameters.p: 1 is less than the minimum of 3"),
     "negative decay": (config(parameters={"weight_decay": -0.1}), "e.parameters.weight_decay"),
     "negative, swept": (config(sweep={"weight_decay": [0, -1]}), "weight_decay: -1.0 is less"),
@@ -57,7 +58,7 @@ BAD = {
     "ragged blocks": (config(block=50, seeds={"count": 120}), "120 is not a multiple of the block"),
     "ragged start": (config(seeds={"count": 2, "first": 1}), "seeds.first: 1 is not a multiple"),
     "late step": (config(log={"embeddings": {"at": [6]}}), "log.embeddings.at: step 6 is beyond"),
-    "role of nobody": (config() | {"reproduce": {"table1": "x"}}, "there is no experiment 'x'"),
+    "role of nobody": (config() | {"reproduce": {"table1": "x"}}, "experiment 'x' (there are: e)"),
     "role of another system": (config(system="particles") | {"reproduce": {"table1": "e"}},
                                "reproduce.table1: needs an experiment with constant_attention"),
     "role that varies more": (

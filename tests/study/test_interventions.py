@@ -172,7 +172,10 @@ def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
         ([{"keep": {"random": 1, "frequencies": [1]}}], "needs one of"),
         ([{"keep": {"random": 6}}], "p = 11 has only 5 frequencies"),
         ([{"keep": {"strongest": 1}}], "strongest and of must both be given, or neither"),
-        ([{"keep": {"strongest": 1, "of": "nobody"}}], "there is no experiment 'nobody'"),
+        (
+            [{"keep": {"strongest": 1, "of": "nobody"}}],
+            "there is no experiment 'nobody' (there are: ",
+        ),
         ([{"keep": {"strongest": 1, "of": "e"}}], "e would start from itself"),
         ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),

@@ -1,7 +1,8 @@
 import json
 
 import pytest
-from conftest import SYSTEMS, config, experiment, respecify
+import yaml
+from conftest import ROOT, SYSTEMS, config, experiment, respecify
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -172,6 +173,15 @@ def test_new_options_change_no_job_that_is_done(monkeypatch):
 def test_logs_that_a_system_lacks_are_refused():
     with pytest.raises(ConfigError, match="particles has no such log"):
         Study.of(config(system="particles", log={"curves": {"every": 7}}))
+
+
+def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
+    own = {"collections": [str(ROOT / "tests/networks")]}
+    sweep = {"momentum": [0.9], "optimizer": ["adamw", "sgd"]}
+    with pytest.raises(ConfigError) as error:
+        Study.of(config(system="networks.regression", sweep=sweep) | own)
+    cases = yaml.safe_load(str(error.value).split("`")[1])
+    assert len(Study.of(config(system="networks.regression", **cases) | own).points) == 2
 
 
 def test_fixed_seeds():

@@ -386,6 +386,9 @@ LOOKED_UP = {
     "an outcome of another kind": (
         less("systems/drift.py", '"mean"', '"men"'),
         "outcomes: size: there is no kind 'men' (did you mean 'mean'?)"),
+    "an outcome of a kind that is nothing like one": (
+        less("systems/drift.py", '"mean"', '"average"'),
+        "there is no kind 'average' (there are: share, mean, count, time)"),
     "a system of a role": (
         less("collection.yaml", "mine.drift", "drif"), "roles.mine.rates.needs.system: there is n"),
     "a parameter of a role": (

@@ -240,7 +240,8 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
 @pytest.mark.parametrize(
     ("compare", "said"),
     [
-        ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0"),
+        ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0 (there are: 0.0, 1.0)"),
+        ({"p": [5, 7]}, "compare.p: no point has 5 (p is not swept: all points have 17)"),
         ({"weight_decay": [0]}, "compare.weight_decay"),
         ({"weight_decay": [0, -0.0]}, "compare.weight_decay: [0.0, 0.0] lists a value twice"),
         ({"weight": [0, 1]}, "weight"),
@@ -250,6 +251,14 @@ def test_what_cannot_be_compared_is_one_line(compare, said):
     with pytest.raises(ConfigError) as error:
         Study.of(config(sweep={"weight_decay": [0, 1]}, compare=compare))
     assert said in str(error.value)
+
+
+def test_points_that_differ_in_something_else_too_are_not_compared():
+    cases = [{"weight_decay": 0, "learning_rate": 0.01}, {"weight_decay": 1, "learning_rate": 0.1}]
+    with pytest.raises(ConfigError, match="0 and 1 also differ in learning_rate: add cases with"):
+        Study.of(config(cases=cases, compare={"weight_decay": [0, 1]}))
+    cases.append({"weight_decay": 1, "learning_rate": 0.01})
+    Study.of(config(cases=cases, compare={"weight_decay": [0, 1]}))
 
 
 def test_a_folder_without_tables_is_one_line(tmp_path, both):

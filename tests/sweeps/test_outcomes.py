@@ -1,6 +1,7 @@
 """Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -188,7 +189,10 @@ def test_a_crossing_is_an_interval():
         ({"fast": {"metric": "test_acuracy", "above": 1}}, "fast.metric: no system has a metric"),
         ({"fast": {"metric": "test_loss"}}, "fast: must have a metric, and either above or below"),
         ({"fast": {"metric": "test_loss", "above": 1, "below": 2}}, "either above or below"),
-        ({"wait": {"from": "memorised_step", "to": "x"}}, "wait.to: 'x' must be a milestone"),
+        (
+            {"wait": {"from": "memorised_step", "to": "x"}},
+            "no milestone with a metric 'x' (there are: m",
+        ),
         ({"delay": {"metric": "test_loss"}}, "delay: with from and to, remove metric"),
         ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
         ({"run_id": {"metric": "test_loss", "below": 1}}, "run_id: is also a column of tables"),
@@ -233,6 +237,23 @@ def test_thresholds_make_no_other_table_again():
     changed = {name for name in before if before[name] != after[name]}
     assert {"milestones", "outcomes", "outcome_summary", "effects"} <= changed
     assert not changed & {"runs", "structures", "curve_summary", "weight_magnitudes"}
+
+
+@pytest.mark.parametrize(
+    ("figure", "labels"),
+    [
+        ({"trajectories": "e", "show": ["test_accuracy"]}, {"test accuracy"}),
+        ({"trajectories": "e", "show": ["train_loss", "test_loss"]}, {"loss (nat)"}),
+        ({"curves": "e", "x": "p", "show": ["low_step"]}, {"a label that is longer than\na panel"}),
+    ],
+)
+def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
+    low = study.config["milestones"]["low_step"] | {"label": "a label that is longer than a panel"}
+    config = study.config | {"figures": [figure], "milestones": {"low_step": low}}
+    own = replace(study, config=config)
+    (picture,) = own.pictures
+    drawn = import_module(picture.module).draw(own)
+    assert {axes.get_ylabel() for axes in drawn.axes} - {""} == labels
 
 
 def test_points_drawn_at_random_are_units(tmp_path):

@@ -93,9 +93,12 @@ def test_control_c_leaves_the_terminal_as_it_was(empty_project):
 
 def test_elsewhere_it_says_lines(empty_project):
     study_of(empty_project, notify="exit 3")
+    stale = empty_project.folder / "results/mine/report.html"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     done = empty_project.snakemake("table_runs", config="config/mine.yaml")
     said = done.stdout + done.stderr
-    assert "100 %, done: 4 of 4 runs, 1 of 1 tables" in said
+    assert "100 %, done: 4 of 4 runs, 1 of 1 tables" in said and "report: " not in said
     assert "Job stats" not in said and "Finished job" not in said
     assert "config/mine.yaml: notify: exit status 3" in said
 

@@ -170,7 +170,7 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
     )
     status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
     said = next(line for line in status.splitlines() if line.startswith("outdated: "))
-    assert "runs of weight_decay were made with another steps" in said
+    assert "runs of weight_decay were made with other settings (steps)" in said
     assert said.endswith("delete results/smoke/logs/weight_decay")
     shown = empty_project.run(
         "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False

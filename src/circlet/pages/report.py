@@ -113,10 +113,9 @@ def _values(values: list[Any]) -> str:
 
 
 def _optimizer(point: Point) -> str:
-    """The optimiser of a point; without weight decay AdamW is Adam."""
+    """The optimiser of a point."""
     name = point.parameters.get("optimizer", "adamw")
-    plain = name == "adamw" and point.parameters.get("weight_decay") == 0
-    return OPTIMIZERS.get("adam" if plain else name, name)
+    return OPTIMIZERS.get(name, name)
 
 
 def _setting(points: list[Point]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from circlet.errors import LogError
+from circlet.errors import ConfigError, LogError
 from circlet.storage import locks, parquet
 from circlet.study import fingerprint, registry, targets
 from circlet.study.plan import Study
@@ -80,6 +80,19 @@ def lost_parents(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple
                 _, runs = lost.get(parent.key, (parent, 0))
                 lost[parent.key] = parent, runs + block.count
     yield from lost.values()
+
+
+def check_parents(study: Study) -> None:
+    """Raise ConfigError if a log that the study reads of one of its ``parents`` is missing."""
+    for block in study.blocks:
+        parent = block.point.parent
+        lacking = [path for path in block.inputs if not path.exists()]
+        if parent and lacking and parent.experiment in study.config["parents"]:
+            raise ConfigError(
+                f"parents.{parent.experiment}: there is no {lacking[0]}; `cp -a` "
+                f"logs/{parent.experiment} from the results of the study that runs it, or move "
+                f"{parent.experiment} to `experiments`"
+            )
 
 
 def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:

@@ -67,6 +67,8 @@ class Results:
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
         """A table; raises LogError if there is none with this name."""
         if name not in (known := self.tables):
+            if name in self.logs:
+                raise LogError(f"{self.folder}: {name!r} is a log: write log({name!r})")
             raise LogError(f"{self.folder}: {unknown('table', name, known)}")
         return self._frame(parquet.read(self.folder / "tables" / f"{name}.parquet"), engine)
 
@@ -94,11 +96,18 @@ class Results:
         Raises LogError if there is no such log, a file is damaged, or no run matches.
         """
         if kind not in (known := self.logs):
+            if kind in self.tables:
+                raise LogError(f"{self.folder}: {kind!r} is a table: write table({kind!r})")
             raise LogError(f"{self.folder}: {unknown('log', kind, known)}")
+        for name in () if experiment is None else _listed(experiment):
+            if name not in (known := self.experiments):
+                raise LogError(f"{self.folder}: {unknown('experiment', name, known)}")
         wanted = {name: _listed(value) for name, value in parameters.items()}
         files = self._files(kind, None if experiment is None else _listed(experiment))
         columns = {name for _, keys in files for name in keys}
         if lacking := sorted(wanted.keys() - columns):
+            if (plural := f"{lacking[0]}s") in ("steps", "seeds"):
+                raise LogError(f"there is no parameter {lacking[0]!r}: write {plural}=")
             raise LogError(unknown("parameter", lacking[0], sorted(columns)))
         chosen = [
             file

@@ -256,6 +256,9 @@ def _explain(error, prefix: str) -> str:
             text = "`until` limits `every`, which is not given"
         case "type" if isinstance(error.instance, list) and prefix.endswith(".parameters"):
             text = f"{given} is a list: what varies goes under `sweep`"
+        case "exclusiveMaximum" | "exclusiveMinimum":
+            side = "below" if error.validator == "exclusiveMaximum" else "above"
+            text = f"{given} must be {side} {error.validator_value}"
         case "minProperties" | "minItems":
             n, least = len(error.instance), error.validator_value
             text = f"has {n} entries, at least {least} are needed" if n else "is empty"

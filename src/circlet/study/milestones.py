@@ -7,7 +7,7 @@ They are outcomes of every system that has the metric, of kind ``time``, in the 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, unknown
 from circlet.study.own_collections import RESERVED
 from circlet.systems.spec import Outcome, SystemSpec
 
@@ -62,10 +62,10 @@ def check(study: "Study") -> None:
             if extra := what.keys() & {"metric", "above", "below"}:
                 raise ConfigError(f"{where}: with from and to, remove {min(extra)}")
             for end in ("from", "to"):
-                if "metric" not in every.get(what[end], {}):
-                    raise ConfigError(
-                        f"{where}.{end}: {what[end]!r} must be a milestone with a metric"
-                    )
+                steps = [name for name, one in every.items() if "metric" in one]
+                if what[end] not in steps:
+                    said = unknown("milestone with a metric", what[end], steps)
+                    raise ConfigError(f"{where}.{end}: {said}")
         elif "metric" not in what or ("above" in what) == ("below" in what):
             raise ConfigError(
                 f"{where}: must have a metric, and either above or below; or from and to"

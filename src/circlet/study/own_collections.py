@@ -90,11 +90,15 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
 
 
+MOST_LISTED = 8  # names in a message
+
+
 def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+        if name not in known:  # imports it, if it is a system
+            near = difflib.get_close_matches(name, there := list(known), 1)
+            hint = f" (there are: {', '.join(there)})" if len(there) <= MOST_LISTED else ""
+            hint = f" (did you mean {near[0]!r}?)" if near else hint
             raise ConfigError(f"{where}: there is no {what} {name!r}{hint}")
 
 

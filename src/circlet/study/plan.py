@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, unknown
 from circlet.study import (
     config_file,
     limits,
@@ -21,6 +21,7 @@ from circlet.study import (
     pictures,
     registry,
     roles,
+    swept,
     validation,
 )
 from circlet.study.interventions import acts, columns, is_list_of_values
@@ -73,6 +74,7 @@ class Study:
         study = cls(config, collections, Path(config["results"]), notify=notify)
         measures.check(study)
         _ = study.points  # no two are the same
+        study._check_compared()
         if not is_part:
             milestones.check(study)
             measures.check_logs(study)
@@ -258,7 +260,7 @@ class Study:
         settings = every[experiment]
         for parent in validation.parents(settings):
             if parent not in every:
-                raise ConfigError(f"{where}.interventions: there is no experiment {parent!r}")
+                raise ConfigError(f"{where}.interventions: {unknown('experiment', parent, every)}")
             if parent in (experiment, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
             if len(above) >= config_file.limit("chain"):
@@ -281,6 +283,29 @@ class Study:
             replace(point, missing=self.missing[point.key]) if point.key in self.missing else point
             for point in self._as_found(experiment, points)
         ]
+
+    def _check_compared(self) -> None:
+        """Whether some points differ only in the parameter that `compare` names."""
+        for name, settings in self.config["experiments"].items():
+            points = self.experiment(name)
+            for parameter, ends in settings["compare"].items():
+                if any(swept.pairs(points, parameter, ends)):
+                    continue
+                first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
+                differing = min(
+                    (
+                        [one.name for one in swept.swept([first, p]) if one.name != parameter]
+                        for p in points
+                        if swept.value(p, parameter) == ends[1]
+                    ),
+                    key=len,
+                )
+                others = pictures.listed(differing)
+                raise ConfigError(
+                    f"experiments.{name}.compare.{parameter}: no two points differ in {parameter} "
+                    f"alone; those with {' and '.join(map(swept.text, ends))} also differ in "
+                    f"{others}: add cases with the same {others}, or remove this entry"
+                )
 
     def _as_found(self, experiment: str, points: dict[str, Point]) -> list[Point]:
         """Points by the names of their folders, if these were made when other things were swept.

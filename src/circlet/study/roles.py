@@ -6,7 +6,7 @@ The roles of a collection are in its ``collection.yaml``.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, unknown
 from circlet.study import config_file, interventions
 from circlet.study.validation import varied
 
@@ -22,7 +22,8 @@ def check(study: "Study") -> None:
     for role, name in study.reproduce.items():
         where = f"reproduce.{role}"
         if name not in study.config["experiments"]:
-            raise ConfigError(f"{where}: there is no experiment {name!r}")
+            said = unknown("experiment", name, study.config["experiments"])
+            raise ConfigError(f"{where}: {said}")
         for wanted, has in _unmet(study, name, study.roles[role]["needs"]):
             raise ConfigError(f"{where}: needs an experiment {wanted}, {name} {has}")
 

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -84,3 +84,17 @@ def swept(points: Iterable[Point]) -> list[Swept]:
 def fixes_seeds(points: Iterable[Point]) -> bool:
     """Whether points differ in seeds that all their runs share."""
     return len({tuple(point.fixed_seeds.get(k) for k in PURPOSES) for point in points}) > 1
+
+
+def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:
+    """Points with two values of a parameter, alike in all others, which are told as text."""
+    others = [parameter.name for parameter in swept(points) if parameter.name != name]
+    found: dict[tuple, dict] = {}
+    for point in points:
+        key = tuple(value(point, other) for other in others)
+        found.setdefault((*key, *point.fixed_seeds.items()), {})[value(point, name)] = point
+    for own in found.values():
+        if all(end in own for end in ends):
+            first, second = (own[end] for end in ends)
+            at = ", ".join(f"{o} {text(value(first, o))}" for o in others)
+            yield first, second, at

@@ -107,8 +107,7 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         if pair[0] == pair[1]:
             raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
         for one in pair:
-            if one not in _values_of(settings, system, name):
-                raise ConfigError(f"{where}.compare.{name}: no point has {one!r}")
+            _check_has(f"{where}.compare.{name}", settings, system, name, one)
     _check_seeds(where, settings, system)
     _check_log(where, settings, system)
     for act, arguments in acts(settings["interventions"]):
@@ -135,7 +134,8 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
         )
     if "transfer" in named and not system.shapes:
         raise ConfigError(
-            f"{where}.interventions: transfer: {system.name} cannot start from others"
+            f"{where}.interventions: transfer: {system.name} cannot start from others: write an "
+            "intervention of your own, as docs/extending.md shows"
         )
 
 
@@ -157,8 +157,7 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
             raise ConfigError(f"{here}.count: must be at least the count of all, {seeds['count']}")
         for name, value in more["where"].items():
             _check_list(f"{here}.where", system.schemas | config_file.arithmetic(), name, [value])
-            if value not in _values_of(settings, system, name):
-                raise ConfigError(f"{here}.where.{name}: no point has {value!r}")
+            _check_has(f"{here}.where.{name}", settings, system, name, value)
     last = seeds["first"] + max([seeds["count"], *counts.values()]) - 1
     if last > INT32_MAX:
         raise ConfigError(
@@ -166,12 +165,19 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
         )
 
 
-def _values_of(settings: dict[str, Any], system: SystemSpec, name: str) -> list[Any]:
-    """All values that the points of an experiment have of a parameter."""
+def _check_has(
+    where: str, settings: dict[str, Any], system: SystemSpec, name: str, value: Any
+) -> None:
+    """Whether a point of an experiment has a value of a parameter."""
     arithmetic = {k: settings[k] for k in config_file.arithmetic()}
     usual = (system.defaults | arithmetic | settings["parameters"])[name]
     cases = [case.get(name, usual) for case in settings.get("cases", [{}])]
-    return settings["sweep"].get(name, cases)
+    known = settings["sweep"].get(name, cases)
+    if value not in known:
+        is_swept = name in settings["sweep"] or len(set(cases)) > 1
+        has = config_file.shown([*dict.fromkeys(known)])[1:-1]
+        said = f"there are: {has}" if is_swept else f"{name} is not swept: all points have {has}"
+        raise ConfigError(f"{where}: no point has {value!r} ({said})")
 
 
 def _check_log(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
@@ -255,7 +261,8 @@ def check_point(where: str, point: "Point") -> None:
     if own.get("momentum") and own.get("optimizer", "adamw") != "sgd" and point.system.is_trained:
         raise ConfigError(
             f"{where}: {point.name} has momentum = {own['momentum']}, which only the optimizer sgd "
-            "has"
+            "has; give it only where the optimizer is sgd, such as `cases: [{optimizer: adamw}, "
+            f"{{optimizer: sgd, momentum: {own['momentum']}}}]`"
         )
     limits.check_name(where, point)
     limits.check_logs(where, point)

@@ -8,15 +8,14 @@ def dimension(default: int) -> Parameter:
     return integer("Embedding dimension.", default, label="d", minimum=1)
 
 
-def weight_decay(default: float) -> Parameter:
+def weight_decay(
+    default: float, text: str = "Weight decay of the optimiser, on every parameter."
+) -> Parameter:
     """The weight decay of the optimiser."""
-    text = (
-        "Weight decay of the optimiser, on every parameter; that of AdamW is decoupled, that of "
-        "Adam and SGD is L2 (added to the gradient)."
-    )
     return number(text, default, label="wd", minimum=0)
 
 
+DECOUPLED = "Decoupled weight decay, that of AdamW, on every parameter."
 TRAIN_FRACTION = number(
     "Share of the pairs that is trained on (rounded down).",
     0.8,

@@ -28,3 +28,12 @@ def test_it_says_how_much_is_decided_early_if_that_was_forecast():
         assert text.endswith(
             "(frequencies 2, 5): their signals are coloured below, the others fade."
         )
+
+
+def test_it_is_of_a_run_without_interventions():
+    columns = {"survivors": [[3]], "cut.without_rank": [1.0]}
+    assert data.tour({}, PLAYED.assign(**columns)) == []
+    both = pd.concat([PLAYED.assign(**columns, frames=99), PLAYED.assign(survivors=[[4]])])
+    (stop,) = data.tour({}, both)
+    said = "At the end one of them survives (frequency 4): its signal is coloured below"
+    assert said in stop["text"]

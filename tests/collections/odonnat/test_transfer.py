@@ -108,7 +108,7 @@ def test_of_several_parents_the_one_alike_is_taken(tmp_path):
 def test_a_parent_must_log_its_parameters_and_the_system_allow_it(tmp_path):
     with pytest.raises(ConfigError, match="parameters: the tables need"):
         study(tmp_path, base=small(log={"parameters": None}), child=small(interventions=TRANSFER))
-    with pytest.raises(ConfigError, match="embedding_mlp cannot start from others"):
+    with pytest.raises(ConfigError, match=r"cannot start from others: write .* docs/extending"):
         study(
             tmp_path, base=experiment("embedding_mlp"),
             child=experiment("embedding_mlp", sweep={"p": [11]}, interventions=TRANSFER),

@@ -3,6 +3,8 @@ band is its 95 % interval, drawn up to the highest dot if it has no upper end. T
 that had not reached the milestone by their last step.
 """
 
+import textwrap
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -97,7 +99,7 @@ def draw(study: Study) -> Figure:
             panels.scale(axes, x)
             axes.set_title(title, fontsize=8)
             if n == 0:
-                axes.set_ylabel(outcome.label)
+                axes.set_ylabel(textwrap.fill(outcome.label, panels.WIDTH))
     if by := sweep.at("by"):
         grid[0][0].legend(title=words(by.name), fontsize=7, title_fontsize=7)
     return figure

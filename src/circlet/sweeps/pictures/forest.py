@@ -1,6 +1,6 @@
 """Each row is a setting: the difference of an outcome between the second value and the first, as
-the mean over runs with the same seed (for steps, the median), with its 95 % interval. Intervals
-that exclude zero are dark.
+the mean over runs with the same seed (for steps, the median), with its 95 % interval; an arrow
+marks an end that is not known. Intervals that exclude zero are dark.
 """
 
 from matplotlib.figure import Figure

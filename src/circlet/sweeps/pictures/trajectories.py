@@ -2,6 +2,8 @@
 panel), which close where all runs agree. Dashed lines are metrics on the train set.
 """
 
+import textwrap
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -69,6 +71,8 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(n, columns, squeeze=False, sharex=True)
     last = rows["step"].max()
     for number, (what, metrics) in enumerate(groups.items()):
+        name = metrics[0][0] if len(metrics) == 1 else what
+        label = sweep.outcomes[name].label if name in sweep.outcomes else words(name)
         of_what = rows[rows["metric"].isin([name for name, _ in metrics])]
         (unit,) = of_what["unit"].unique()[:1] if len(of_what) else [""]
         low, high = of_what["estimate"].min(), of_what["estimate"].max()
@@ -87,7 +91,7 @@ def draw(study: Study) -> Figure:
             elif columns > 1:
                 axes.sharey(grid[number * height, 0])
             axes.tick_params(labelleft=j == 0)
-            axes.set_ylabel(words(what) + shown if j == 0 else "")
+            axes.set_ylabel(textwrap.fill(label + shown, panels.WIDTH) if j == 0 else "")
     for axes in grid[-1]:
         axes.set_xlabel("step")
     by = sweep.at("by")

@@ -18,8 +18,7 @@ from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, interval
 from circlet.study.plan import Study
-from circlet.study.points import Point
-from circlet.study.swept import swept, text, value
+from circlet.study.swept import pairs, text
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
 
@@ -71,20 +70,6 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
         a, b = a.loc[common], b.loc[common]
     both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
     return contrasts.apart(*both), paired
-
-
-def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:
-    """Points with two values of a parameter, alike in all others, which are told as text."""
-    others = [parameter.name for parameter in swept(points) if parameter.name != name]
-    found: dict[tuple, dict] = {}
-    for point in points:
-        key = tuple(value(point, other) for other in others)
-        found.setdefault((*key, *point.fixed_seeds.items()), {})[value(point, name)] = point
-    for own in found.values():
-        if all(end in own for end in ends):
-            first, second = (own[end] for end in ends)
-            at = ", ".join(f"{o} {text(value(first, o))}" for o in others)
-            yield first, second, at
 
 
 def table(study: Study) -> Iterator[dict]:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from circlet.study.interventions import INTERVENTIONS
+
 TABLES = ("ode_coefficients", "survival", "forecast")
 
 
@@ -22,8 +24,13 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
 
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
-    """The survivors of the run that moves most finely; of several, of that with the fewest."""
+    """The survivors of the run that moves most finely; of several, of that with the fewest.
+
+    Runs with interventions, which may start with few circles, are left out.
+    """
     own = played[played["system"] == "embedding_mlp"]
+    acts = [name for name in own if "." in name or name.partition("_")[0] in INTERVENTIONS]
+    own = own[own[acts].isna().all(axis=1)]
     own = own.assign(count=[0 if ks is None else len(ks) for ks in own["survivors"]])
     own = own[own["count"] > 0].sort_values(
         ["frames", "count", "run_id"], ascending=[False, True, True]
@@ -34,9 +41,12 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     ks = [str(k) for k in run["survivors"]]
     every = (int(run["p"]) - 1) // 2
     named = f"frequency {ks[0]}" if len(ks) == 1 else f"frequencies {', '.join(ks)}"
+    survive, coloured = f"{len(ks)} of them survive", "their signals are"
+    if len(ks) == 1:
+        survive, coloured = "one of them survives", "its signal is"
     text = (
         f"A network with more dimensions starts with {every} circles, one for each frequency, all "
-        f"of similar size. At the end {len(ks)} of them survive ({named}): their signals are "
+        f"of similar size. At the end {survive} ({named}): {coloured} "
         "coloured below, the others fade." + _decided(tables.get("forecast"), run["weight_decay"])
     )
     stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}

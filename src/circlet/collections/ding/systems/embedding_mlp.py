@@ -42,7 +42,7 @@ SYSTEM = SystemSpec(
         ),
         "train_fraction": parameters.TRAIN_FRACTION,
         "learning_rate": parameters.LEARNING_RATE,
-        "weight_decay": parameters.weight_decay(0.5),
+        "weight_decay": parameters.weight_decay(0.5, parameters.DECOUPLED),
         "initialisation": choice(
             "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
             "weights and biases, as the paper's code; normal: N(0, 1), as its text.",

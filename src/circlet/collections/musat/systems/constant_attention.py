@@ -39,7 +39,7 @@ SYSTEM = SystemSpec(
         "hidden": integer("Width of the hidden layer; H in the paper.", 32, minimum=1),
         "train_fraction": parameters.TRAIN_FRACTION,
         "learning_rate": parameters.LEARNING_RATE,
-        "weight_decay": parameters.weight_decay(0.0),
+        "weight_decay": parameters.weight_decay(0.0, parameters.DECOUPLED),
         "initialisation": choice(
             "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
             "weights and biases; torch_zero_bias: the same weights, biases 0; glorot: Glorot "
