@@ -54,8 +54,10 @@ docs: $(VENV)/installed
 
 # Builds the docs as a website, with the API from the docstrings, reports of the frozen studies, and the report and
 # the explorer of config/tour.yaml. A broken link is an error.
+TOUR ?= config/tour.yaml
+
 site: $(VENV)/with-site
-	$(BIN)/snakemake --profile profiles/local --configfile config/tour.yaml
+	$(BIN)/snakemake --profile profiles/local --configfile $(TOUR)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "$(CURDIR)/site/index.html"
 
@@ -65,7 +67,7 @@ audit: $(VENV)/installed
 	@for study in docs/studies/*/config.yaml; do $(BIN)/python -m circlet audit --configfile $$study || exit 1; done
 	$(BIN)/python docs/render.py --check
 
-# Killed sweeps, studies of 100 000 runs, 2000 mutated configs. Takes minutes.
+# Killed sweeps, studies of 100 000 runs, 1000 mutated configs. Takes minutes.
 test-slow: $(VENV)/installed
 	$(PYTEST) -m slow $(SIDE_BY_SIDE)
 

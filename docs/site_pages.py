@@ -4,7 +4,11 @@ The reports are made from the tables in docs/studies. The explorer needs logs: i
 config/tour.yaml, which `make site` runs.
 """
 
+import os
+import subprocess
+import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +22,25 @@ TOUR = DOCS.parent / "results/tour"
 _made = tempfile.TemporaryDirectory()
 
 
+def _report(study: Path) -> Path:
+    """Make the report of a frozen study in a process of its own, unless it is there."""
+    folder = Path(_made.name) / study.parent.name
+    if not folder.exists():
+        subprocess.run([sys.executable, __file__, study, folder], check=True)
+    return folder / "report.html"
+
+
 def on_files(files: Any, config: Any, **_: Any) -> None:
     """Called by mkdocs: add the pages to those that mkdocs.yml and Markdown may lead to."""
     found = {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.rglob("*.html")}
     found |= {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.glob("figures/*.svg")}
-    for study in sorted(DOCS.glob("studies/*/config.yaml")):
-        name = study.parent.name
-        folder = Path(_made.name) / name
-        if not folder.exists():
-            frozen.report(Study.read(study), folder)
-        found[f"reports/{name}.html"] = folder / "report.html"
+    studies = sorted(DOCS.glob("studies/*/config.yaml"))
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as side_by_side:
+        made = side_by_side.map(_report, studies)
+        found |= {f"reports/{page.parent.name}.html": page for page in made}
     for address, path in found.items():
         files.append(File.generated(config, address, abs_src_path=str(path)))
+
+
+if __name__ == "__main__":
+    frozen.report(Study.read(sys.argv[1]), Path(sys.argv[2]))

@@ -77,10 +77,10 @@ def test_neighbours_of_a_circle_are_joined_round_it(page_of):
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
 def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")
-    for panel in PANELS[run_id]:
-        # Chromium asks after ten files of one page.
-        page = page_of(at(run_id), scheme="dark")
-        settled(page)
+    for i, panel in enumerate(PANELS[run_id]):
+        if i % 3 == 0:  # Chromium asks after ten files of one page
+            page = page_of(at(run_id), scheme="dark")
+            settled(page)
         svg, name = download(page, panel, "svg")
         assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")

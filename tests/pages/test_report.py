@@ -24,8 +24,7 @@ def report(finished):
     return finished.folder / "results/smoke/report.html"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", ["desktop", "phone"])
+@pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
 def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
     page = visit(report, size=size, scheme=scheme)
     screenshot(page, f"report_{size}_{scheme}")

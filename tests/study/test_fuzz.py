@@ -8,7 +8,7 @@ import fuzz
 import pytest
 from conftest import PATIENCE, ROOT
 
-MUTANTS, CHUNK = 2000, 250  # chunks, so that several processes share the work
+MUTANTS, CHUNK = 1000, 250  # chunks, so that several processes share the work
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,12 +13,29 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import PATIENCE
-from test_workflow import STUDY, TIMES
+import yaml
+from test_workflow import TIMES
 
 from circlet.study import targets
+from circlet.study.plan import Study
 
-KILLS, ENOUGH = 20, 16
+KILLS = 12
+SMALL = {"p": 13, "d": 24, "hidden": 16}
+# Blocks that are long enough to be caught after a checkpoint, and blocks that start from others.
+CONFIG = {
+    "results": "results/chaos",
+    "reproduce": {},
+    "experiments": {
+        "long": {"system": "constant_attention", "sweep": {"weight_decay": [0.6, 1]},
+                 "steps": 3000, "block": 5, "seeds": {"count": 10}},
+        "start": {"system": "embedding_mlp", "parameters": SMALL, "steps": 400, "block": 2,
+                  "seeds": {"count": 4}, "log": {"parameters": {"every": 100}}},
+        "kept": {"system": "embedding_mlp", "parameters": SMALL, "steps": 60, "block": 2,
+                 "interventions": [{"keep": {"strongest": [1], "of": "start"}}],
+                 "seeds": {"count": 4}},
+    },
+}  # fmt: skip
+STUDY = Study.of(CONFIG)
 # All blocks are made for these tables, and a few others.
 MADE = ("outcome_summary", "survival")
 TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE
@@ -49,8 +67,11 @@ def with_checkpoint(token, folder, snakemake):
 
 
 @pytest.mark.slow
-def test_killed_again_and_again(finished, empty_project):
-    """SIGKILL to Snakemake, to its shells, to its jobs; only plain re-runs in between."""
+def test_killed_again_and_again(empty_project, tmp_path):
+    """SIGKILL to Snakemake, to its shells, to its jobs; only plain re-runs in between.
+
+    A machine that is done before all are killed begins anew.
+    """
     # Checkpoints as of blocks of hours.
     empty_project.edit(
         "src/circlet/training/checkpoint.py",
@@ -63,7 +84,8 @@ def test_killed_again_and_again(finished, empty_project):
     environment["PYTHONPATH"] = str(empty_project.folder / "src")
     command = [sys.executable, "-m", "snakemake", *(f"table_{name}" for name in MADE),
                "--profile", "profiles/local", "--cores", "2",
-               "--configfile", "config/smoke.yaml"]  # fmt: skip
+               "--configfile", "config/chaos.yaml"]  # fmt: skip
+    (empty_project.folder / "config/chaos.yaml").write_text(yaml.safe_dump(CONFIG))
     said = empty_project.folder / "said.txt"
 
     def start():
@@ -77,14 +99,17 @@ def test_killed_again_and_again(finished, empty_project):
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     start_seconds = time.monotonic() - began
-    kills, victims, starts = 0, collections.Counter(), 1
+    kills, victims, starts, rounds = 0, collections.Counter(), 1, 1
     snakemake = start()
     try:
         while kills < KILLS:
             time.sleep(chance.uniform(0, start_seconds))  # when, is part of the chance
             if snakemake.poll() is not None:
-                if snakemake.returncode == 0:  # a fast machine; then these kills must be enough
-                    break
+                if snakemake.returncode == 0:
+                    while processes(token.encode()):  # jobs of a Snakemake that was killed
+                        time.sleep(0.1)
+                    shutil.rmtree(empty_project.folder / "results")
+                    rounds += 1
                 snakemake = start()
                 starts += 1
             # One in four is Snakemake, which needs a second to begin; the others are its jobs.
@@ -93,19 +118,19 @@ def test_killed_again_and_again(finished, empty_project):
             jobs = [process for process in alive if process != snakemake.pid]
             if kills % 4 == 3:
                 victim = snakemake.pid
-            elif kills % 10 == 5:
+            elif kills % 4 == 1:
                 victim = with_checkpoint(token.encode(), empty_project.folder, snakemake)
             else:
                 victim = jobs and chance.choice(jobs)
             if victim:
                 with contextlib.suppress(OSError):
-                    victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
                     os.kill(victim, signal.SIGKILL)
+                    victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
                     kills += 1
-        snakemake.wait(timeout=PATIENCE)
+        snakemake.wait()
         for _ in range(3):  # a plain re-run does the rest, or says what is still in its way
             snakemake = start()
-            if snakemake.wait(timeout=PATIENCE) == 0:
+            if snakemake.wait() == 0:
                 break
         assert snakemake.returncode == 0, said.read_text()[-3000:]
     finally:
@@ -113,15 +138,20 @@ def test_killed_again_and_again(finished, empty_project):
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         snakemake.wait()
-    assert kills >= ENOUGH
-    assert min(victims["jobs"], victims["Snakemake"]) >= 4
-    print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake")
+    print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake, {rounds} rounds")
+    assert min(victims["jobs"], victims["Snakemake"]) >= KILLS // 4
     assert "Traceback" not in said.read_text()
-    assert not {f"table_{name}" for name in TABLES} & empty_project.would_run().keys()
+    jobs = empty_project.would_run("config/chaos.yaml").keys()
+    assert not {f"table_{name}" for name in TABLES} & jobs
     assert "resumes at" in said.read_text()
-    for table in TABLES.values():
-        ours, theirs = (
-            pd.read_parquet(p.folder / table.outputs[0]) for p in (finished, empty_project)
-        )
+    clean = empty_project.copy(tmp_path / "clean")
+    shutil.rmtree(clean.folder / "results")
+    for command in ("run", "partial"):
+        clean.run("circlet", command, "--configfile", "config/chaos.yaml")
+    whole = STUDY.partial(STUDY.blocks)
+    made = {target.name: target.outputs[0] for target in targets.tables(whole)}
+    for name, table in TABLES.items():
+        ours = pd.read_parquet(empty_project.folder / table.outputs[0])
+        theirs = pd.read_parquet(clean.folder / made[name])
         told = [name for name in ours.columns if name not in TIMES]
-        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=table.name)
+        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=name)

@@ -4,8 +4,8 @@ Each sequence starts from a finished study of two systems, as small as they can 
 Snakemake runs `tables`. At the end every table must equal that of the last config in a fresh
 folder, and a dry run must find nothing to do.
 
-Three sequences (ten edits) take 200 s of computing time, so about two minutes on two idle cores;
-eight minutes on two cores with a load of nine. CIRCLET_EDITS=20 tries 20 sequences, by default 2.
+A sequence of three edits takes two minutes of computing time. CIRCLET_EDITS=20 tries 20 sequences,
+by default 2.
 """
 
 import copy
@@ -16,7 +16,7 @@ import os
 import pandas as pd
 import pytest
 import yaml
-from conftest import project_copy
+from conftest import MAKE, finish, project_copy
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from test_workflow import TIMES
@@ -269,7 +269,7 @@ def first(tmp_path_factory):
     """The project with the first study finished."""
     project = project_copy(tmp_path_factory.mktemp("first") / "project")
     write(project, FIRST)
-    project.snakemake("tables", config=CONFIG)
+    finish(project, CONFIG)
     return project
 
 
@@ -309,9 +309,8 @@ def test_edits_end_with_the_tables_of_a_clean_run(first, folder, sequence):
     config = sequence[-1][2] if sequence else FIRST
     clean = project_copy(folder())
     write(clean, config)
-    clean.snakemake("tables", config=CONFIG)
-    study = Study.read(clean.folder / CONFIG)
-    for table in targets.tables(study):
+    clean.run("-c", MAKE, CONFIG)
+    for table in targets.tables(Study.read(clean.folder / CONFIG)):
         ours, theirs = (
             untold(pd.read_parquet(p.folder / table.outputs[0])) for p in (project, clean)
         )

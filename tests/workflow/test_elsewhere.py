@@ -9,12 +9,14 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 from conftest import MINE, ROOT, config, config_of, experiment, project_copy, project_files
+from packaging.requirements import Requirement
 
 import circlet
 from circlet.storage import locks, parquet
@@ -113,13 +115,34 @@ def test_a_wheel_has_every_file_of_the_package(wheel):
     assert wheel.name.startswith(f"circlet-{circlet.__version__}-")
 
 
+def needs(distribution, extras):
+    """What pip installs with a distribution and some of its extras."""
+    asked = [Requirement(line) for line in distribution.requires or ()]
+    kinds = [{"extra": extra} for extra in ("", *extras)]
+    return [r for r in asked if not r.marker or any(map(r.marker.evaluate, kinds))]
+
+
 @pytest.mark.slow
 def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
-    """With all that pip installs with it, and nothing else."""
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    """With all that pip installs with it, and nothing else: links to what is installed here."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
-    pinned = ["--constraint", ROOT / "constraints.txt"]
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *pinned, wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    [own] = (tmp_path / "venv").glob("lib/python*/site-packages")
+    [circlet_itself] = metadata.distributions(name="circlet", path=[str(own)])
+    todo, known = needs(circlet_itself, ()), set()
+    while todo:
+        one = todo.pop()
+        if str(one) not in known:
+            known.add(str(one))
+            found = metadata.distribution(one.name)
+            assert one.specifier.contains(found.version, prereleases=True), one
+            todo += needs(found, one.extras)
+            for name in {file.parts[0] for file in found.files} - {"..", "__pycache__"}:
+                if not (own / name).exists():
+                    (own / name).symlink_to(found.locate_file(name))
+    assert not (own / "pytest").exists()
     swept = experiment(sweep={"weight_decay": [0, 1]})
     study = {"results": "out", "experiments": {"e": swept}, "reproduce": {"weight_magnitudes": "e"}}
     folder = Folder(tmp_path / "mine", HEAD, study, python)
@@ -176,7 +199,7 @@ def deployed(tmp_path, python):
     shutil.copytree(repository / "config", folder.path / "config")
     shutil.rmtree(repository / "src")  # the installed package is used, not that of the repository
     (folder.path / "config/config.yaml").write_text(
-        dumped(config(system="particles") | {"reproduce": {}})
+        dumped(config(system="particles") | {"reproduce": {}, "figures": []})
     )
     return folder
 

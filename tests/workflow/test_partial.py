@@ -3,18 +3,18 @@
 import json
 import random
 import re
-import shutil
 from dataclasses import replace
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from conftest import config, experiment, flipped
 from test_workflow import STUDY
 
 from circlet import build, cli
 from circlet.errors import LogError
-from circlet.storage import files, parquet, progress
+from circlet.storage import files, locks, parquet, progress
 from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.training import job
@@ -220,22 +220,25 @@ def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, caps
     assert {path: path.read_bytes() for path in folder.glob("*.html")} == before
 
 
-@pytest.mark.slow
-def test_while_a_sweep_runs(project):
+def test_while_a_sweep_runs(half_done, tmp_path, monkeypatch, capsys):
     """From another shell: the command reads finished logs only, and leaves the rest alone."""
-    large = ("embedding_mlp", "sparse_transformer")
-    lost = [b for b in STUDY.blocks if b.point.system.name in large]
-    lost.append(next(b for b in STUDY.blocks if b.point.system.name == "particles"))
-    for block in lost:
-        shutil.rmtree(project.folder / block.log("runs").parent)
-    said = project.run("circlet", "partial", "--configfile", "config/smoke.yaml").stdout
-    total = sum(b.count for b in STUDY.blocks)
-    assert f"partial: {total - sum(b.count for b in lost)} of {total} runs" in said
-    assert "report:  results/smoke/partial/report.html" in said
-    folder = project.folder / "results/smoke/partial"
-    assert (folder / "report.html").exists()
-    assert list(folder.glob("figures/*.svg"))
-    assert not list(project.folder.glob("results/smoke/logs/partial*"))
+    monkeypatch.chdir(tmp_path.parent)
+    name = tmp_path.name
+    drawn = {"results": name, "reproduce": {"weight_magnitudes": "e"}, "figures": [{"curves": "e"}]}
+    config_file = tmp_path / "study.yaml"
+    config_file.write_text(yaml.safe_dump(half_done.config | drawn))
+    before = set(tmp_path.rglob("*"))
+    *_, last = half_done.blocks
+    with locks.lock(tmp_path), locks.block_lock(last, ()):
+        cli.main(["partial", "--configfile", str(config_file)])
+    said = capsys.readouterr().out
+    assert "partial: 6 of 8 runs" in said
+    assert f"report:  {name}/partial/report.html" in said
+    assert (tmp_path / "partial/report.html").exists()
+    made = {path.name for path in tmp_path.glob("partial/figures/*.svg")}
+    assert {"weight_magnitudes.svg", "e_curves.svg"} <= made
+    new = {path for path in set(tmp_path.rglob("*")) - before if "partial" not in path.parts}
+    assert not [path for path in new if path.suffix in (".parquet", ".log")]
 
 
 def test_nothing_done_is_one_line(empty_project):

@@ -21,6 +21,7 @@ from conftest import (
     config,
     config_of,
     experiment,
+    finish,
     start_seconds,
 )
 from matplotlib.testing.compare import compare_images
@@ -181,28 +182,38 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
 
 @pytest.mark.slow
 def test_configs_do_not_disturb_each_other(project):
+    """Blocks of the same name in two folders."""
     other = project.folder / "config/other.yaml"
-    study = yaml.safe_load((project.folder / "config/smoke.yaml").read_text())
-    study["results"] = "results/other"
-    only_musat(study)
-    study["experiments"]["weight_decay"]["steps"] = 7
-    other.write_text(yaml.safe_dump(study))
+    small = config("results/other", system="particles", sweep={"f_a": [1, 2]})
+    small["experiments"] = {"alignment": small["experiments"]["e"]}
+    other.write_text(yaml.safe_dump(small))
     project.snakemake("table_structures", config="config/other.yaml")
     assert project.would_run() == {}
-    project.edit("config/smoke.yaml", "count: 20", "count: 10")
-    project.snakemake("table_structures")
+    alignment = STUDY.config["experiments"]["alignment"]
+    edited(
+        project,
+        lambda c: c["experiments"].update(
+            alignment=alignment | {"block": 4, "seeds": {"count": 4}}
+        ),
+    )
+    project.snakemake("logs_alignment")
     jobs = project.would_run("config/other.yaml")
     assert "table_structures" not in jobs
     assert not set(jobs) & set(SYSTEMS)
 
 
+# All figures are made by one kind of job: one of each collection is enough, and one of the config.
+SOME = {t.module.rsplit(".", 2)[0]: t for t in targets.figures(STUDY)}.values()
+
+
 @pytest.mark.slow
 def test_figures_and_pages_by_snakemake(finished, project):
-    """All that follows from tables; blocks and tables are in test_chaos.py.
+    """What follows from tables; blocks and tables are in test_chaos.py.
 
-    These jobs were 43 times an import of torch and pandas; twice that is slow.
+    These jobs were 11 times an import of torch and pandas; twice that is slow.
     """
-    made = [path for t in targets.ordered(STUDY) if t.kind != "tables" for path in t.outputs]
+    pages = [t for t in targets.ordered(STUDY) if t.kind == "pages"]
+    made = [path for t in (*SOME, *pages) for path in t.outputs]
     for path in made:
         (project.folder / path).unlink()
     starts = [start_seconds() for _ in range(3)]
@@ -211,7 +222,7 @@ def test_figures_and_pages_by_snakemake(finished, project):
     spent = children_seconds() - before
     # Others use this machine, too, more or less of it as time goes on.
     starts += [start_seconds() for _ in range(3)]
-    assert spent / statistics.mean(starts) < 86
+    assert spent / statistics.mean(starts) < 22
     assert not project.half_written()
     assert project.would_run() == {}
     for path in made:
@@ -386,7 +397,7 @@ def test_a_collection_of_a_user(empty_project):
     settings = yaml.safe_dump(study)
     path = empty_project.folder / "config/mine.yaml"
     path.write_text(settings)
-    empty_project.snakemake(config="config/mine.yaml")
+    finish(empty_project, "config/mine.yaml")
     results = empty_project.folder / "results/mine"
     runs = pd.read_parquet(results / "tables/runs.parquet")
     assert runs["rate"].dropna().tolist() == [0.1, 0.1, 0.5, 0.5]
