@@ -8,15 +8,16 @@
 FROM python:3.12-slim
 
 ARG PIP_EXTRA_INDEX_URL
-# git: footers of logs say which commit made them.
+# g++: the native kernels. git: footers of logs say which commit made them.
 RUN apt-get update \
-    && apt-get install --no-install-recommends --yes git make \
+    && apt-get install --no-install-recommends --yes g++ git make \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /circlet
 # Dependencies first, so that an edit of the code does not install them again.
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src/circlet/__init__.py src/circlet/__init__.py
+COPY src/circlet/native/kernels src/circlet/native/kernels
 RUN pip install --no-cache-dir --constraint constraints.txt --editable '.[dev,slurm]'
 COPY . .
 RUN git config --system --add safe.directory /circlet

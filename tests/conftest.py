@@ -190,8 +190,9 @@ def project_files() -> list[str]:
 
 
 def project_copy(folder: Path) -> Project:
-    """The files of the project, without results."""
-    for name in project_files():
+    """The files of the project, and its kernels as they are built, without results."""
+    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
+    for name in [*project_files(), *built]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
     return Project(folder)

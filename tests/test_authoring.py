@@ -205,13 +205,19 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
         assert check._slope(point) == "gradients() are those of train_loss, by finite differences"
 
 
+# What vmap does run by run, with a warning.
+SLOW = """    pairs, target = examples
+    torch.renorm(next(network.parameters()), 2, 0, 1.0)
+"""
+
+
 @pytest.mark.filterwarnings("default")
 def test_check_shows_a_warning_once(mine, capsys):
     new.system(mine, "sums")
-    edit(mine / "equations/sums.py", "nn.Linear(2 * d, hidden)", "nn.GRUCell(2 * d, hidden)")
+    edit(mine / "equations/sums.py", "    pairs, target = examples\n", SLOW)
     status, said = checked(mine, capsys)
     assert status is None
-    assert said.count("batching rule for aten::gru_cell") == 1
+    assert said.count("batching rule for aten::renorm") == 1
 
 
 def test_completion_knows_the_commands(capsys):
@@ -384,11 +390,10 @@ def test_what_vmap_does_slowly_is_said_when_it_is_measured_and_not_in_jobs(
     cache, network, tmp_path, capsys
 ):
     file = network / "equations/quadratic.py"
-    edit(file, "self.output = ", "self.cell = nn.GRUCell(width, width)\n        self.output = ")
-    edit(file, "self.embed(pairs).sum(-2).square()", "self.cell(self.embed(pairs).sum(-2))")
+    edit(file, "    pairs, target = examples\n", SLOW)
     study = study_of(network, tmp_path / "results")
     measured.measure(study.points)
-    slow = "batching rule for aten::gru_cell"
+    slow = "batching rule for aten::renorm"
     assert capsys.readouterr().err.count(slow) == 1
     with warnings.catch_warnings(record=True, action="always") as shown:
         main(["run", "--study", study.json, "--collections", str(network)])

@@ -271,7 +271,7 @@ def _slope(point: Point) -> str:
 
 def _logs(block: Block) -> str:
     """Whether the logs of a job can be read as they were written."""
-    job.run_block(block, CPU)
+    job.run_block(block, "cpu")
     rows = {kind: len(parquet.read_log(block, kind)) for kind in block.point.logs}
     return f"logs: {', '.join(f'{kind} {n} rows' for kind, n in rows.items())}"
 
@@ -311,7 +311,7 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
             if (needed.kind, needed.name) not in done:
                 for block in needed.study.blocks:
                     if not block.log("runs").exists():
-                        job.run_block(block, CPU)
+                        job.run_block(block, "cpu")
                 build.make(needed)
                 done.add((needed.kind, needed.name))
         if target.kind == "figures":

@@ -352,7 +352,8 @@ def bench(arguments: argparse.Namespace) -> None:
     study, benchmark = _study(arguments), load("circlet.bench")
     devices = load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
-        measured = benchmark.run(study, device, arguments.training_only)
+        where = load("torch").device(device)
+        measured = benchmark.run(study, where, arguments.training_only)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 

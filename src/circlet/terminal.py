@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from circlet import native
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import claims_file, config_file, cost, limits, targets
@@ -81,6 +82,8 @@ def plan(study: Study) -> str:
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
     notes += _regrouped(study)
+    if why := native.missing():
+        notes.append(f"{why}; PyTorch trains instead, several times slower")
     lines += ["", *notes] if notes else []
     if study.folders:
         targets.ordered(study)  # says what is wrong with them, as Snakemake would

@@ -8,12 +8,13 @@ import pytest
 import torch
 from conftest import ROOT, config
 
-from circlet import bench, cli
+from circlet import bench, cli, native
 from circlet.bench import machine, pipeline, plain, training
 from circlet.errors import CircletError
 from circlet.study import cost, registry, targets
 from circlet.study.plan import Study
 from circlet.systems import matmul
+from circlet.training import native_run
 
 CPU = torch.device("cpu")
 SYSTEMS = sorted(plain.systems())
@@ -111,10 +112,25 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
         runs = plain.of(system).CASE.runs
         together = training.block(system, runs).point.cpu_batch(runs)
         passed.clear()
-        way = training.circlet(system, runs, CPU)
+        way = training.pytorch(system, runs, CPU)
         assert len(made[-1]) == together  # as in a job
         # The initial arrays are no step; a window ends with the step in which its time is over.
         assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
+
+
+@pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
+    """Of one run after another."""
+    at_once(monkeypatch)
+    monkeypatch.setattr(training, "STEPS", 100)
+    made = []
+    run = native_run.NativeRun
+    monkeypatch.setattr(native_run, "NativeRun", lambda *own: made.append(run(*own)) or made[-1])
+    way = training.circlet(system, 1, CPU)
+    done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
+    assert done == sum(one.done for one in made)
+    assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
 
 
 def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
@@ -223,10 +239,10 @@ def test_products_of_all_libraries_are_counted_as_products():
 
 
 def test_logs_are_by_what_steps_with_them_are_slower(monkeypatch):
-    def circlet(system, runs, device, logs):
+    def pytorch(system, runs, device, logs):
         return lambda seconds: training.Time(1.0 + logs, 1.0 + logs)
 
-    monkeypatch.setattr(training, "circlet", circlet)
+    monkeypatch.setattr(training, "pytorch", pytorch)
     assert training.shares(SYSTEMS[0], 0.05)["logs"] == 0.5
 
 

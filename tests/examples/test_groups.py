@@ -6,7 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-import torch
 import yaml
 from conftest import ROOT
 
@@ -100,7 +99,7 @@ def test_signals_are_norms_of_projections(name):
 def test_signals_of_a_cyclic_group_are_those_of_circlet(p):
     embedding = np.random.default_rng(0).normal(size=(p, 5))
     own = representations.of(f"C{p}").signals(embedding)
-    assert own[1 : (p + 1) // 2] == pytest.approx(fourier.signals(torch.tensor(embedding)).numpy())
+    assert own[1 : (p + 1) // 2] == pytest.approx(fourier.signals(np.array(embedding)))
 
 
 def test_an_initial_signal_grows_with_the_dimension():
@@ -230,7 +229,7 @@ def small(tmp_path_factory):
         keep_state=True,
     )
     for block in made.blocks:
-        job.run_block(block, torch.device("cpu"))
+        job.run_block(block, "cpu")
     for target in targets.ordered(made):
         build.make(target)
         assert all(path.exists() for path in target.outputs)
@@ -301,8 +300,8 @@ def test_its_runs_go_on_from_their_end(small, tmp_path):
     anew = Study.of(own | {"results": str(tmp_path / "anew")})
     steps = []
     for block, other in zip(longer.blocks, anew.blocks, strict=True):
-        job.run_block(block, torch.device("cpu"), lambda done, _: steps.append(done))
-        job.run_block(other, torch.device("cpu"))
+        job.run_block(block, "cpu", lambda done, _: steps.append(done))
+        job.run_block(other, "cpu")
         for kind in ("curves", "embeddings", "parameters"):
             assert parquet.read_log(block, kind).equals(parquet.read_log(other, kind))
     assert min(steps) > 60

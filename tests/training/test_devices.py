@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from conftest import config
 
 from circlet import cli
@@ -27,15 +28,13 @@ cuda = types.SimpleNamespace(
     is_available=lambda: True, device_count=lambda: 2,
     device=lambda index: contextlib.nullcontext(made_current.append(index)),
 )
-sys.modules["torch"] = types.SimpleNamespace(
-    cuda=cuda, device=lambda kind, index: (kind, index)
-)
+sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
 from circlet.training import devices
 
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-with devices.claim("cuda") as (kind, index):
-    assert made_current == [index]
-    print(f"{kind}:{index}", flush=True)
+with devices.claim("cuda") as device:
+    assert device == f"cuda:{made_current[0]}"
+    print(device, flush=True)
     sys.stdin.readline()
 """
 
@@ -95,9 +94,9 @@ def temporary(tmp_path, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(devices, "SYSTEMD", tmp_path / "run", raising=False)
-    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(devices.torch.cuda, "device", lambda index: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "device", lambda index: contextlib.nullcontext())
     return tmp_path
 
 
@@ -249,7 +248,7 @@ def test_gpus_of_two_slurm_jobs_are_not_the_same(job, monkeypatch):
 
 
 def test_gpus_have_the_names_that_the_machine_knows(monkeypatch):
-    monkeypatch.setattr(devices.torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-5a")
     assert devices.visible() == ["3", "GPU-5a"]
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
@@ -258,13 +257,13 @@ def test_gpus_have_the_names_that_the_machine_knows(monkeypatch):
 
 @pytest.mark.parametrize("wanted", ["cpu", "auto"])
 def test_without_a_gpu_it_is_the_cpu(monkeypatch, wanted):
-    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with devices.claim(wanted) as device:
-        assert device.type == "cpu"
+        assert device == "cpu"
 
 
 def test_a_missing_gpu_is_said(monkeypatch):
-    monkeypatch.setattr(devices.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(CircletError, match="no GPU"), devices.claim("cuda"):
         pass
 

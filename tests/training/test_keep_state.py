@@ -100,6 +100,8 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
             raise Stop
 
     monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
+    monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # it is told of every step
+    monkeypatch.setattr("circlet.training.native_run.LONGEST", 0.0)
     with pytest.raises(Stop):
         job.run_block(block, "cpu", stop)
     steps = []

@@ -89,14 +89,14 @@ STREAM_OF_SEED_4 = [0.977465, 0.982957, 0.417233]
 def test_signal_of_a_planted_circle(p):
     n = np.arange(p)
     circle = np.stack([np.cos(2 * np.pi * 3 * n / p), np.sin(2 * np.pi * 3 * n / p)], axis=1)
-    signals = fourier.signals(torch.as_tensor(circle)[None])[0]
+    signals = fourier.signals(circle[None])[0]
     expected = np.zeros((p - 1) // 2)
     expected[3 - 1] = p / np.sqrt(2)
     np.testing.assert_allclose(signals, expected, atol=1e-12)
 
 
 def test_signal_at_initialisation_is_about_sqrt_of_p_d():
-    embedding = torch.as_tensor(Seeds(0, 0, 0, 0).stream("embedding").normal(size=(59, 128)))
+    embedding = Seeds(0, 0, 0, 0).stream("embedding").normal(size=(59, 128))
     assert fourier.signals(embedding).mean() == pytest.approx(np.sqrt(59 * 128), rel=0.02)
 
 
@@ -114,7 +114,7 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
     assert len(embeddings) == 2 * 3 * 17
     signals = parquet.read_log(block, "signals")
     last = embeddings[(embeddings["seed"] == 1) & (embeddings["step"] == 4)]
-    expected = fourier.signals(torch.as_tensor(np.stack(last["vector"])))
+    expected = fourier.signals(np.stack(last["vector"]))
     found = signals[(signals["seed"] == 1) & (signals["step"] == 4)]["signal"]
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
@@ -160,7 +160,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
             "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
         )
 
-    monkeypatch.setattr(job, "run", refuse)
+    monkeypatch.setattr(job.native_run, "run", refuse)
     block = next(Study.of(config(tmp_path)).blocks)
     with pytest.raises(CircletError, match="not enough memory for 2 runs; set a smaller `block`"):
         job.run_block(block, "cpu")
@@ -168,7 +168,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr(job, "run", fail)
+    monkeypatch.setattr(job.native_run, "run", fail)
     with pytest.raises(RuntimeError, match="illegal"):
         job.run_block(block, "cpu")
 
@@ -231,9 +231,11 @@ def test_seconds_are_cpu_time_that_the_runs_share(monkeypatch):
 
 def test_only_what_decides_numbers_is_in_the_code_of_a_log():
     """An edit of files, locks or the plan must not make a checkpoint useless."""
-    used = fingerprint.closure("circlet.training.run")
-    assert {f"circlet.training.{m}" for m in ("optimizers", "stack", "recorder", "fourier")} <= used
-    assert {"circlet.study.interventions", "circlet.study.seeds"} <= used
+    torch, native = map(fingerprint.closure, fingerprint.TRAINERS)
+    assert {f"circlet.training.{m}" for m in ("optimizers", "stack", "recorder")} <= torch
+    assert {f"circlet.{m}" for m in ("native", "training.recorder", "training.fourier")} <= native
+    used = torch | native
+    assert {"circlet.study.interventions", "circlet.study.seeds"} <= torch & native
     around = {"training.job", "training.checkpoint", "study.plan"}
     around |= {f"storage.{name}" for name in ("parquet", "locks", "files", "provenance")}
     assert not used & {f"circlet.{name}" for name in around}
@@ -277,53 +279,42 @@ def test_a_run_is_finite_if_all_its_tensors_are(name):
     assert stack.finite().tolist() == [True, False]
 
 
-class Held:
-    """A tensor on a GPU, as far as a recorder knows one."""
-
-    is_cuda, nbytes = True, 100
-    fetched = False
-
-    def numel(self):
-        return 25
-
-    def to(self, *_, **__):
-        return self
-
-    def cpu(self):
-        self.fetched = True
-        return self
-
-
 def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
-    monkeypatch.setattr(recorder, "HELD", 250)
-    kept = recorder.Recorder(point(), [0])
-    kinds = list(kept.kept)
-    for i, kind in enumerate(kinds):
-        kept._keep(kind, 0, {"x": Held()})
-        assert kept.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
-    assert [kept.kept[kind][0]["x"].fetched for kind in kinds] == [True] * 3 + [False] * (
-        len(kinds) - 3
-    )
-    kept.fetch()
-    assert all(kept.kept[kind][0]["x"].fetched for kind in kinds)
-    assert kept.held == 0
+    """Pretended: to fetch them at once would make the CPU wait at every logged step."""
+    monkeypatch.setattr(run, "RECORDED", 250)
+    monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda _: True), raising=False)
+    stack = Stack([{"a": np.zeros(25)}], torch.float32, CPU)
+    group = run.RunGroup(point(), [0], CPU, stack, None)
+    kinds, kept = list(group.recorder.kept), group.recorder.kept
+    for i, kind in enumerate(kinds[:4]):
+        group.done = 0
+        group._keep(kind, {"x": torch.full((25,), float(i))})
+        assert group.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
+    assert [0 in kept[kind] for kind in kinds[:4]] == [True] * 3 + [False]
+    group.fetch()
+    assert [kept[kind][0]["x"][0] for kind in kinds[:4]] == [0, 1, 2, 3]
+    assert group.held == 0
+
+
+def whole(array):
+    """The array that has the memory of another."""
+    return array if array.base is None else whole(array.base)
 
 
 def test_what_is_logged_lies_in_few_pieces_of_memory(monkeypatch):
     """Copies between the tensors of a step would make the process grow."""
     monkeypatch.setattr(recorder, "PIECE", 4000)
-    kept, stream = recorder.Recorder(point(), [0, 1]), torch.Generator().manual_seed(0)
+    kept, stream = recorder.Recorder(point(), [0, 1]), np.random.default_rng(0)
     given = {}
     for step in range(1000):
-        shape = (2, 5) if step % 3 else (2, 3, 7)
-        given[step] = torch.rand(shape, generator=stream, dtype=torch.float64)
-        kept._keep("parameters", step, {"x": given[step]})
+        given[step] = stream.random((2, 5) if step % 3 else (2, 3, 7))
+        kept.keep("parameters", step, {"x": given[step]})
     found = {step: arrays["x"] for step, arrays in kept.kept["parameters"].items()}
-    assert all(torch.equal(found[step], given[step].float()) for step in given)
-    pieces = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in found.values()}
+    assert all((found[step] == given[step].astype(np.float32)).all() for step in given)
+    pieces = {id(piece): piece.nbytes for piece in map(whole, found.values())}
     assert len(pieces) < 25
     assert sum(pieces.values()) < sum(x.nbytes for x in found.values()) + 2 * 4 * 4000
-    large = torch.zeros(2, 2000)
-    kept._keep("parameters", 1000, {"x": large})
+    large = np.zeros((2, 2000), np.float32)
+    kept.keep("parameters", 1000, {"x": large})
     large += 1
     assert not kept.kept["parameters"][1000]["x"].any()

@@ -19,6 +19,7 @@ from conftest import MINE, ROOT, config, config_of, experiment, project_copy, pr
 from packaging.requirements import Requirement
 
 import circlet
+from circlet import native
 from circlet.storage import locks, parquet
 from circlet.study import targets
 from circlet.study.plan import Study
@@ -111,7 +112,10 @@ def python(wheel, tmp_path_factory):
 
 def test_a_wheel_has_every_file_of_the_package(wheel):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("circlet/")}
-    assert packed == {n.removeprefix("src/") for n in project_files() if n.startswith("src/")}
+    kernels = {name for name in packed if name.endswith(".so")}
+    assert len(kernels) == (len(native.KINDS) if shutil.which("c++") else 0)
+    files = {n.removeprefix("src/") for n in project_files() if n.startswith("src/")}
+    assert packed - kernels == files
     assert wheel.name.startswith(f"circlet-{circlet.__version__}-")
 
 

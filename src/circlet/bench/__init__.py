@@ -31,6 +31,7 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
     if not training_only:
         pipeline.check_packages()
     job.settle()
+    torch.set_num_threads(1)
     log.info("what the machine can do (close what else runs on it) ...")
     about = machine.describe(device)
     rows, systems = [], sorted(plain.systems())

@@ -134,7 +134,7 @@ def measure() -> Iterator[dict[str, Any]]:
 
         yield row("logs to Parquet", n * len(point.logs), _timed(write), n)
         for block in blocks:
-            job.run_block(block, CPU)
+            job.run_block(block, "cpu")
         reading = _timed(lambda: [parquet.read_log(b, kind) for b in blocks for kind in point.logs])
         yield row("logs from Parquet", n * len(point.logs), reading)
         for kind, name in KINDS.items():

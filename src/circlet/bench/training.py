@@ -1,6 +1,7 @@
 """Measure training: the plain loop, circlet's trainer, and a lower bound for both."""
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import statistics
@@ -16,11 +17,12 @@ import torch
 from circlet.bench import plain
 from circlet.study import cost
 from circlet.study.plan import Study
-from circlet.study.points import Block
-from circlet.training import job
+from circlet.study.points import Block, Point
+from circlet.training import job, native_run
 from circlet.training.run import group_size, run_group
 
 CPU = torch.device("cpu")
+STEPS = 100_000  # of a run: more than a bench takes
 
 
 def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
@@ -29,7 +31,7 @@ def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
     settings = {
         "system": system,
         "parameters": case.parameters,
-        "steps": 100_000,
+        "steps": STEPS,
         "dtype": case.dtype,
         "block": runs,
         "seeds": {"count": runs},
@@ -62,10 +64,36 @@ def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[]
     )
 
 
-def circlet(
+def circlet(system: str, runs: int, device: torch.device) -> Way:
+    """Runs as a job trains them, which continue with every call: by a kernel, if one covers them.
+
+    A kernel trains one run after another, for as long as there is time.
+    """
+    point = block(system, runs).point
+    if native_run.uncovered(point, device.type):
+        return pytorch(system, runs, device)
+    seeds = itertools.count()
+    current = native_run.NativeRun(point, next(seeds), {})
+
+    def advance(until: float) -> float:
+        nonlocal current
+        done = 0
+        while time.perf_counter() < until:
+            if current.done == point.steps:
+                current.close()
+                current = native_run.NativeRun(point, next(seeds), {})
+            before = max(0, current.done)
+            current.advance()
+            done += current.done - before
+        return done
+
+    return lambda seconds: _window(advance, seconds, lambda: None)
+
+
+def pytorch(
     system: str, runs: int, device: torch.device, logs: bool = True, module: bool = False
 ) -> Way:
-    """A block as a job trains it, which continues with every call; ``logs`` or hardly any.
+    """A block that PyTorch trains, which continues with every call; ``logs`` or hardly any.
 
     On a CPU only the first group of runs is trained, as the others are alike. With ``module``, the
     plain loop's network is stacked and differentiated by autograd, instead of using the system's
@@ -152,7 +180,7 @@ def measure(
         runs = case.gpu_runs if cuda else case.runs
         ways = {"plain": one(system), "circlet": circlet(system, runs, device)}
         if plain.as_module(block(system, runs).point.system):
-            ways["module"] = circlet(system, runs, device, module=True)
+            ways["module"] = pytorch(system, runs, device, module=True)
         if cuda:
             torch.cuda.reset_peak_memory_stats(device)
             ways["core"] = circlet(system, case.runs, CPU)
@@ -167,12 +195,17 @@ def measure(
             "parameters": case.parameters,
             "dtype": case.dtype,
             "runs": runs,
-            "together": group_size(block(system, runs).point, runs, device),
+            "together": together(block(system, runs).point, runs, device),
             "steps": case.steps,
         } | compared(found, floor(system, machine), case.steps, cuda)
         if cuda:
             row["peak_mb"] = torch.cuda.max_memory_allocated(device) / 1e6
         yield row
+
+
+def together(point: Point, runs: int, device: torch.device) -> int:
+    """How many runs of a block advance together: a kernel trains one at a time."""
+    return group_size(point, runs, device) if native_run.uncovered(point, device.type) else 1
 
 
 def compared(
@@ -215,14 +248,14 @@ def _silent() -> Iterator[None]:
 
 
 def shares(system: str, seconds: float) -> dict[str, float]:
-    """Breakdown of the time of a block on one core; shares that sum to 1.
+    """Breakdown of the time of a block on one core in PyTorch; shares that sum to 1.
 
     ``logs`` is the additional time of steps with logs. PyTorch's profiler splits the rest into
     ``products`` of matrices, ``optimiser``, ``elementwise`` (all other operators) and ``python``
     (time outside operators, which the profiler increases).
     """
     runs = plain.of(system).CASE.runs
-    ways = [circlet(system, runs, CPU, logs) for logs in (False, True)]
+    ways = [pytorch(system, runs, CPU, logs) for logs in (False, True)]
     for way in ways:
         way(seconds)
     bare, logged = zip(*([way(seconds).cpu for way in ways] for _ in range(3)), strict=True)
@@ -251,6 +284,7 @@ def _join(barrier: Any) -> None:
 def _worker(system: str, seconds: float) -> tuple[list[Time], float]:
     """Three windows of a process among others, and its peak memory in MB."""
     job.settle()
+    torch.set_num_threads(1)
     way = circlet(system, plain.of(system).CASE.runs, CPU)
     way(seconds / 3)
     _barrier.wait(120)

@@ -15,7 +15,8 @@ from circlet.study.declarations import declared, literals, named, text_of, tree_
 from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
 
-TRAINER = "circlet.training.run"
+TRAINERS = ("circlet.training.run", "circlet.training.native_run")
+KERNELS = Path(__file__).parents[1] / "native/kernels"
 # What a system declares for tables and pages: no number of its runs follows from it.
 SHOWN = (
     *("outcomes", "run_columns", "panels"),
@@ -180,7 +181,11 @@ def _is_version(node: ast.stmt) -> bool:
 def of_system(system: SystemSpec) -> str:
     """Fingerprint of the code that decides the numbers of a system's runs."""
     others = sorted(imports(system.module))
-    return digest(TRAINER, system.equations, *others, texts=(_declared(system.module),))
+    has_kernel = "circlet.native" in closure(system.equations)
+    kernels = tuple(sorted(KERNELS.iterdir())) if has_kernel else ()
+    return digest(
+        *TRAINERS, system.equations, *others, data=kernels, texts=(_declared(system.module),)
+    )
 
 
 @functools.cache

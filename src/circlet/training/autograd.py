@@ -29,7 +29,7 @@ from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
 from circlet.training import hidden_state
-from circlet.training.shapes import Arrays
+from circlet.training.group import Arrays
 
 # torch's messages about what vmap cannot do, and what to write instead.
 _REFUSED = {

@@ -6,16 +6,18 @@ it alone when a job fails. It goes when the block is done.
 
 import contextlib
 import hashlib
+import json
 import logging
+import math
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import torch
+import numpy as np
 
 from circlet.errors import Interrupted, LogError, lacks_memory
 from circlet.storage import files
@@ -28,36 +30,44 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
 
-class _Hashed:
-    """A file for torch to write to, which begins with the SHA-256 of the rest.
+def packed(value: Any) -> list[Any]:
+    """A value as what to write into a file: the length of a header, the header, and its arrays.
 
-    Written as it comes, a checkpoint is never in memory as a whole: it may be as large as all logs.
+    The value is made of numbers, texts and arrays in lists and dictionaries. The header is JSON.
     """
+    arrays: list[np.ndarray] = []
 
-    def __init__(self, file: BinaryIO):
-        self.file, self.sha256 = file, hashlib.sha256()
-        self.error: OSError | None = None
-        file.seek(self.sha256.digest_size)
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(np.ascontiguousarray(value))
+            return {"array": [value.dtype.str, value.shape]}
+        if isinstance(value, dict):  # JSON would make texts of keys that are numbers
+            return {"items": [[key, plain(item)] for key, item in value.items()]}
+        return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
-    def write(self, data: bytes) -> int:
-        """Write, unless it failed before: torch would hide the error behind one of its own."""
-        try:
-            if not self.error:
-                self.file.write(data)
-                self.sha256.update(data)
-        except OSError as error:
-            self.error = error
-        return len(data)
+    header = json.dumps(plain(value)).encode()
+    return [len(header).to_bytes(8), header, *arrays]
 
-    def flush(self) -> None:
-        """Nothing is held back."""
 
-    def finish(self) -> None:
-        """Write the digest; raises what went wrong on the way."""
-        if self.error:
-            raise self.error
-        self.file.seek(0)
-        self.file.write(self.sha256.digest())
+def unpacked(content: memoryview) -> Any:
+    """The value that was packed, with arrays in this memory; raises what a damaged one causes."""
+    size = int.from_bytes(content[:8])
+    at = 8 + size
+
+    def whole(value: Any) -> Any:
+        nonlocal at
+        if isinstance(value, list):
+            return [whole(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "items" in value:
+            return {key: whole(item) for key, item in value["items"]}
+        dtype, shape = value["array"]
+        array = np.frombuffer(content, dtype, math.prod(shape), at).reshape(shape)
+        at += array.nbytes
+        return array
+
+    return whole(json.loads(bytes(content[8:at])))
 
 
 class Checkpoint:
@@ -88,16 +98,15 @@ class Checkpoint:
             return self._read(file)
 
     def _read(self, file: BufferedReader) -> list[dict[str, Any]]:
-        """The content of its file, read in parts to save memory."""
+        """The content of its file."""
         try:
-            digest = file.read(hashlib.sha256().digest_size)
-            start = file.tell()
-            # torch would read a flipped bit as a valid number.
-            if hashlib.file_digest(file, "sha256").digest() != digest:
+            content = memoryview(file.read())
+            size = hashlib.sha256().digest_size
+            # A flipped bit would be read as a valid number.
+            if hashlib.sha256(content[size:]).digest() != content[:size]:
                 log.info("%s: is damaged and left unused", self.path)
                 return []
-            file.seek(start)
-            saved = torch.load(file, weights_only=True)
+            saved = unpacked(content[size:])
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
@@ -133,10 +142,12 @@ class Checkpoint:
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
         try:
+            parts = packed(saved)
+            digest = hashlib.sha256()
+            for part in parts:
+                digest.update(part)
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                body = _Hashed(file)
-                torch.save(saved, body)
-                body.finish()
+                file.writelines([digest.digest(), *parts])
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

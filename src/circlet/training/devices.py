@@ -15,9 +15,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import torch
-
 from circlet.errors import CircletError, Interrupted
+from circlet.lazy_import import load
 
 log = logging.getLogger("circlet")
 
@@ -28,7 +27,7 @@ ELSEWHERE = "set XDG_RUNTIME_DIR, the same for all your jobs, to an existing fol
 def visible() -> list[str]:
     """Names of the GPUs that this process may use, in the order of torch's indices."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    count = torch.cuda.device_count()
+    count = load("torch").cuda.device_count()
     return named.split(",")[:count] if named else [str(i) for i in range(count)]
 
 
@@ -167,18 +166,21 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[torch.device]:
+def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[str]:
     """The device that ``auto``, ``cpu`` or ``cuda`` means here, a GPU for this process alone.
 
     Raises CircletError if there is no GPU and one is wanted, Interrupted if a signal is in
     ``caught`` while it waits for one.
     """
-    has = wanted != "cpu" and torch.cuda.is_available()
-    if wanted == "cuda" and not has:
-        raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
-    if not has:
-        yield torch.device("cpu")
+    if wanted == "cpu":  # torch takes seconds to import, which native kernels do without
+        yield "cpu"
+        return
+    torch = load("torch")
+    if not torch.cuda.is_available():
+        if wanted == "cuda":
+            raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
+        yield "cpu"
         return
     # It is also made the current one: CUDA graphs are recorded there, whatever their tensors.
     with free_gpu(caught) as index, torch.cuda.device(index):
-        yield torch.device("cuda", index)
+        yield f"cuda:{index}"

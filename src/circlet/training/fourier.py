@@ -1,10 +1,9 @@
 """Fourier view of an embedding: the circles that compete."""
 
-import torch
-from torch import Tensor
+import numpy as np
 
 
-def signals(embedding: Tensor) -> Tensor:
+def signals(embedding: np.ndarray) -> np.ndarray:
     """Signals of an embedding (..., p, d), (..., (p-1)//2): norms of its Fourier coefficients F_k.
 
     F_k = sum_n exp(-2 pi i k n / p) E_n, a vector in C^d. Frequencies k and p - k are the same
@@ -12,5 +11,5 @@ def signals(embedding: Tensor) -> Tensor:
     is about sqrt(p d).
     """
     p = embedding.shape[-2]
-    coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
-    return torch.linalg.vector_norm(coefficients, dim=-1)
+    coefficients = np.fft.rfft(embedding, axis=-2)[..., 1 : (p - 1) // 2 + 1, :]
+    return np.linalg.norm(coefficients, axis=-1)

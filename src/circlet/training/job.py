@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import json
 import logging
@@ -10,15 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-import torch
 
+from circlet import native
 from circlet.errors import CircletError, LogError, lacks_memory
+from circlet.lazy_import import load
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
 from circlet.study.points import Block, Point
-from circlet.training import verify
+from circlet.training import native_run
 from circlet.training.checkpoint import Checkpoint
-from circlet.training.run import Arrays, RunGroup, Unfit, as_logged, run
+from circlet.training.group import Arrays, Group
+from circlet.training.recorder import Unfit, as_logged
 
 log = logging.getLogger("circlet")
 
@@ -32,7 +35,7 @@ Stamp = tuple[int, int]
 
 def run_block(
     block: Block,
-    device: torch.device | str,
+    device: str,
     progress: Progress | None = None,
     caught: Sequence[int] = (),
     before: Stamp | None = None,
@@ -50,7 +53,7 @@ def run_block(
         if stamp(block) != before and _is_done(block):
             log.info("%s: done by another process meanwhile", "/".join(block.key))
         else:
-            _run_block(block, torch.device(device), progress, caught)
+            _run_block(block, device, progress, caught)
 
 
 def stamp(block: Block) -> Stamp:
@@ -75,9 +78,7 @@ def _is_done(block: Block) -> bool:
         return False
 
 
-def _run_block(
-    block: Block, device: torch.device, progress: Progress | None, caught: Sequence[int]
-) -> None:
+def _run_block(block: Block, device: str, progress: Progress | None, caught: Sequence[int]) -> None:
     settle()
     point, started = block.point, time.perf_counter()
     parents = parent_ends(block)
@@ -86,7 +87,7 @@ def _run_block(
         "parameters": point.parameters,
         "seeds": block.ends,
         "code": fingerprint.of_system(point.system),
-        "device": device.type,
+        "device": device.partition(":")[0],
     }
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
     # The end of a shorter run, or of one that logged more.
@@ -94,25 +95,20 @@ def _run_block(
     end = Checkpoint(block.state, _fingerprint(made_by | {"spec": of_any_length}, parents), ())
     keeps, began = point.settings["keep_state"], list[dict[str, Any]]()
 
-    def after(done: int, steps: int, groups: list[RunGroup]) -> None:
+    def after(done: int, steps: int, groups: list[Group]) -> None:
         if progress:
             progress(done, steps)
         if checkpoint.due():
             checkpoint.save([*(group.state() for group in groups), *began[len(groups) :]])
 
-    def ended(groups: list[RunGroup]) -> None:
+    def ended(groups: list[Group]) -> None:
         if keeps:
             end.save([group.state() for group in groups])
 
-    def trained(group: RunGroup, data: Any) -> None:
-        if {block.seeds[0], block.seeds[-1]} & set(group.seeds):
-            verify.verify_end(group, data, parents)
-
     try:
-        verify.verify(point, block.seeds, device, parents)
+        train = _trainer(block, device, parents)
         found = [checkpoint, *([end] if keeps else [])]
-        seeds = list(block.seeds)
-        tables = _resumed(found, began, point, seeds, device, parents, after, ended, trained)
+        tables = _resumed(found, began, point, functools.partial(train, after, ended))
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
@@ -135,8 +131,35 @@ def _run_block(
     checkpoint.remove()
 
 
+Train = Callable[..., dict[str, pa.Table]]
+"""Trains the runs of a block, given ``after``, ``ended`` and ``saved`` of `training.run.run`."""
+
+
+def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
+    """What trains a block: a native kernel if one covers it, or else PyTorch."""
+    point, seeds = block.point, list(block.seeds)
+    why = native_run.uncovered(point, device)
+    if not why:
+        return functools.partial(native_run.run, point, seeds, parents)
+    if why == native.missing():
+        log.info("%s; PyTorch trains instead, several times slower", why)
+    torch, run, verify = map(load, ("torch", "circlet.training.run", "circlet.training.verify"))
+    where = torch.device(device)
+    torch.set_num_threads(1)  # the matrices are small, and blocks run side by side
+    verify.verify(point, seeds, where, parents)
+
+    def trained(group: Any, data: Any) -> None:
+        if {seeds[0], seeds[-1]} & set(group.seeds):
+            verify.verify_end(group, data, parents)
+
+    def train(after: Any, ended: Any, saved: Sequence[dict[str, Any]] = ()) -> dict[str, pa.Table]:
+        return run.run(point, seeds, where, parents, after, ended, trained, saved)
+
+    return train
+
+
 def _resumed(
-    found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, *arguments: Any
+    found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, train: Train
 ) -> dict[str, pa.Table]:
     """Logs of runs that start from a saved checkpoint, or from step 0.
 
@@ -150,11 +173,11 @@ def _resumed(
         try:
             if checkpoint is not found[0]:
                 began[:] = [as_logged(point, state) for state in began]
-            return run(point, *arguments, saved=began)
+            return train(saved=began)
         except Unfit as error:
             checkpoint.refuse(error.__cause__ or error)
     began.clear()
-    return run(point, *arguments)
+    return train()
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
@@ -187,15 +210,11 @@ def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:
 
 
 def settle() -> None:
-    """Configure the process for training.
+    """Tell glibc to keep freed memory for the arrays of the next step.
 
-    One thread: the matrices are small, and blocks run side by side. Threads would only spin.
-
-    glibc is told to keep freed memory for the tensors of the next step. By default it returns every
-    freed megabyte to the system at once, which hands it out again page by page, zeroed: a tenth of
-    the time of a step. Without glibc nothing changes.
+    By default it returns every freed megabyte to the system at once, which hands it out again page
+    by page, zeroed: a tenth of the time of a step. Without glibc nothing changes.
     """
-    torch.set_num_threads(1)
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         for option in (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD):

@@ -130,6 +130,7 @@ def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[st
 
 if __name__ == "__main__":
     settle()
+    torch.set_num_threads(1)
     given = json.load(sys.stdin)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # what the author prints

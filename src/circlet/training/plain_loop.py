@@ -19,9 +19,9 @@ from circlet.study.registry import path_of, place_in_own
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
+from circlet.training.group import Arrays
 from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import initials, learning_rate_multipliers
-from circlet.training.shapes import Arrays
 
 Values = dict[str, Tensor]
 """Weights of a run after some steps, or their gradient, and its metrics, by name."""

@@ -5,8 +5,7 @@ axis. Files, locks and checkpoints are around it, in `circlet.training.job`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from circlet.errors import CircletError
 from circlet.study import interventions
 from circlet.study.points import Point, even
-from circlet.study.seeds import PURPOSES
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, products, shapes
+from circlet.training.group import After, Arrays, Group, tables
 from circlet.training.optimizers import SGD, Adam, optimizer
-from circlet.training.recorder import Recorder
-from circlet.training.shapes import Arrays
+from circlet.training.recorder import Unfit
+from circlet.training.shapes import check
 from circlet.training.stack import Stack, copy_exactly, on_cpu
-
-After = Callable[[int, int, list["RunGroup"]], None]
-"""Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
 
 Trained = Callable[["RunGroup", Any], None]
 """Called when the last step of a group is done, with its data."""
 
 HELD = 2**26  # most numbers in the data of runs that advance together
+RECORDED = 2**28  # most bytes of logs kept on a GPU
 CACHED = 2**21  # most numbers of a step that fit into the caches of a core
-
-
-class Unfit(Exception):
-    """A saved state does not belong to these runs."""
 
 
 @torch.no_grad()
@@ -47,7 +40,7 @@ def run(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     after: After | None = None,
-    ended: Callable[[list["RunGroup"]], None] | None = None,
+    ended: Callable[[list[Group]], None] | None = None,
     trained: Trained | None = None,
     saved: Sequence[dict[str, Any]] = (),
 ) -> dict[str, pa.Table]:
@@ -61,7 +54,7 @@ def run(
     """
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
-    groups: list[RunGroup] = []
+    groups: list[Group] = []
     for number, own in enumerate(parts):
         state = saved[number] if number < len(saved) else None
         events = run_group(point, own, device, parents, state, trained)
@@ -71,25 +64,7 @@ def run(
                 after(number * point.steps + group.done, len(parts) * point.steps, groups)
     if ended:
         ended(groups)
-    tables = [group.tables() for group in groups]
-    return {kind: pa.concat_tables([t[kind] for t in tables]) for kind in point.logs}
-
-
-def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a group that may have logged more steps, reduced to the steps of a point.
-
-    Raises Unfit if it lacks a step.
-    """
-    try:
-        done, recorded = state["done"], {}
-        for kind in point.logs[1:]:
-            due = [step for step in point.steps_logged(kind) if step <= done]
-            if lacking := [step for step in due if step not in state["recorded"][kind]]:
-                raise ValueError(f"has no {kind} of step {lacking[0]}")
-            recorded[kind] = {step: state["recorded"][kind][step] for step in due}
-        return state | {"recorded": recorded}
-    except Exception as error:  # a changed file may contain anything
-        raise Unfit(str(error)) from error
+    return tables(point, groups)
 
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
@@ -209,7 +184,7 @@ def run_group(
 
     advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
-    group = RunGroup(point, seeds, device, stack, optimiser, Recorder(point, seeds))
+    group = RunGroup(point, seeds, device, stack, optimiser)
     if saved:
         group.restore(saved)
     yield group
@@ -222,10 +197,10 @@ def run_group(
         group.done += 1
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
-        group.recorder.record(group.done, weights, equations, data)
+        group.record(equations, data)
         group.seconds = clock() - started
         yield group
-    group.recorder.fetch()  # and the GPU is done
+    group.fetch()  # and the GPU is done
     group.seconds = clock() - started
     if trained:
         trained(group, data)
@@ -261,27 +236,76 @@ def learning_rate_multipliers(point: Point) -> dict[str, float]:
     return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
 
 
-@dataclass
-class RunGroup:
-    """Runs that are trained together: everything about them that changes from step to step."""
+class RunGroup(Group):
+    """Runs that are trained together, in one tensor program."""
 
-    point: Point
-    seeds: Sequence[int]
-    device: torch.device
-    stack: Stack
-    optimizer: Adam | SGD | None
-    recorder: Recorder
-    done: int = -1  # steps; step 0 is not recorded yet
-    seconds: float = 0.0
-    startable: Tensor = field(init=False)
-
-    def __post_init__(self):
+    def __init__(
+        self,
+        point: Point,
+        seeds: Sequence[int],
+        device: torch.device,
+        stack: Stack,
+        optimiser: Adam | SGD | None,
+    ):
+        cuda = device.type == "cuda"
+        super().__init__(point, seeds, torch.cuda.get_device_name(device) if cuda else device.type)
+        self.stack, self.optimizer = stack, optimiser
+        # What is recorded on a GPU, until it is fetched: to fetch it at once would make the CPU
+        # wait at every logged step.
+        self.waiting: list[tuple[str, int, dict[str, Tensor]]] = []
+        self.held = 0  # bytes of it
         # Runs without a parent always start: non-finite values then count as divergence.
-        self.startable = self.stack.finite() | (self.point.parent is None)
+        self.startable = self.finite() | (point.parent is None)
+
+    def finite(self) -> np.ndarray:
+        """Whether all values of a run are finite, (runs,)."""
+        return self.stack.finite().cpu().numpy()
+
+    def record(self, equations: Any, data: Any) -> None:
+        """Record the values to log at a step; gradients are of the loss on the whole train set."""
+        due, weights = self.recorder.due.get(self.done, ()), self.stack.arrays
+        if "gradients" in due or "gradient_norms" in due:
+            gradient = {name: torch.empty_like(values) for name, values in weights.items()}
+            equations.gradients(weights, data, gradient)
+        for kind in due:
+            match kind:
+                case "curves":
+                    found = equations.metrics(weights, data)
+                    if not self.recorder.kept[kind]:
+                        wanted = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
+                        check(f"{self.point.system.name}: metric", found, wanted)
+                case "signals":
+                    found = {"signal": signals(weights["embedding"])}
+                case "gradients":
+                    found = {"gradient": signals(gradient["embedding"])}
+                case "gradient_norms":
+                    norm = torch.linalg.vector_norm
+                    found = {name: norm(g.flatten(1), dim=1) for name, g in gradient.items()}
+                case "embeddings":
+                    found = {"vector": weights["embedding"]}
+                case _:
+                    found = weights
+            self._keep(kind, found)
+
+    def _keep(self, kind: str, found: Mapping[str, Tensor]) -> None:
+        if not next(iter(found.values())).is_cuda:
+            self.recorder.keep(kind, self.done, {k: v.detach().numpy() for k, v in found.items()})
+            return
+        own = {name: values.to(torch.float32, copy=True) for name, values in found.items()}
+        self.waiting.append((kind, self.done, own))
+        self.held += sum(values.nbytes for values in own.values())
+        if self.held > RECORDED:
+            self.fetch()
+
+    def fetch(self) -> None:
+        """Copy the recorded values from the GPU to the CPU, and wait for them."""
+        for kind, step, found in self.waiting:
+            self.recorder.keep(kind, step, on_cpu(found))
+        self.waiting, self.held = [], 0
 
     def state(self) -> dict[str, Any]:
         """All that ``restore`` needs to resume from here, on the CPU."""
-        self.recorder.fetch()
+        self.fetch()
         return {
             "done": self.done,
             "seconds": self.seconds,
@@ -300,33 +324,15 @@ class RunGroup:
             # At its end no optimiser state is needed, unless the run may continue later.
             if self.optimizer and (done < self.point.steps or state["optimizer"]):
                 copy_exactly(state["optimizer"], self.optimizer.state)
-            self.recorder.restore(state["recorded"], done, self.stack.arrays)
+            shapes = {name: tuple(values.shape) for name, values in self.stack.arrays.items()}
+            self.recorder.restore(state["recorded"], done, shapes)
             self.done, self.seconds = done, float(state["seconds"])
         except Exception as error:  # a changed file may contain anything
             raise Unfit(str(error)) from error
 
-    def tables(self) -> dict[str, pa.Table]:
-        """The logs of its runs by kind."""
-        n, cuda = len(self.seeds), self.device.type == "cuda"
-        name = torch.cuda.get_device_name(self.device) if cuda else self.device.type
-        streams = [self.point.seeds(seed) for seed in self.seeds]
-        last = self.recorder.kept.get("curves", {}).get(self.point.steps, {})
-        final = {
-            k: last[k].numpy() if last else np.full(n, np.nan) for k in self.point.system.metrics
-        }
-        finite, startable = self.stack.finite().cpu().numpy(), self.startable.cpu().numpy()
-        if "train_loss" in last:
-            finite &= np.isfinite(final["train_loss"])
-        return self.recorder.tables(
-            {
-                "seed": self.seeds,
-                **{f"{kind}_seed": [getattr(s, kind) for s in streams] for kind in PURPOSES},
-                "steps": [self.point.steps] * n,
-                "status": np.select([finite, startable], ["finished", "diverged"], "no_parent"),
-                **final,
-                "seconds": [self.seconds / n] * n,
-                "device": [name] * n,
-                "dtype": [self.point.settings["dtype"]] * n,
-                "products": [self.point.settings["products"]] * n,
-            }
-        )
+
+def signals(embedding: Tensor) -> Tensor:
+    """`circlet.training.fourier.signals` of a tensor, where it is."""
+    p = embedding.shape[-2]
+    coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
+    return torch.linalg.vector_norm(coefficients, dim=-1)

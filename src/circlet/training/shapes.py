@@ -8,13 +8,11 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
 from circlet.errors import CircletError
 
-Arrays = dict[str, np.ndarray]
 Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from circlet.training.recorder import check_alike
+
 
 class Stack:
     """Arrays of all runs: one tensor per learning rate, and views of them by name.
@@ -51,12 +53,14 @@ class Stack:
 
 
 def on_cpu(value: Any) -> Any:
-    """A tensor on the CPU, or all those of a dictionary."""
-    return {k: on_cpu(v) for k, v in value.items()} if isinstance(value, dict) else value.cpu()
+    """A copy of a tensor as an array, or of all those of a dictionary."""
+    if isinstance(value, dict):
+        return {k: on_cpu(v) for k, v in value.items()}
+    return np.array(value.detach().cpu().numpy())
 
 
 def copy_exactly(saved: Any, into: Any) -> None:
-    """Copy a tensor, or all those of a dictionary, into another on any device.
+    """Copy an array, or all those of a dictionary, into a tensor on any device.
 
     Raises ValueError if two are not alike, where PyTorch would convert.
     """
@@ -64,12 +68,5 @@ def copy_exactly(saved: Any, into: Any) -> None:
         for name, tensor in into.items():
             copy_exactly(saved[name], tensor)
     else:
-        check_alike(saved, into.shape, into.dtype)
-        into.copy_(saved)
-
-
-def check_alike(tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
-    """Raise ValueError unless a tensor is a plain one on the CPU, of this shape and type."""
-    plain = tensor.layout == torch.strided and tensor.device.type == "cpu"
-    if not plain or tensor.shape != shape or tensor.dtype != dtype:
-        raise ValueError(f"a tensor of {tensor.dtype} has the shape {tuple(tensor.shape)}")
+        check_alike(saved, tuple(into.shape), torch.empty(0, dtype=into.dtype).numpy().dtype)
+        into.copy_(torch.from_numpy(saved.copy()))

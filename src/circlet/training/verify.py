@@ -23,6 +23,7 @@ from circlet.study.schedules import Schedules
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
+from circlet.training.group import Arrays
 from circlet.training.plain_loop import PlainLoop, Values
 from circlet.training.run import (
     RunGroup,
@@ -30,7 +31,6 @@ from circlet.training.run import (
     initials,
     run_group,
 )
-from circlet.training.shapes import Arrays
 
 CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
 ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
@@ -101,8 +101,9 @@ def verify_end(group: RunGroup, data: Any, parents: dict[int, Arrays] | None = N
         seeds[i]: {name: values[i].cpu().numpy() for name, values in group.stack.arrays.items()}
         for i in places
     }
+    device = next(iter(group.stack.tensors.values())).device
     for dtype in ("float64", "float32") if last else ():
-        trial = _Trial(group.point, list(last), group.device, parents or {}, 1, dtype)
+        trial = _Trial(group.point, list(last), device, parents or {}, 1, dtype)
         try:
             trial.compare_ends(last, _of_runs(data, places, trial.dtype), group.point.steps)
             return
@@ -262,7 +263,8 @@ class _Trial:
         """Runs that log their first, last and some other steps."""
         *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
         metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
-        return _by_seed(seeds, group.stack.arrays | {f"metric {k}": v for k, v in metrics.items()})
+        measured = {f"metric {k}": torch.from_numpy(v) for k, v in metrics.items()}
+        return _by_seed(seeds, group.stack.arrays | measured)
 
     def _interrupted(self, seeds: list[int], half: int) -> dict[int, Values]:
         """Runs that log nothing, and resume from a checkpoint."""

@@ -5,6 +5,7 @@ import torch
 from conftest import config, plain_run
 
 from circlet.collections.musat.equations import constant_attention as system
+from circlet.collections.musat.starts import constant_attention
 from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
@@ -121,7 +122,7 @@ def test_network_of_the_paper_has_691_parameters():
 )
 def test_initialisations(kind, weight_std, bias_std):
     stream = Seeds(0, 0, 0, 0).stream("network")
-    weight, bias = system._linear(stream, kind, 400, 100)
+    weight, bias = constant_attention._linear(stream, kind, 400, 100)
     assert weight.std() == pytest.approx(weight_std, rel=0.02)
     assert bias.std() == pytest.approx(bias_std, rel=0.1, abs=1e-12)
     assert weight.shape == (400, 100)

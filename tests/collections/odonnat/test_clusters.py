@@ -9,6 +9,7 @@ from test_sparse_transformer import hand_made
 
 from circlet.collections.odonnat import clusters, layer_projections, sharpness
 from circlet.collections.odonnat.equations import sparse_transformer as system
+from circlet.collections.odonnat.starts import sparse_transformer as starts
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads
 from circlet.storage import parquet
@@ -259,13 +260,13 @@ def test_a_diverged_run_has_no_row(tmp_path):
 
 
 def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
-    initial = system.initial
+    initial = starts.initial
 
     def drawn(parameters, seeds):
         arrays = initial(parameters, seeds)
         return arrays | ({"query": arrays["query"] * np.nan} if seeds.network == 1 else {})
 
-    monkeypatch.setattr(system, "initial", drawn)
+    monkeypatch.setattr(starts, "initial", drawn)
     settings = {"steps": 4, "block": 3, "seeds": {"count": 3},
                 "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
     study = Study.of(config(tmp_path, system="sparse_transformer", **settings))

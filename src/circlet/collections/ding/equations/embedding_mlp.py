@@ -18,40 +18,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from circlet.collections.ding.starts.embedding_mlp import initial, pairs, train_mask  # noqa: F401
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 from circlet.systems.matmul import matmul
-
-
-def pairs(p: int) -> np.ndarray:
-    """All ordered pairs (a, b), shape (p^2, 2), in lexicographic order."""
-    return np.stack(np.divmod(np.arange(p * p), p), axis=1)
-
-
-def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
-    """Which pairs of one run are trained on, shape (p^2,), bool."""
-    n = parameters["p"] ** 2
-    chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
-    mask = np.zeros(n, dtype=bool)
-    mask[chosen] = True
-    return mask
-
-
-def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
-    """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (outputs, 1)."""
-    p, d, hidden = parameters["p"], parameters["d"], parameters["hidden"]
-    embedding = parameters["embedding_std"] * seeds.stream("embedding").normal(size=(p, d))
-    arrays = {"embedding": embedding}
-    network = seeds.stream("network")
-    layers = {"hidden1": (hidden, 2 * d), "hidden2": (hidden, hidden), "output": (p, hidden)}
-    for layer, (outputs, inputs) in layers.items():
-        for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs, 1))):
-            if parameters["initialisation"] == "torch":
-                values = network.uniform(-1, 1, shape) / np.sqrt(inputs)
-            else:
-                values = network.normal(size=shape)
-            arrays[f"{layer}.{name}"] = values
-    return arrays
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from circlet.systems import parameters
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
-    version=2,
+    version=3,
     embedding="embedding",
     metrics=parameters.CROSS_ENTROPY,
     logs={

@@ -18,11 +18,11 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from circlet.collections.musat.starts.particles import initial  # noqa: F401
 from circlet.study.seeds import Seeds
 
 
@@ -63,14 +63,6 @@ def data(
         std=parameters["std"],
         over=(1,) if parameters["scaling"] == "per_coordinate" else (1, 2),
     )
-
-
-def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
-    """Positions of one run before the first step, standard normal and then scaled."""
-    x = seeds.stream("embedding").normal(size=(parameters["p"], parameters["d"]))
-    x = x - x.mean(0)
-    scale = x.std(0 if parameters["scaling"] == "per_coordinate" else None)
-    return {"embedding": x * (parameters["std"] / scale)}
 
 
 def forces(positions: Float[Tensor, "runs p d"], couplings: Couplings) -> Float[Tensor, "runs p d"]:

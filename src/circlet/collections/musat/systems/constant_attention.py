@@ -6,7 +6,7 @@ from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
 CIRCLE, GRID = {"is_circle": True}, {"is_circle": False}
 
 SYSTEM = SystemSpec(
-    version=3,
+    version=4,
     embedding="embedding",
     metrics=parameters.CROSS_ENTROPY,
     logs={

@@ -4,7 +4,7 @@ from circlet.systems.parameters import signals
 from circlet.systems.spec import Log, Outcome, SystemSpec, choice, integer, number
 
 SYSTEM = SystemSpec(
-    version=2,
+    version=3,
     embedding="embedding",
     logs={"signals": signals(every=100), "embeddings": Log({})},
     # About 20 operations and d-vectors for each couple of pairs.

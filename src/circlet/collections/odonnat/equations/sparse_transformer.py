@@ -20,50 +20,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from circlet.collections.odonnat.starts.sparse_transformer import (  # noqa: F401
+    epoch,
+    initial,
+    learning_rate_multipliers,
+    sequences,
+)
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 
 EVALUATED = 4
 EPS = 1e-5  # of the norms, outside of the root
-
-
-def sequences(parameters: dict[str, Any], seeds: Seeds) -> tuple[np.ndarray, np.ndarray]:
-    """Tokens of the train and of the test set of one run, (n_train, length), (n_test, length)."""
-    p, length = parameters["p"], parameters["length"]
-    stream = seeds.stream("data")
-    sizes = (parameters["n_train"], parameters["n_test"])
-    train, test = (stream.integers(p, size=(n, length), dtype=np.uint8) for n in sizes)
-    return train, test
-
-
-def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
-    """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (outputs, 1).
-
-    Neurons are drawn one after the other, so that networks of different widths share the first.
-    """
-    d, hidden = parameters["d"], parameters["hidden"]
-    embedding, network = seeds.stream("embedding"), seeds.stream("network")
-    arrays = {
-        "embedding": embedding.normal(size=(parameters["vocabulary"], d)),
-        "position": embedding.normal(size=(parameters["length"], d)),
-        "query": network.uniform(-1, 1, (1, d)) / np.sqrt(d),
-        "value.weight": network.uniform(-1, 1, (d, d)) / np.sqrt(d),
-    }
-    output_bias = network.uniform(-1, 1, (d, 1)) / np.sqrt(hidden)
-    neurons = network.uniform(-1, 1, (hidden, 2 * d + 1))
-    arrays |= {
-        "hidden.weight": neurons[:, :d] / np.sqrt(d),
-        "output.weight": neurons[:, d : 2 * d].T / np.sqrt(hidden),
-    }
-    if parameters["bias"]:
-        arrays |= {"hidden.bias": neurons[:, 2 * d :] / np.sqrt(d), "output.bias": output_bias}
-    return arrays
-
-
-def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
-    """Multiples of the learning rate by array, where they are not 1."""
-    mlp = ("hidden.weight", "output.weight", "hidden.bias", "output.bias")
-    return dict.fromkeys(mlp if parameters["bias"] else mlp[:2], 1 / parameters["mlp_divisor"])
 
 
 @dataclass(frozen=True)
@@ -117,33 +84,33 @@ def data(
     return Data(train, test, parameters, seeds)
 
 
-def _shuffle(data: Data, epoch: int) -> None:
+def _shuffle(data: Data, number: int) -> None:
     """Bring the train set in the order of an epoch.
 
     It depends on the run's seed and the number of the epoch alone, so that a run that resumes from
     a checkpoint has nothing to restore.
     """
-    n, d, rate = (data.parameters[name] for name in ("n_train", "d", "dropout"))
-    streams = [s.stream("order", epoch) for s in data.seeds]
-    train, kept = data.train, None
-    order = torch.as_tensor(np.stack([stream.permutation(n) for stream in streams]))
-    order = order.to(train.absent.device)[:, None]
+    train, kept, rate = data.train, None, data.parameters["dropout"]
+    drawn = [epoch(data.parameters, own, number) for own in data.seeds]
+    order = torch.as_tensor(np.stack([order for order, _ in drawn])).to(train.absent.device)[
+        :, None
+    ]
     if rate:
-        chosen = np.stack([stream.random((d, n), dtype=np.float32) >= rate for stream in streams])
+        chosen = np.stack([chosen for _, chosen in drawn if chosen is not None])
         kept = torch.as_tensor(chosen).to(train.absent).div_(1 - rate)
     absent = train.absent.gather(2, order.expand(train.absent.shape))
     data.shuffled = Sequences(absent, train.target.gather(2, order), kept)
-    data.epoch = epoch
+    data.epoch = number
 
 
 def batch(data: Data, step: int) -> Batch | Data:
     """The part of the train set that a step sees, the first being step 1."""
     n, size = data.parameters["n_train"], data.parameters["batch_size"]
-    epoch, at = divmod((step - 1) * size, -(-n // size) * size)
+    number, at = divmod((step - 1) * size, -(-n // size) * size)
     if size == n and not data.parameters["dropout"]:
         return data  # in any order
-    if epoch != data.epoch:
-        _shuffle(data, epoch)
+    if number != data.epoch:
+        _shuffle(data, number)
     whole, part = data.shuffled, slice(at, at + size)
     kept = None if whole.kept is None else whole.kept[:, :, part]
     return Batch(Sequences(whole.absent[:, :, part], whole.target[:, :, part], kept))

@@ -4,7 +4,7 @@ from circlet.systems.parameters import CROSS_ENTROPY, TEST_ACCURACY, dimension
 from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, boolean, integer, number
 
 SYSTEM = SystemSpec(
-    version=1,
+    version=2,
     embedding="embedding",
     metrics=CROSS_ENTROPY,
     logs={"curves": Log({"every_epochs": 1}), "parameters": Log({}), "gradient_norms": Log(None)},

@@ -1,0 +1,206 @@
+"""Native kernels: the shipped systems in C++, one run at a time, without torch.
+
+The equations in PyTorch are the reference, and the way of everything that no kernel covers. A
+kernel trains a run from one logged step to the next in one call; a run is then so small that it
+stays in the caches. The library is compiled once for each kind of instructions (`pyproject.toml`),
+and the best one that the processor has is loaded.
+"""
+
+import ctypes
+import functools
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SOURCES = Path(__file__).with_name("kernels")
+KINDS = {64: "avx512", 32: "avx2", 16: "plain"}  # by bytes of a vector
+OPTIMIZERS = ("adamw", "adam", "sgd")
+RELU, SILU = 1, 2
+
+WHOLE, REAL, FLAG, ADDRESS = ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_void_p
+
+
+class Settings(ctypes.Structure):
+    """The settings of a system, laid out as in its kernel, with the arrays that they point to.
+
+    ``maker`` is the function of the library that makes a run from them.
+    """
+
+    maker = ""
+
+    def __init__(self, **values: Any):
+        arrays = {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
+        self.held = arrays  # as long as the kernel reads them
+        super().__init__(**values | {k: array.ctypes.data for k, array in arrays.items()})
+
+
+class PairNetwork(Settings):
+    """A network of pairs of numbers; see kernels/pair_network.hpp.
+
+    ``left`` and ``right`` (pairs,) int32 are the numbers of the train pairs, then of the test
+    pairs.
+    """
+
+    maker = "pair_network"
+    _fields_ = (
+        *((name, WHOLE) for name in ("p", "d", "hidden")),
+        *((name, FLAG) for name in ("has_first_layer", "activation", "is_exact")),
+        ("sizes", WHOLE * 2),
+        *((name, ADDRESS) for name in ("left", "right")),
+    )
+
+    @classmethod
+    def of(cls, pairs: np.ndarray, mask: np.ndarray, *, p: int, **settings: int) -> "PairNetwork":
+        """The network on pairs (pairs, 2), of which those of a mask (pairs,) are trained on."""
+        # By differences: pairs side by side then have no number in common, and adding up what
+        # belongs to each number need not wait for the pair before.
+        order = np.lexsort((pairs[:, 0], (pairs[:, 1] - pairs[:, 0]) % p))
+        order = order[np.argsort(~mask[order], kind="stable")]
+        left, right = np.ascontiguousarray(pairs[order].T.astype(np.int32))
+        sizes = int(mask.sum()), int((~mask).sum())
+        return cls(p=p, sizes=sizes, left=left, right=right, **settings)
+
+
+class _Optimizer(Settings):
+    _fields_ = (
+        ("kind", FLAG),
+        *((name, REAL) for name in ("learning_rate", "weight_decay", "momentum")),
+        ("parts", FLAG),
+        *((name, ADDRESS) for name in ("begins", "multiples")),
+    )
+
+
+class Epochs(Settings):
+    """The order of the train set in some epochs, the first of which is number ``first``.
+
+    ``orders`` (epochs, examples) int32; ``kept`` (epochs, d, examples) uint8: what dropout keeps.
+    """
+
+    _fields_ = (("first", WHOLE), ("orders", ADDRESS), ("kept", ADDRESS))
+
+
+@functools.cache
+def library() -> Any:
+    """The library for this processor; None if it was not built."""
+    built = {kind: _open(kind) for kind in KINDS.values()}
+    plain = built["plain"]
+    if plain is None:
+        return None
+    widest = plain.widest()
+    found = next((built[kind] for n, kind in KINDS.items() if n <= widest and built[kind]), plain)
+    pointers = {
+        "gradient": [ADDRESS, ADDRESS, WHOLE, ADDRESS, ADDRESS],
+        "metrics": [ADDRESS, ADDRESS, ADDRESS],
+        "train": [ADDRESS, ADDRESS, ADDRESS, WHOLE, WHOLE, ADDRESS, ADDRESS, ADDRESS],
+        "end": [ADDRESS],
+        "size": [ADDRESS],
+    }
+    for name, arguments in pointers.items():
+        getattr(found, name).argtypes, getattr(found, name).restype = arguments, None
+    getattr(found, "size").restype = WHOLE  # noqa: B009
+    return found
+
+
+def instructions() -> str:
+    """The kind of instructions of the library: ``avx512``, ``avx2`` or ``plain``; or ``""``."""
+    found = library()
+    return "" if found is None else Path(found._name).name.partition(".")[0].lstrip("_")
+
+
+def missing() -> str:
+    """Why there are no kernels; empty if there are."""
+    if library() is not None:
+        return ""
+    return "the native kernels are not built: install a C++ compiler, and then circlet again"
+
+
+def path_of(kind: str) -> Path | None:
+    """The library for a kind of instructions, if it was built since its source was edited.
+
+    A wheel is unpacked in any order, within a minute.
+    """
+    edited = max(path.stat().st_mtime for path in SOURCES.iterdir()) - 60
+    paths = (Path(__file__).with_name(f"_{kind}{end}") for end in EXTENSION_SUFFIXES)
+    return next((p for p in paths if p.exists() and p.stat().st_mtime >= edited), None)
+
+
+def _open(kind: str) -> ctypes.CDLL | None:
+    path = path_of(kind)
+    return ctypes.CDLL(str(path)) if path else None
+
+
+class Run:
+    """One run of a system: its weights and the moments of its optimiser, one after another.
+
+    ``values``, ``means`` and ``squares`` have the shape (numbers,); ``arrays`` are views of the
+    values by name.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        start: dict[str, np.ndarray],
+        parameters: dict[str, Any],
+        multipliers: dict[str, float],
+        dtype: str,
+    ):
+        self.library = library()
+        sizes = [array.size for array in start.values()]
+        begins = np.cumsum([0, *sizes])
+        self.values = np.concatenate([array.ravel() for array in start.values()]).astype(dtype)
+        self.means, self.squares = np.zeros_like(self.values), np.zeros_like(self.values)
+        self.arrays = {
+            name: self.values[begin : begin + array.size].reshape(array.shape)
+            for begin, (name, array) in zip(begins, start.items(), strict=False)
+        }
+        self.optimizer = _Optimizer(
+            kind=OPTIMIZERS.index(parameters.get("optimizer", "adamw")),
+            learning_rate=parameters.get("learning_rate", 0.0),
+            weight_decay=parameters.get("weight_decay", 0.0),
+            momentum=parameters.get("momentum", 0.0),
+            parts=len(sizes),
+            begins=begins.astype(np.int64),
+            multiples=np.array([multipliers.get(name, 1.0) for name in start]),
+        )
+        self.settings = settings
+        maker = getattr(self.library, settings.maker)
+        maker.argtypes, maker.restype = [ADDRESS, FLAG], ADDRESS
+        self.handle = maker(ctypes.byref(settings), dtype == "float64")
+        numbers = self.library.size(self.handle)
+        if numbers != len(self.values):
+            raise ValueError(f"a kernel of {numbers} numbers for {len(self.values)}")
+
+    def close(self) -> None:
+        """Give back the memory of the kernel, which cannot be called any more; values stay."""
+        if handle := self.__dict__.pop("handle", None):
+            self.library.end(handle)
+
+    __del__ = close
+
+    def train(self, done: int, steps: int, epochs: Epochs | None = None) -> None:
+        """Take some steps after those that are done; ``epochs`` has the orders of their batches."""
+        values, means, squares = (a.ctypes.data for a in (self.values, self.means, self.squares))
+        batches, by = ctypes.byref(epochs or Epochs()), ctypes.byref(self.optimizer)
+        self.library.train(self.handle, by, batches, done, steps, values, means, squares)
+
+    def gradient(self, step: int = 0, epochs: Epochs | None = None) -> dict[str, np.ndarray]:
+        """The gradient of the batch of a step, by name; of the whole train set in step 0."""
+        found = np.empty_like(self.values)
+        batches = ctypes.byref(epochs or Epochs())
+        self.library.gradient(
+            self.handle, self.values.ctypes.data, step, batches, found.ctypes.data
+        )
+        at = np.cumsum([0, *(array.size for array in self.arrays.values())])
+        return {
+            name: found[begin : begin + array.size].reshape(array.shape)
+            for begin, (name, array) in zip(at, self.arrays.items(), strict=False)
+        }
+
+    def metrics(self) -> dict[str, float]:
+        """Loss (nat) and accuracy (0..1) of the train and of the test set, by name."""
+        names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
+        found = np.empty(len(names))
+        self.library.metrics(self.handle, self.values.ctypes.data, found.ctypes.data)
+        return dict(zip(names, found.tolist(), strict=True))

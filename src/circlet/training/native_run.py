@@ -1,0 +1,210 @@
+"""Train runs by native kernels: one run after another, without torch."""
+
+import importlib
+import importlib.util
+import time
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from circlet import native
+from circlet.study import interventions
+from circlet.study.points import Point
+from circlet.study.seeds import Seeds
+from circlet.systems.spec import SystemSpec
+from circlet.training.fourier import signals
+from circlet.training.group import After, Arrays, Group, tables
+from circlet.training.recorder import Unfit, check_alike
+
+# Steps of a first call of a kernel, and seconds of a longer one: signals are seen, and progress is
+# shown, in between.
+FIRST, LONGEST = 64, 0.2
+
+
+def starts(system: SystemSpec) -> ModuleType | None:
+    """The module with the weights, data and kernel of a system, if it has one."""
+    name = system.equations.replace(".equations.", ".starts.")
+    try:
+        return importlib.import_module(name) if name != system.equations else None
+    except ModuleNotFoundError:
+        return None
+
+
+def uncovered(point: Point, device: str) -> str:
+    """Why no kernel trains the runs of a point; empty if one does."""
+    if device != "cpu":
+        return "kernels are for CPUs"
+    if starts(point.system) is None:
+        return f"{point.system.name} has no kernel"
+    if point.settings["products"] != "float32":
+        return f"kernels do not round products to {point.settings['products']}"
+    return native.missing()
+
+
+def run(
+    point: Point,
+    seeds: Sequence[int],
+    parents: dict[int, Arrays],
+    after: After | None = None,
+    ended: Callable[[list[Group]], None] | None = None,
+    saved: Sequence[dict[str, Any]] = (),
+) -> dict[str, pa.Table]:
+    """Run some seeds of a point to the end, one by one, and return their logs by kind.
+
+    Arguments are those of `circlet.training.run.run`.
+    """
+    groups: list[Group] = []
+    for number, seed in enumerate(seeds):
+        group = NativeRun(point, seed, parents.get(seed, {}))
+        groups.append(group)
+        if number < len(saved):
+            group.restore(saved[number])
+        while group.done < point.steps:
+            group.advance()
+            if after:
+                after(number * point.steps + group.done, len(seeds) * point.steps, groups)
+        group.close()
+    if ended:
+        ended(groups)
+    return tables(point, groups)
+
+
+class NativeRun(Group):
+    """A run that a kernel trains."""
+
+    def __init__(self, point: Point, seed: int, parent: Arrays):
+        super().__init__(point, [seed], "cpu")
+        own = starts(point.system)
+        assert own is not None
+        self.own, self.streams = own, point.seeds(seed)
+        start = initial(point, self.streams, parent)
+        declared: Any = getattr(own, "learning_rate_multipliers", lambda parameters: {})
+        frozen = {"embedding": 0.0} if point.intervenes("freeze") else {}
+        multipliers = declared(point.parameters) | frozen
+        kernel = own.kernel(point.parameters, self.streams)
+        self.run = native.Run(kernel, start, point.parameters, multipliers, point.settings["dtype"])
+        self.startable = point.parent is None or bool(self.finite()[0])
+        self.batches = Batches(own, point.parameters, self.streams)
+        self.steps = FIRST  # of a call
+        self.recorded = sorted(self.recorder.due)
+
+    def finite(self) -> np.ndarray:
+        """Whether all values are finite, (1,)."""
+        return np.array([np.isfinite(self.run.values).all()])
+
+    def advance(self) -> None:
+        """Take steps up to the next that is logged, or as many as a call may, and record them."""
+        started = time.process_time()
+        if self.done < 0:
+            self.done = 0
+        else:
+            due = next((step for step in self.recorded if step > self.done), self.point.steps)
+            steps = min(self.steps, min(due, self.point.steps) - self.done)
+            self.run.train(self.done, steps, self.batches.of(self.done + 1, self.done + steps))
+            self.done += steps
+            spent = max(time.process_time() - started, 1e-6)
+            if steps == self.steps:
+                self.steps = max(1, int(steps * min(2.0, LONGEST / spent)))
+        self._record()
+        self.seconds += time.process_time() - started
+
+    @np.errstate(all="ignore")  # a run that diverges has rows, too
+    def _record(self) -> None:
+        due = self.recorder.due.get(self.done, ())
+        gradient: Arrays = {}
+        if "gradients" in due or "gradient_norms" in due:
+            gradient = self.run.gradient()
+        for kind in due:
+            match kind:
+                case "curves":
+                    measured = self.run.metrics()
+                    found = {name: np.array(measured[name]) for name in self.recorder.metrics}
+                case "signals":
+                    found = {"signal": signals(self.run.arrays["embedding"])}
+                case "gradients":
+                    found = {"gradient": signals(gradient["embedding"])}
+                case "gradient_norms":
+                    norm = np.linalg.norm
+                    found = {k: np.array(norm(g.ravel())) for k, g in gradient.items()}
+                case "embeddings":
+                    found = {"vector": self.run.arrays["embedding"]}
+                case _:
+                    found = self.run.arrays
+            self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in found.items()})
+
+    def close(self) -> None:
+        """Give back what the kernel needs to go on."""
+        self.run.close()
+        if not self.point.settings["keep_state"]:
+            self.run.means = self.run.squares = self.run.values[:0]
+
+    def state(self) -> dict[str, Any]:
+        """All that ``restore`` needs to resume from here."""
+        moments = {"means": self.run.means.copy(), "squares": self.run.squares.copy()}
+        return {
+            "done": self.done,
+            "seconds": self.seconds,
+            "values": self.run.values.copy(),
+            "optimizer": moments,
+            "recorded": self.recorder.kept,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume from a state of the same run; raises Unfit if the state is of another."""
+        try:
+            done = state["done"]
+            if type(done) is not int or not -1 <= done <= self.point.steps:
+                raise ValueError(f"step {done}")
+            pairs = [(state["values"], self.run.values)]
+            moments = state["optimizer"]
+            # At its end no moments are needed, unless the run may continue later.
+            if done < self.point.steps or len(moments["means"]):
+                pairs += [(moments["means"], self.run.means)]
+                pairs += [(moments["squares"], self.run.squares)]
+            for saved, into in pairs:
+                check_alike(saved, into.shape, into.dtype)
+                into[:] = saved
+            shapes = {name: (1, *array.shape) for name, array in self.run.arrays.items()}
+            self.recorder.restore(state["recorded"], done, shapes)
+            self.done, self.seconds = done, float(state["seconds"])
+        except Exception as error:  # a changed file may contain anything
+            raise Unfit(str(error)) from error
+
+
+class Batches:
+    """The orders of the epochs of a run, if it trains on batches."""
+
+    def __init__(self, own: ModuleType, parameters: dict[str, Any], seeds: Seeds):
+        self.own, self.parameters, self.seeds = own, parameters, seeds
+        size, n = parameters.get("batch_size", 0), parameters.get("n_train", 0)
+        self.per_epoch = -(-n // size) if size and (size < n or parameters["dropout"]) else 0
+        self.drawn: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
+
+    def of(self, first: int, last: int) -> native.Epochs | None:
+        """The epochs of some steps, counted from 1."""
+        if not self.per_epoch:
+            return None
+        epochs = range((first - 1) // self.per_epoch, (last - 1) // self.per_epoch + 1)
+        self.drawn = {
+            epoch: self.drawn.get(epoch) or self.own.epoch(self.parameters, self.seeds, epoch)
+            for epoch in epochs
+        }
+        orders, kept = zip(*self.drawn.values(), strict=True)
+        arrays = {"orders": np.stack(orders).astype(np.int32)}
+        if kept[0] is not None:
+            arrays["kept"] = np.stack(kept).astype(np.uint8)
+        return native.Epochs(first=epochs.start, **arrays)
+
+
+def initial(point: Point, streams: Seeds, parent: Arrays) -> Arrays:
+    """The arrays of a run at step 0, after its interventions, float64, an embedding first."""
+    own = starts(point.system)
+    assert own is not None
+    arrays = own.initial(point.parameters, streams)
+    draws = streams.stream("intervention")
+    for name, arguments in interventions.acts(point.interventions):
+        arrays = interventions.apply(name, arguments, arrays, draws, parent)
+    return arrays

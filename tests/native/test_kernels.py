@@ -1,0 +1,284 @@
+"""Native kernels against the equations in PyTorch, which are the reference."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT, config
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from circlet import native, terminal
+from circlet.storage import parquet
+from circlet.study import registry
+from circlet.study.plan import Study
+from circlet.study.seeds import Seeds
+from circlet.training import autograd, job, native_run
+from circlet.training.optimizers import optimizer
+from circlet.training.stack import Stack
+
+SYSTEMS = registry.Systems(registry.SHIPPED)
+CPU = torch.device("cpu")
+built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
+sizes = st.integers(1, 40)
+shares = st.sampled_from([0.3, 0.5, 0.8])
+
+PARAMETERS = {
+    "constant_attention": {
+        "p": st.integers(3, 40), "d": sizes, "hidden": sizes, "train_fraction": shares,
+        "weight_decay": st.sampled_from([0.0, 0.6])},
+    "embedding_mlp": {
+        "p": st.integers(3, 24), "d": sizes, "hidden": sizes, "train_fraction": shares,
+        "activation": st.sampled_from(["silu", "relu"]),
+        "residual": st.sampled_from(["exact", "cancelling"])},
+    "sparse_transformer": {
+        "p": st.integers(2, 12), "d": st.integers(1, 12), "length": st.integers(1, 9),
+        "hidden": sizes, "n_train": st.integers(1, 300), "n_test": st.integers(1, 300),
+        "bias": st.booleans(), "dropout": st.sampled_from([0.0, 0.4]),
+        "mlp_divisor": st.sampled_from([1.0, 10.0])},
+    "particles": {
+        "p": st.integers(3, 14), "d": st.integers(2, 5),
+        "scaling": st.sampled_from(["per_coordinate", "overall"]),
+        "f_a": st.sampled_from([0.0, 1.0])},
+}  # fmt: skip
+TRAINED = [name for name in PARAMETERS if SYSTEMS[name].is_trained]
+
+
+@st.composite
+def parameters(draw, system):
+    """Parameters that a system allows."""
+    own = SYSTEMS[system].defaults | {k: draw(v) for k, v in PARAMETERS[system].items()}
+    if system == "sparse_transformer":
+        own["k"] = draw(st.integers(1, own["length"]))
+        own["vocabulary"] = own["p"] + draw(st.integers(0, 3))
+        own["batch_size"] = draw(st.integers(1, own["n_train"]))
+    return own
+
+
+class Both:
+    """The same run by a kernel and in PyTorch."""
+
+    def __init__(self, system, parameters, dtype, seed=0):
+        self.spec, self.parameters, self.dtype = SYSTEMS[system], parameters, getattr(torch, dtype)
+        self.equations = autograd.equations(self.spec)
+        self.starts, seeds = native_run.starts(self.spec), Seeds(seed, seed, seed, seed)
+        start = self.equations.initial(parameters, seeds)
+        declared = getattr(self.equations, "learning_rate_multipliers", lambda _: {})
+        multipliers = declared(parameters)
+        kernel = self.starts.kernel(parameters, seeds)
+        self.run = native.Run(kernel, start, parameters, multipliers, dtype)
+        self.batches = native_run.Batches(self.starts, parameters, seeds)
+        self.stack = Stack([start], self.dtype, CPU, multipliers)
+        self.data = self.equations.data(parameters, [seeds], self.dtype, CPU)
+
+    def batch(self, step):
+        return getattr(self.equations, "batch", lambda data, _: data)(self.data, step)
+
+    def gradient(self, step):
+        found = self.stack.zeros()
+        self.equations.gradients(self.stack.arrays, self.batch(step), found.arrays)
+        return found
+
+    def train(self, steps):
+        """Take some steps in both ways."""
+        self.run.train(0, steps, self.batches.of(1, steps))
+        optimiser = self.spec.is_trained and optimizer(self.parameters, self.stack.tensors)
+        for step in range(1, steps + 1):
+            if optimiser:
+                optimiser.step(self.gradient(step).tensors)
+            else:
+                self.equations.step(self.stack.arrays, self.data)
+
+    def assert_equal(self, found, expected, tolerance):
+        """Arrays by name agree, as a share of the largest number of all: some cancel."""
+        scale = max(values.abs().max().item() for values in expected.values())
+        for name, values in expected.items():
+            torch.testing.assert_close(
+                torch.from_numpy(found[name]), values[0], rtol=0, atol=tolerance * scale,
+                msg=lambda text, name=name: f"{name}: {text}",
+            )  # fmt: skip
+
+
+def test_the_kernels_are_built_where_there_is_a_compiler():
+    if any(map(shutil.which, ("c++", "g++", "clang++"))):
+        assert native.missing() == ""
+
+
+@built
+@pytest.mark.parametrize("system", TRAINED)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
+def test_gradients_are_those_of_the_equations(system, dtype, tolerance):
+    @settings(deadline=None, max_examples=25, derandomize=True)
+    @given(parameters(system))
+    def holds(own):
+        both = Both(system, own, dtype)
+        whole = both.stack.zeros()
+        both.equations.gradients(both.stack.arrays, both.data, whole.arrays)
+        both.assert_equal(both.run.gradient(), whole.arrays, tolerance)
+        step = 3
+        found = both.run.gradient(step, both.batches.of(step, step))
+        both.assert_equal(found, both.gradient(step).arrays, tolerance)
+
+    holds()
+
+
+@built
+@pytest.mark.parametrize("system", TRAINED)
+def test_metrics_are_those_of_the_equations(system):
+    @settings(deadline=None, max_examples=15, derandomize=True)
+    @given(parameters(system))
+    def holds(own):
+        both = Both(system, own, "float64")
+        expected = both.equations.metrics(both.stack.arrays, both.data)
+        for name, value in both.run.metrics().items():
+            assert value == pytest.approx(expected[name].item(), rel=1e-12, abs=1e-12, nan_ok=True)
+
+    holds()
+
+
+@built
+@pytest.mark.parametrize("system", PARAMETERS)
+def test_steps_are_those_of_the_equations(system):
+    @settings(deadline=None, max_examples=8, derandomize=True)
+    @given(parameters(system))
+    def holds(own):
+        both = Both(system, own, "float64")
+        both.train(10)
+        both.assert_equal(both.run.arrays, both.stack.arrays, 1e-8)
+
+    holds()
+
+
+@built
+@pytest.mark.parametrize("kind", native.OPTIMIZERS)
+def test_optimisers_are_those_of_training(kind):
+    own = SYSTEMS["sparse_transformer"].defaults | {
+        "optimizer": kind, "momentum": 0.5, "weight_decay": 0.1, "mlp_divisor": 4.0, "n_train": 70,
+    }  # fmt: skip
+    both = Both("sparse_transformer", own, "float64")
+    both.train(40)
+    both.assert_equal(both.run.arrays, both.stack.arrays, 1e-10)
+
+
+@built
+@pytest.mark.parametrize("system", PARAMETERS)
+def test_steps_have_the_same_bits_however_they_are_called(system):
+    """At once or one by one: a run may be interrupted anywhere."""
+    own = SYSTEMS[system].defaults | {"p": 7}
+    own |= {"vocabulary": 8} if "vocabulary" in own else {}
+    one, other = Both(system, own, "float32"), Both(system, own, "float32")
+    one.run.train(0, 70, one.batches.of(1, 70))
+    for step in range(70):
+        other.run.train(step, 1, other.batches.of(step + 1, step + 1))
+    np.testing.assert_array_equal(one.run.values, other.run.values)
+
+
+@built
+def test_numbers_that_overflow_are_seen():
+    own = SYSTEMS["constant_attention"].defaults | {"learning_rate": 1e38}
+    both = Both("constant_attention", own, "float32")
+    both.run.train(0, 5)
+    assert not np.isfinite(both.run.values).all()
+    assert not np.isfinite(both.run.metrics()["train_loss"])
+
+
+@built
+def test_losses_of_certain_networks_do_not_cancel():
+    """As the PyTorch metrics: far below 1e-7, and far above what float32 can exponentiate."""
+    both = Both("constant_attention", SYSTEMS["constant_attention"].defaults, "float32")
+    both.run.train(0, 4000)
+    for name, values in both.stack.arrays.items():
+        values[0] = torch.from_numpy(both.run.arrays[name])
+    for factor in (1, 30):
+        both.run.arrays["output.weight"] *= factor
+        both.stack.arrays["output.weight"] *= factor
+        expected = both.equations.metrics(both.stack.arrays, both.data)
+        for name, value in both.run.metrics().items():
+            assert value == pytest.approx(expected[name].item(), rel=1e-4)
+
+
+@built
+@pytest.mark.parametrize("kind", native.KINDS.values())
+def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
+    """Up to rounding: each library that was built and can run here."""
+    path = native.path_of(kind)
+    bytes_of = {name: size for size, name in native.KINDS.items()}
+    if path is None or bytes_of[kind] > native.library().widest():
+        pytest.skip(f"no {kind} here")
+    code = (
+        "import sys, numpy as np, circlet.native as n\n"
+        f"n.path_of = lambda kind, own=n.path_of: own({kind!r})\n"
+        "from circlet.study.seeds import Seeds\n"
+        "from circlet.study import registry\n"
+        "from circlet.training import native_run\n"
+        "for name in ('embedding_mlp', 'sparse_transformer'):\n"
+        "    spec = registry.Systems(registry.SHIPPED)[name]\n"
+        "    own, seeds = spec.defaults, Seeds(0, 0, 0, 0)\n"
+        "    starts = native_run.starts(spec)\n"
+        "    start = starts.initial(own, seeds)\n"
+        "    run = n.Run(starts.kernel(own, seeds), start, own, {}, 'float64')\n"
+        "    print(n.instructions(), *map(repr, run.metrics().values()))\n"
+        "    print('torch' in sys.modules, float(np.abs(run.gradient()['embedding']).sum()))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                           env=os.environ | {"PYTHONPATH": str(ROOT / "src")}).stdout  # fmt: skip
+    lines = [line.split() for line in found.splitlines()]
+    assert [line[0] for line in lines] == [kind, "False"] * 2
+    expected = []
+    for name in ("embedding_mlp", "sparse_transformer"):
+        both = Both(name, SYSTEMS[name].defaults, "float64")
+        expected += [
+            [*both.run.metrics().values()],
+            [np.abs(both.run.gradient()["embedding"]).sum()],
+        ]
+    for line, numbers in zip(lines, expected, strict=True):
+        assert [*map(float, line[1:])] == pytest.approx(numbers, rel=1e-12)
+
+
+def test_without_kernels_it_is_said_and_pytorch_trains(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(native, "library", lambda: None)
+    study = Study.of(config(tmp_path))
+    line = "the native kernels are not built: install a C++ compiler, and then circlet again"
+    assert line in terminal.plan(study)
+    with caplog.at_level("INFO"):
+        job.run_block(next(study.blocks), "cpu")
+    assert line in caplog.text
+    assert (parquet.read_log(next(study.blocks), "runs")["status"] == "finished").all()
+
+
+@built
+def test_kernels_older_than_their_source_are_not_used(tmp_path, monkeypatch):
+    """After `git pull`, say: they would compute what another version did."""
+    shutil.copytree(native.SOURCES, tmp_path / "kernels")
+    monkeypatch.setattr(native, "SOURCES", tmp_path / "kernels")
+    assert native.path_of("plain") is not None
+    later = time.time() + 120
+    os.utime(tmp_path / "kernels/engine.cpp", (later, later))
+    assert native.path_of("plain") is None
+
+
+@built
+def test_it_is_said_what_no_kernel_covers():
+    point = Study.of(config()).points[0]
+    assert native_run.uncovered(point, "cpu") == ""
+    assert native_run.uncovered(point, "cuda:0") == "kernels are for CPUs"
+    coarse = Study.of(config(products="tf32")).points[0]
+    assert native_run.uncovered(coarse, "cpu") == "kernels do not round products to tf32"
+
+
+@built
+def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
+    study = Study.of(config(tmp_path))
+    code = (
+        "import sys; from circlet import cli; cli.main(sys.argv[1:]); "
+        "print('torch' in sys.modules, 'pandas' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "run", "--device", "cpu", "--study", study.json]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == ["False", "False"]
