@@ -147,7 +147,7 @@ def test_a_changed_table(project):
 
 
 def test_a_raised_version_re_runs_its_system(project):
-    project.edit("src/circlet/collections/musat/systems/particles.py", "version=2", "version=3")
+    project.edit("src/circlet/collections/musat/systems/particles.py", "version=3", "version=4")
     jobs = project.would_run()
     assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system.name == "particles")
     assert "constant_attention" not in jobs
@@ -422,7 +422,7 @@ def test_a_collection_of_a_user(empty_project):
     assert made <= jobs
     # Blocks stay, and so does what has nothing to do with distances.
     assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
-    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
+    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=3")
     assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
 
 
