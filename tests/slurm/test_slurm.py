@@ -37,7 +37,7 @@ BROKEN = """\
     if parameters["train_fraction"] == 0.25:
         from circlet.errors import CircletError
         raise CircletError("broken on purpose")
-    masks = ["""
+    mask = np.zeros"""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,8 @@ def made_here(folder, experiment):
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
     """Two runs in one block: it saves a checkpoint after ten seconds, and outlives some starts."""
-    two, steps = SHORT | {"seeds": {"count": 2}, "block": 2}, 20_000
+    two, steps = SHORT | {"seeds": {"count": 2}, "block": 2}, 1_000_000
+    two |= {"log": {"signals": {"every": 100_000}}}
     _, seconds = made_here(tmp_path_factory.mktemp("paced"), two | {"steps": steps})
     return two | {"steps": round(max(15, 8 * start_seconds()) / seconds * steps)}
 
@@ -174,7 +175,8 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 def test_out_of_memory(sweep):
     """A block that needs more than it asked for is killed; the next try asks for twice as much."""
     sweep.project.edit("src/circlet/study/cost.py", "return 470 +", "return -250 +")
-    sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}})
+    # No kernel rounds products: PyTorch takes more than half a gigabyte.
+    sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}, "products": "tf32"})
     sweep.start("table_runs")
     first = sweep.running()
     asked = [slurm.output("squeue", "-h", "-o", "%m", "-j", first).strip()]
@@ -189,7 +191,7 @@ def test_out_of_memory(sweep):
 def test_a_failing_block_among_good_ones(sweep):
     """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
     sweep.project.edit(
-        "src/circlet/collections/musat/equations/constant_attention.py", "    masks = [", BROKEN
+        "src/circlet/collections/musat/starts/constant_attention.py", "    mask = np.zeros", BROKEN
     )
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
@@ -265,7 +267,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
 def test_job_arrays(sweep):
     """Should it pass one day: turn `slurm-array-jobs` on in profiles/slurm."""
     sweep.project.edit(
-        "src/circlet/collections/musat/equations/constant_attention.py", "    masks = [", BROKEN
+        "src/circlet/collections/musat/starts/constant_attention.py", "    mask = np.zeros", BROKEN
     )
     sweep.study(mine=ONE_FAILS)
     arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")

@@ -422,7 +422,7 @@ def test_a_collection_of_a_user(empty_project):
     assert made <= jobs
     # Blocks stay, and so does what has nothing to do with distances.
     assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
-    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=3")
+    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
     assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
 
 
