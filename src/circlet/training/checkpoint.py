@@ -30,22 +30,24 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
 
+def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
+    """A value as JSON has it, without its arrays, which are appended to a list."""
+    if isinstance(value, np.ndarray):
+        arrays.append(np.ascontiguousarray(value))
+        return {"array": [value.dtype.str, value.shape]}
+    if isinstance(value, dict):  # JSON would make texts of keys that are numbers
+        return {"items": [[key, _plain(item, arrays)] for key, item in value.items()]}
+    is_list = isinstance(value, list | tuple)
+    return [_plain(item, arrays) for item in value] if is_list else value
+
+
 def packed(value: Any) -> list[Any]:
     """A value as what to write into a file: the length of a header, the header, and its arrays.
 
     The value is made of numbers, texts and arrays in lists and dictionaries. The header is JSON.
     """
     arrays: list[np.ndarray] = []
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            arrays.append(np.ascontiguousarray(value))
-            return {"array": [value.dtype.str, value.shape]}
-        if isinstance(value, dict):  # JSON would make texts of keys that are numbers
-            return {"items": [[key, plain(item)] for key, item in value.items()]}
-        return [plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-    header = json.dumps(plain(value)).encode()
+    header = json.dumps(_plain(value, arrays)).encode()
     return [len(header).to_bytes(8), header, *arrays]
 
 

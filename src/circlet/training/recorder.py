@@ -151,8 +151,12 @@ class Recorder:
                 index: np.tile(np.arange(first, first + n), runs * len(steps)),
                 name: cells.reshape(runs * len(steps) * n, *cells.shape[3:]),
             }
-        flat = [np.concatenate([a.reshape(runs, -1) for a in kept[s].values()], 1) for s in steps]
-        cells = np.concatenate(flat).ravel()
+        numbers = sum(array.size for array in kept[steps[0]].values()) // runs
+        every = np.empty((len(steps), runs, numbers), np.float32)
+        for place, step in enumerate(steps):
+            arrays = [array.reshape(runs, -1) for array in kept[step].values()]
+            np.concatenate(arrays, 1, out=every[place])
+        cells = every.ravel()
         rows: dict[str, Any] = {
             "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
             "step": np.repeat(steps, runs * len(names)),
