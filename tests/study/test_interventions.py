@@ -87,8 +87,8 @@ def test_order_matters_and_is_kept(tmp_path):
     point = study(tmp_path, e=small(interventions=acts)).points[0]
     assert point.name == ("p11_d6_hidden-8_wd0.5_scale-frequency-2-factor-3_keep-frequencies-2")
     plain = study(tmp_path, e=small()).points[0]
-    before = run.initial(plain, 1, {})["embedding"]
-    after = run.initial(point, 1, {})["embedding"]
+    before = run.initials(plain, [1], {})[0]["embedding"]
+    after = run.initials(point, [1], {})[0]["embedding"]
     np.testing.assert_allclose(signals(after)[2], 3 * signals(before)[2])
     assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
 
@@ -389,7 +389,7 @@ def test_an_intervention_must_keep_the_arrays(tmp_path):
     config["experiments"]["mixed"]["interventions"] = [{"other.mix": {"of": "base"}}]
     point = Study.of(config).points[1]
     with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
-        run.initial(point, 0, run.initial(Study.of(config).points[0], 0, {}))
+        run.initials(point, [0], {0: run.initials(Study.of(config).points[0], [0], {})[0]})
 
 
 def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):

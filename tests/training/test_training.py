@@ -284,11 +284,11 @@ def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
     monkeypatch.setattr(run, "RECORDED", 250)
     monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda _: True), raising=False)
     stack = Stack([{"a": np.zeros(25)}], torch.float32, CPU)
-    group = run.RunGroup(point(), [0], CPU, stack, None)
+    group = run.RunGroup(point(), [0], CPU, stack, None, None, None)
     kinds, kept = list(group.recorder.kept), group.recorder.kept
     for i, kind in enumerate(kinds[:4]):
         group.done = 0
-        group._keep(kind, {"x": torch.full((25,), float(i))})
+        group.keep(kind, {"x": torch.full((25,), float(i))})
         assert group.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
     assert [0 in kept[kind] for kind in kinds[:4]] == [True] * 3 + [False]
     group.fetch()

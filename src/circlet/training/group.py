@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from circlet.study import interventions
 from circlet.study.points import Point
 from circlet.study.seeds import PURPOSES
-from circlet.training.recorder import Recorder
+from circlet.training.recorder import Recorder, Unfit
 
 Arrays = dict[str, np.ndarray]
 
@@ -31,9 +32,88 @@ class Group:
         """Whether all values of a run are finite, (runs,)."""
         raise NotImplementedError
 
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The arrays that are trained or moved, by name."""
+        raise NotImplementedError
+
+    def metrics(self) -> dict[str, Any]:
+        """The metrics by name."""
+        raise NotImplementedError
+
+    def gradient(self) -> dict[str, Any]:
+        """The gradient of the loss on the whole train set, by name."""
+        raise NotImplementedError
+
+    def signals(self, embedding: Any) -> Any:
+        """Signals of an embedding, or of a gradient of it (`circlet.training.fourier`)."""
+        raise NotImplementedError
+
+    def norm(self, array: Any) -> Any:
+        """The norm of each run's part of an array."""
+        raise NotImplementedError
+
+    def keep(self, kind: str, found: dict[str, Any]) -> None:
+        """Give the recorder what a kind of log has at this step."""
+        raise NotImplementedError
+
+    def record(self) -> None:
+        """Record what is to be logged at this step."""
+        due = self.recorder.due.get(self.done, ())
+        needs_gradient = "gradients" in due or "gradient_norms" in due
+        gradient = self.gradient() if needs_gradient else {}
+        for kind in due:
+            match kind:
+                case "curves":
+                    found = self.metrics()
+                case "signals":
+                    found = {"signal": self.signals(self.weights["embedding"])}
+                case "gradients":
+                    found = {"gradient": self.signals(gradient["embedding"])}
+                case "gradient_norms":
+                    found = {name: self.norm(array) for name, array in gradient.items()}
+                case "embeddings":
+                    found = {"vector": self.weights["embedding"]}
+                case _:
+                    found = self.weights
+            self.keep(kind, found)
+
     def state(self) -> dict[str, Any]:
         """All that ``restore`` needs to resume from here: numbers and arrays in dictionaries."""
+        return {
+            "done": self.done,
+            "seconds": self.seconds,
+            **self.arrays(),
+            "recorded": self.recorder.kept,
+        }
+
+    def arrays(self) -> dict[str, Any]:
+        """The ``values`` of its runs and the state of their ``optimizer``, for checkpoints."""
         raise NotImplementedError
+
+    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
+        """Take over arrays; those of the optimiser may be missing at the end of a run.
+
+        Raises whatever arrays of other runs cause.
+        """
+        raise NotImplementedError
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of logged weights by name, the runs first."""
+        raise NotImplementedError
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume from a state of the same runs; raises Unfit if the state is of other runs."""
+        try:
+            done = state["done"]
+            if type(done) is not int or not -1 <= done <= self.point.steps:
+                raise ValueError(f"step {done}")
+            self.set_arrays(state, done == self.point.steps)
+            self.recorder.restore(state["recorded"], done, self.shapes)
+            self.done, self.seconds = done, float(state["seconds"])
+        except Exception as error:  # a changed file may contain anything
+            raise Unfit(str(error)) from error
 
     def tables(self) -> dict[str, pa.Table]:
         """The logs of its runs by kind."""
@@ -64,3 +144,24 @@ def tables(point: Point, groups: Sequence[Group]) -> dict[str, pa.Table]:
     """The logs of all groups of a block."""
     found = [group.tables() for group in groups]
     return {kind: pa.concat_tables([t[kind] for t in found]) for kind in point.logs}
+
+
+def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:
+    """The arrays of a run at step 0, after its interventions, float64, an embedding first.
+
+    ``equations`` has the functions ``initial`` and perhaps ``learning_rate_multipliers``.
+    """
+    streams = point.seeds(seed)
+    arrays = equations.initial(point.parameters, streams)
+    if point.system.embedding:
+        arrays = {"embedding": arrays.pop("embedding"), **arrays}
+    draws = streams.stream("intervention")
+    for name, arguments in interventions.acts(point.interventions):
+        arrays = interventions.apply(name, arguments, arrays, draws, parent)
+    return arrays
+
+
+def learning_rate_multipliers(point: Point, equations: Any) -> dict[str, float]:
+    """Learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
+    declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
+    return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})

@@ -148,9 +148,9 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     torch.set_num_threads(1)  # the matrices are small, and blocks run side by side
     verify.verify(point, seeds, where, parents)
 
-    def trained(group: Any, data: Any) -> None:
+    def trained(group: Any) -> None:
         if {seeds[0], seeds[-1]} & set(group.seeds):
-            verify.verify_end(group, data, parents)
+            verify.verify_end(group, parents)
 
     def train(after: Any, ended: Any, saved: Sequence[dict[str, Any]] = ()) -> dict[str, pa.Table]:
         return run.run(point, seeds, where, parents, after, ended, trained, saved)

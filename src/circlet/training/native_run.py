@@ -1,9 +1,9 @@
 """Train runs by native kernels: one run after another, without torch."""
 
+import bisect
 import importlib
-import importlib.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -11,13 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from circlet import native
-from circlet.study import interventions
 from circlet.study.points import Point
 from circlet.study.seeds import Seeds
 from circlet.systems.spec import SystemSpec
 from circlet.training.fourier import signals
-from circlet.training.group import After, Arrays, Group, tables
-from circlet.training.recorder import Unfit, check_alike
+from circlet.training.group import (
+    After,
+    Arrays,
+    Group,
+    initial,
+    learning_rate_multipliers,
+    tables,
+)
+from circlet.training.recorder import check_alike
 
 # Steps of a first call of a kernel, and seconds of a longer one: signals are seen, and progress is
 # shown, in between.
@@ -77,17 +83,17 @@ class NativeRun(Group):
 
     def __init__(self, point: Point, seed: int, parent: Arrays):
         super().__init__(point, [seed], "cpu")
-        own = starts(point.system)
-        assert own is not None
-        self.own, self.streams = own, point.seeds(seed)
-        start = initial(point, self.streams, parent)
-        declared: Any = getattr(own, "learning_rate_multipliers", lambda parameters: {})
-        frozen = {"embedding": 0.0} if point.intervenes("freeze") else {}
-        multipliers = declared(point.parameters) | frozen
-        kernel = own.kernel(point.parameters, self.streams)
-        self.run = native.Run(kernel, start, point.parameters, multipliers, point.settings["dtype"])
+        own: Any = starts(point.system)
+        streams, parameters = point.seeds(seed), point.parameters
+        self.run = native.Run(
+            own.kernel(parameters, streams),
+            initial(point, own, seed, parent),
+            parameters,
+            learning_rate_multipliers(point, own),
+            point.settings["dtype"],
+        )
         self.startable = point.parent is None or bool(self.finite()[0])
-        self.batches = Batches(own, point.parameters, self.streams)
+        self.batches = Batches(own, parameters, streams)
         self.steps = FIRST  # of a call
         self.recorded = sorted(self.recorder.due)
 
@@ -101,39 +107,43 @@ class NativeRun(Group):
         if self.done < 0:
             self.done = 0
         else:
-            due = next((step for step in self.recorded if step > self.done), self.point.steps)
-            steps = min(self.steps, min(due, self.point.steps) - self.done)
+            place = bisect.bisect_right(self.recorded, self.done)
+            due = self.recorded[place] if place < len(self.recorded) else self.point.steps
+            steps = min(self.steps, due - self.done)
             self.run.train(self.done, steps, self.batches.of(self.done + 1, self.done + steps))
             self.done += steps
             spent = max(time.process_time() - started, 1e-6)
             if steps == self.steps:
                 self.steps = max(1, int(steps * min(2.0, LONGEST / spent)))
-        self._record()
+        with np.errstate(all="ignore"):  # a run that diverges has rows, too
+            self.record()
         self.seconds += time.process_time() - started
 
-    @np.errstate(all="ignore")  # a run that diverges has rows, too
-    def _record(self) -> None:
-        due = self.recorder.due.get(self.done, ())
-        gradient: Arrays = {}
-        if "gradients" in due or "gradient_norms" in due:
-            gradient = self.run.gradient()
-        for kind in due:
-            match kind:
-                case "curves":
-                    measured = self.run.metrics()
-                    found = {name: np.array(measured[name]) for name in self.recorder.metrics}
-                case "signals":
-                    found = {"signal": signals(self.run.arrays["embedding"])}
-                case "gradients":
-                    found = {"gradient": signals(gradient["embedding"])}
-                case "gradient_norms":
-                    norm = np.linalg.norm
-                    found = {k: np.array(norm(g.ravel())) for k, g in gradient.items()}
-                case "embeddings":
-                    found = {"vector": self.run.arrays["embedding"]}
-                case _:
-                    found = self.run.arrays
-            self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in found.items()})
+    @property
+    def weights(self) -> Arrays:
+        """The arrays of the run by name."""
+        return self.run.arrays
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics of the run by name."""
+        measured = self.run.metrics()
+        return {name: measured[name] for name in self.recorder.metrics}
+
+    def gradient(self) -> Arrays:
+        """The gradient of the loss on the whole train set, by name."""
+        return self.run.gradient()
+
+    def signals(self, embedding: np.ndarray) -> np.ndarray:
+        """Signals of an embedding."""
+        return signals(embedding)
+
+    def norm(self, array: np.ndarray) -> Any:
+        """The norm of an array."""
+        return np.linalg.norm(array.ravel())
+
+    def keep(self, kind: str, found: Mapping[str, Any]) -> None:
+        """Give the recorder what a kind of log has at this step."""
+        self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in found.items()})
 
     def close(self) -> None:
         """Give back what the kernel needs to go on."""
@@ -141,37 +151,24 @@ class NativeRun(Group):
         if not self.point.settings["keep_state"]:
             self.run.means = self.run.squares = self.run.values[:0]
 
-    def state(self) -> dict[str, Any]:
-        """All that ``restore`` needs to resume from here."""
+    def arrays(self) -> dict[str, Any]:
+        """Copies of its values and moments."""
         moments = {"means": self.run.means.copy(), "squares": self.run.squares.copy()}
-        return {
-            "done": self.done,
-            "seconds": self.seconds,
-            "values": self.run.values.copy(),
-            "optimizer": moments,
-            "recorded": self.recorder.kept,
-        }
+        return {"values": self.run.values.copy(), "optimizer": moments}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Resume from a state of the same run; raises Unfit if the state is of another."""
-        try:
-            done = state["done"]
-            if type(done) is not int or not -1 <= done <= self.point.steps:
-                raise ValueError(f"step {done}")
-            pairs = [(state["values"], self.run.values)]
-            moments = state["optimizer"]
-            # At its end no moments are needed, unless the run may continue later.
-            if done < self.point.steps or len(moments["means"]):
-                pairs += [(moments["means"], self.run.means)]
-                pairs += [(moments["squares"], self.run.squares)]
-            for saved, into in pairs:
-                check_alike(saved, into.shape, into.dtype)
-                into[:] = saved
-            shapes = {name: (1, *array.shape) for name, array in self.run.arrays.items()}
-            self.recorder.restore(state["recorded"], done, shapes)
-            self.done, self.seconds = done, float(state["seconds"])
-        except Exception as error:  # a changed file may contain anything
-            raise Unfit(str(error)) from error
+    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
+        """Take over arrays; at its end no moments are needed, unless the run may continue."""
+        pairs, moments = [(state["values"], self.run.values)], state["optimizer"]
+        if not is_done or len(moments["means"]):
+            pairs += [(moments["means"], self.run.means), (moments["squares"], self.run.squares)]
+        for saved, into in pairs:
+            check_alike(saved, into.shape, into.dtype)
+            into[:] = saved
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays by name, with an axis of one run."""
+        return {name: (1, *array.shape) for name, array in self.weights.items()}
 
 
 class Batches:
@@ -197,14 +194,3 @@ class Batches:
         if kept[0] is not None:
             arrays["kept"] = np.stack(kept).astype(np.uint8)
         return native.Epochs(first=epochs.start, **arrays)
-
-
-def initial(point: Point, streams: Seeds, parent: Arrays) -> Arrays:
-    """The arrays of a run at step 0, after its interventions, float64, an embedding first."""
-    own = starts(point.system)
-    assert own is not None
-    arrays = own.initial(point.parameters, streams)
-    draws = streams.stream("intervention")
-    for name, arguments in interventions.acts(point.interventions):
-        arrays = interventions.apply(name, arguments, arrays, draws, parent)
-    return arrays

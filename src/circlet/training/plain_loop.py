@@ -19,9 +19,9 @@ from circlet.study.registry import path_of, place_in_own
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
-from circlet.training.group import Arrays
+from circlet.training.group import Arrays, learning_rate_multipliers
 from circlet.training.optimizers import BETAS, EPS
-from circlet.training.run import initials, learning_rate_multipliers
+from circlet.training.run import initials
 
 Values = dict[str, Tensor]
 """Weights of a run after some steps, or their gradient, and its metrics, by name."""
@@ -117,7 +117,9 @@ class PlainLoop:
                 )
         parts = self._parts(equations, seed)
         network, weights = self._module(equations, seed, start, noise)
-        optimiser = _Optimiser(weights, point.parameters, learning_rate_multipliers(point))
+        optimiser = _Optimiser(
+            weights, point.parameters, learning_rate_multipliers(point, equations)
+        )
         for step in range(1, point.steps + 1):
             batch = self._batch(parts["train"], seed, step)
             optimiser.step(equations.own.loss(network, batch))

@@ -15,18 +15,23 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
-from circlet.study import interventions
 from circlet.study.points import Point, even
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, products, shapes
-from circlet.training.group import After, Arrays, Group, tables
+from circlet.training.group import (
+    After,
+    Arrays,
+    Group,
+    initial,
+    learning_rate_multipliers,
+    tables,
+)
 from circlet.training.optimizers import SGD, Adam, optimizer
-from circlet.training.recorder import Unfit
 from circlet.training.shapes import check
 from circlet.training.stack import Stack, copy_exactly, on_cpu
 
-Trained = Callable[["RunGroup", Any], None]
-"""Called when the last step of a group is done, with its data."""
+Trained = Callable[["RunGroup"], None]
+"""Called when the last step of a group is done."""
 
 HELD = 2**26  # most numbers in the data of runs that advance together
 RECORDED = 2**28  # most bytes of logs kept on a GPU
@@ -151,7 +156,7 @@ def run_group(
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
     starts = initials(point, seeds, parents or {})
-    multipliers = learning_rate_multipliers(point)
+    multipliers = learning_rate_multipliers(point, equations)
     if unknown := multipliers.keys() - starts[0].keys():
         raise CircletError(
             f"{point.system.name}: learning_rate_multipliers() names {min(unknown)!r}, which is no "
@@ -184,7 +189,7 @@ def run_group(
 
     advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
-    group = RunGroup(point, seeds, device, stack, optimiser)
+    group = RunGroup(point, seeds, device, stack, optimiser, equations, data)
     if saved:
         group.restore(saved)
     yield group
@@ -197,43 +202,26 @@ def run_group(
         group.done += 1
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
-        group.record(equations, data)
+        group.record()
         group.seconds = clock() - started
         yield group
     group.fetch()  # and the GPU is done
     group.seconds = clock() - started
     if trained:
-        trained(group, data)
+        trained(group)
+    group.data = None
     if not point.settings["keep_state"]:
         group.optimizer = None  # all that is needed from here on is recorded
 
 
 def initials(point: Point, seeds: Sequence[int], parents: dict[int, Arrays]) -> list[Arrays]:
     """The arrays of every run at step 0; raises CircletError if the shapes of two runs differ."""
-    starts = [initial(point, seed, parents.get(seed, {})) for seed in seeds]
+    equations = autograd.equations(point.system)
+    starts = [initial(point, equations, seed, parents.get(seed, {})) for seed in seeds]
     alike = {name: array.shape for name, array in starts[0].items()}
     for seed, arrays in zip(seeds, starts, strict=True):
         shapes.check(f"{point.system.name}: at step 0 of seed {seed}", arrays, alike)
     return starts
-
-
-def initial(point: Point, seed: int, parent: Arrays) -> Arrays:
-    """The arrays of a run at step 0, after its interventions, float64, an embedding first."""
-    streams = point.seeds(seed)
-    arrays = autograd.equations(point.system).initial(point.parameters, streams)
-    if point.system.embedding:
-        arrays = {"embedding": arrays.pop("embedding"), **arrays}
-    draws = streams.stream("intervention")
-    for name, arguments in interventions.acts(point.interventions):
-        arrays = interventions.apply(name, arguments, arrays, draws, parent)
-    return arrays
-
-
-def learning_rate_multipliers(point: Point) -> dict[str, float]:
-    """Learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
-    equations = autograd.equations(point.system)
-    declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
-    return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
 
 
 class RunGroup(Group):
@@ -246,10 +234,13 @@ class RunGroup(Group):
         device: torch.device,
         stack: Stack,
         optimiser: Adam | SGD | None,
+        equations: Any,
+        data: Any,
     ):
         cuda = device.type == "cuda"
         super().__init__(point, seeds, torch.cuda.get_device_name(device) if cuda else device.type)
         self.stack, self.optimizer = stack, optimiser
+        self.equations, self.data = equations, data  # which it has while it trains
         # What is recorded on a GPU, until it is fetched: to fetch it at once would make the CPU
         # wait at every logged step.
         self.waiting: list[tuple[str, int, dict[str, Tensor]]] = []
@@ -261,33 +252,37 @@ class RunGroup(Group):
         """Whether all values of a run are finite, (runs,)."""
         return self.stack.finite().cpu().numpy()
 
-    def record(self, equations: Any, data: Any) -> None:
-        """Record the values to log at a step; gradients are of the loss on the whole train set."""
-        due, weights = self.recorder.due.get(self.done, ()), self.stack.arrays
-        if "gradients" in due or "gradient_norms" in due:
-            gradient = {name: torch.empty_like(values) for name, values in weights.items()}
-            equations.gradients(weights, data, gradient)
-        for kind in due:
-            match kind:
-                case "curves":
-                    found = equations.metrics(weights, data)
-                    if not self.recorder.kept[kind]:
-                        wanted = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
-                        check(f"{self.point.system.name}: metric", found, wanted)
-                case "signals":
-                    found = {"signal": signals(weights["embedding"])}
-                case "gradients":
-                    found = {"gradient": signals(gradient["embedding"])}
-                case "gradient_norms":
-                    norm = torch.linalg.vector_norm
-                    found = {name: norm(g.flatten(1), dim=1) for name, g in gradient.items()}
-                case "embeddings":
-                    found = {"vector": weights["embedding"]}
-                case _:
-                    found = weights
-            self._keep(kind, found)
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The arrays of all runs by name."""
+        return self.stack.arrays
 
-    def _keep(self, kind: str, found: Mapping[str, Tensor]) -> None:
+    def metrics(self) -> dict[str, Tensor]:
+        """The metrics of all runs by name; checks them the first time."""
+        found = self.equations.metrics(self.weights, self.data)
+        if not self.recorder.kept["curves"]:
+            wanted = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
+            check(f"{self.point.system.name}: metric", found, wanted)
+        return found
+
+    def gradient(self) -> dict[str, Tensor]:
+        """The gradient of the loss on the whole train set, of all runs by name."""
+        found = {name: torch.empty_like(values) for name, values in self.weights.items()}
+        self.equations.gradients(self.weights, self.data, found)
+        return found
+
+    def signals(self, embedding: Tensor) -> Tensor:
+        """As `circlet.training.fourier.signals`, where the tensor is."""
+        p = embedding.shape[-2]
+        coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
+        return torch.linalg.vector_norm(coefficients, dim=-1)
+
+    def norm(self, array: Tensor) -> Tensor:
+        """The norm of each run's part of a tensor."""
+        return torch.linalg.vector_norm(array.flatten(1), dim=1)
+
+    def keep(self, kind: str, found: Mapping[str, Tensor]) -> None:
+        """Give the recorder what a kind of log has at this step; later, on a GPU."""
         if not next(iter(found.values())).is_cuda:
             self.recorder.keep(kind, self.done, {k: v.detach().numpy() for k, v in found.items()})
             return
@@ -303,36 +298,21 @@ class RunGroup(Group):
             self.recorder.keep(kind, step, on_cpu(found))
         self.waiting, self.held = [], 0
 
-    def state(self) -> dict[str, Any]:
-        """All that ``restore`` needs to resume from here, on the CPU."""
+    def arrays(self) -> dict[str, Any]:
+        """Its tensors, on the CPU; with all that is recorded up to here."""
         self.fetch()
         return {
-            "done": self.done,
-            "seconds": self.seconds,
             "values": on_cpu(self.stack.tensors),
             "optimizer": on_cpu(self.optimizer.state) if self.optimizer else {},
-            "recorded": self.recorder.kept,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Resume from a state of the same runs; raises Unfit if the state is of other runs."""
-        try:
-            done = state["done"]
-            if type(done) is not int or not -1 <= done <= self.point.steps:
-                raise ValueError(f"step {done}")
-            copy_exactly(state["values"], self.stack.tensors)
-            # At its end no optimiser state is needed, unless the run may continue later.
-            if self.optimizer and (done < self.point.steps or state["optimizer"]):
-                copy_exactly(state["optimizer"], self.optimizer.state)
-            shapes = {name: tuple(values.shape) for name, values in self.stack.arrays.items()}
-            self.recorder.restore(state["recorded"], done, shapes)
-            self.done, self.seconds = done, float(state["seconds"])
-        except Exception as error:  # a changed file may contain anything
-            raise Unfit(str(error)) from error
+    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
+        """Take over arrays; at its end no optimiser state is needed, unless a run may continue."""
+        copy_exactly(state["values"], self.stack.tensors)
+        if self.optimizer and (not is_done or state["optimizer"]):
+            copy_exactly(state["optimizer"], self.optimizer.state)
 
-
-def signals(embedding: Tensor) -> Tensor:
-    """`circlet.training.fourier.signals` of a tensor, where it is."""
-    p = embedding.shape[-2]
-    coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
-    return torch.linalg.vector_norm(coefficients, dim=-1)
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays by name."""
+        return {name: tuple(values.shape) for name, values in self.weights.items()}

@@ -86,7 +86,7 @@ def verify(
 
 
 @torch.no_grad()
-def verify_end(group: RunGroup, data: Any, parents: dict[int, Arrays] | None = None) -> None:
+def verify_end(group: RunGroup, parents: dict[int, Arrays] | None = None) -> None:
     """Compare the first and the last run of a group that has been trained with fresh networks.
 
     At their first and at their last weights, both must have the same gradients and metrics. They
@@ -105,7 +105,7 @@ def verify_end(group: RunGroup, data: Any, parents: dict[int, Arrays] | None = N
     for dtype in ("float64", "float32") if last else ():
         trial = _Trial(group.point, list(last), device, parents or {}, 1, dtype)
         try:
-            trial.compare_ends(last, _of_runs(data, places, trial.dtype), group.point.steps)
+            trial.compare_ends(last, _of_runs(group.data, places, trial.dtype), group.point.steps)
             return
         except CircletError:
             raise

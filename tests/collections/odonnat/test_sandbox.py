@@ -243,7 +243,7 @@ def test_a_diverged_network_is_said(tmp_path, capsys):
 def test_weights_are_read_in_order(trained):
     block = next(trained.blocks)
     found = parquet.read_weights(block, [0, 12])
-    start = run.initial(block.point, 1, {})
+    start = run.initials(block.point, [1], {})[0]
     for name, array in start.items():
         assert found[name].shape == (2, 2, *array.shape)
         np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)
