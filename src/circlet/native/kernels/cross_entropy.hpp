@@ -32,7 +32,8 @@ void logit_gradient(
     for (int64_t at = 0; at < columns; at += WIDTH<T>) {
         T* column = logits + at;
         Real<T> largest = load(column);
-        for (int64_t c = 1; c < classes; ++c) largest = larger<T>(largest, load(column + c * columns));
+        for (int64_t c = 1; c < classes; ++c)
+            largest = larger<T>(largest, load(column + c * columns));
         Whole<T> right;
         std::memcpy(&right, target + at, BYTES);
         Real<T> others = {}, own = {};
@@ -90,6 +91,31 @@ void measure(
             loss += value;
             right += !wrong[lane] && value == value;
         }
+    }
+}
+
+// The logits of a tile, and the classes that are right.
+template <class T> struct Logits {
+    Tile tile;
+    const T* values;
+    const typename Vectors<T>::Integer* target;
+};
+
+// Writes loss and accuracy of the train set, then of the test set. forward(first, end) gives the
+// logits of the tile that begins with example `first` of a set that ends before `end`.
+template <class T, class Forward>
+void evaluate(const int64_t* sizes, int64_t classes, Forward forward, double* out) {
+    int64_t begin = 0;
+    for (int part = 0; part < 2; ++part) {
+        int64_t end = begin + sizes[part], right = 0;
+        double loss = 0;
+        for (int64_t first = begin; first < end; first += TILE) {
+            Logits<T> own = forward(first, end);
+            measure<T>(own.values, classes, own.tile, own.target, loss, right);
+        }
+        out[2 * part] = loss / sizes[part];
+        out[2 * part + 1] = double(right) / sizes[part];
+        begin = end;
     }
 }
 

@@ -67,7 +67,9 @@ template <class T, template <class> class System> struct Simulated final : Run {
     }
 };
 
-template <template <class, template <class> class> class Kind, template <class> class System, class Settings>
+template <
+    template <class, template <class> class> class Kind, template <class> class System,
+    class Settings>
 Run* made(const Settings& settings, bool is_double) {
     if (is_double) return new Kind<double, System>(settings);
     return new Kind<float, System>(settings);

@@ -48,7 +48,10 @@ template <class T> struct Layer {
     }
 
     void forward(const T* weights, const T* x, int64_t columns) {
-        multiply<T>({weights + weight, inputs, 1}, outputs, inputs, x, columns, before.data(), weights + bias);
+        multiply<T>(
+            {weights + weight, inputs, 1}, outputs, inputs, x, columns, before.data(),
+            weights + bias
+        );
         if (activation != NONE) activate(columns);
     }
 
@@ -116,16 +119,11 @@ public:
     // Writes loss and accuracy of the train set, then of the test set.
     void metrics(const T* weights, double* out) {
         make_tables(weights);
-        for (int part = 0; part < 2; ++part) {
-            int64_t begin = part ? s.sizes[0] : 0, end = begin + s.sizes[part], right_ones = 0;
-            double loss = 0;
-            for (int64_t first = begin; first < end; first += TILE) {
-                Tile tile = forward(weights, first, end);
-                measure<T>(layers.back().before.data(), s.p, tile, &target[first], loss, right_ones);
-            }
-            out[2 * part] = loss / s.sizes[part];
-            out[2 * part + 1] = double(right_ones) / s.sizes[part];
-        }
+        auto logits = [&](int64_t first, int64_t end) {
+            Tile tile = forward(weights, first, end);
+            return Logits<T>{tile, layers.back().before.data(), &target[first]};
+        };
+        evaluate<T>(s.sizes, s.p, logits, out);
     }
 
 private:
@@ -147,7 +145,9 @@ private:
         }
         auto& layer = layers.front();
         const T* w = weights + layer.weight;
-        multiply<T>({w, 2 * s.d, 1}, width, s.d, embedding, numbers, left.data(), weights + layer.bias);
+        multiply<T>(
+            {w, 2 * s.d, 1}, width, s.d, embedding, numbers, left.data(), weights + layer.bias
+        );
         multiply<T>({w + s.d, 2 * s.d, 1}, width, s.d, embedding, numbers, right.data());
     }
 
@@ -204,10 +204,14 @@ private:
         auto& layer = layers.front();
         const T *w = weights + layer.weight, *embedding = columns_of_embedding.data();
         accumulate<T>(by_left.data(), width, embedding, s.d, numbers, out + layer.weight, 2 * s.d);
-        accumulate<T>(by_right.data(), width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d);
+        accumulate<T>(
+            by_right.data(), width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d
+        );
         accumulate_sums<T>(by_left.data(), width, numbers, out + layer.bias);
         for (auto [offset, by] : {std::pair{int64_t(0), &by_left}, {s.d, &by_right}}) {
-            multiply<T>({w + offset, 1, 2 * s.d}, s.d, width, by->data(), numbers, by_embedding.data());
+            multiply<T>(
+                {w + offset, 1, 2 * s.d}, s.d, width, by->data(), numbers, by_embedding.data()
+            );
             for (int64_t i = 0; i < s.p; ++i)
                 for (int64_t k = 0; k < s.d; ++k) out[i * s.d + k] += by_embedding[k * numbers + i];
         }

@@ -92,7 +92,8 @@ void accumulate_rows(const T* a, const T* b, int64_t columns, int64_t inner, T* 
     for (; j < columns; ++j) {
         Real<T> total[ROWS] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
-            for (int i = 0; i < ROWS; ++i) total[i] += load(a + i * inner + k) * load(b + j * inner + k);
+            for (int i = 0; i < ROWS; ++i)
+                total[i] += load(a + i * inner + k) * load(b + j * inner + k);
         for (int i = 0; i < ROWS; ++i) c[i * row + j] += sum<T>(total[i]);
     }
 }

@@ -42,7 +42,8 @@ public:
         for (auto* rows : {&xi, &normed, &r, &by_r, &by_m, &by_xi}) rows->resize(s.d * TILE);
         for (auto* rows : {&h, &slopes, &by_h}) rows->resize(s.hidden * TILE);
         alpha.resize(entries * TILE), by_alpha.resize(entries * TILE);
-        tokens.resize(s.length * TILE), logits.resize(s.vocabulary * TILE), attention.resize(s.length * WIDTH<T>);
+        tokens.resize(s.length * TILE), logits.resize(s.vocabulary * TILE);
+        attention.resize(s.length * WIDTH<T>);
     }
 
     int64_t size;  // of the weights
@@ -76,17 +77,12 @@ public:
     // Writes loss and accuracy of the train set, then of the test set.
     void metrics(const T* weights, double* out) {
         make_tables(weights);
-        for (int part = 0; part < 2; ++part) {
-            int64_t begin = part ? s.sizes[0] : 0, end = begin + s.sizes[part], right = 0;
-            double loss = 0;
-            for (int64_t first = begin; first < end; first += TILE) {
-                Tile tile = select(first, end, nullptr);
-                forward(weights, tile, nullptr);
-                measure<T>(logits.data(), s.vocabulary, tile, target, loss, right);
-            }
-            out[2 * part] = loss / s.sizes[part];
-            out[2 * part + 1] = double(right) / s.sizes[part];
-        }
+        auto of_tile = [&](int64_t first, int64_t end) {
+            Tile tile = select(first, end, nullptr);
+            forward(weights, tile, nullptr);
+            return Logits<T>{tile, logits.data(), target};
+        };
+        evaluate<T>(s.sizes, s.vocabulary, of_tile, out);
     }
 
 private:
@@ -101,7 +97,8 @@ private:
     // Tables: e, z and W_V z, (d, slots); scores <q, z> / sqrt(d); divisors rms(e) + EPS.
     std::vector<T> e, z, values, by_values, by_z, scores, by_scores, divisors;
     // Of a tile: (features, columns). `slopes` are the derivatives of gelu.
-    std::vector<T> xi, normed, r, by_r, by_m, by_xi, h, slopes, by_h, alpha, by_alpha, logits, attention;
+    std::vector<T> xi, normed, r, by_r, by_m, by_xi, h, slopes, by_h, alpha, by_alpha, logits;
+    std::vector<T> attention;
     T divisor[TILE];
     Integer target[TILE];
     std::vector<Integer> tokens;  // (length, columns)
@@ -210,7 +207,9 @@ private:
         multiply<T>({values.data(), slots, 1}, s.d, entries, alpha.data(), columns, xi.data());
         norm(xi.data(), columns, normed.data(), divisor);
         const T* bias = s.has_bias ? weights + at.hidden_bias : nullptr;
-        multiply<T>({weights + at.hidden, s.d, 1}, s.hidden, s.d, normed.data(), columns, h.data(), bias);
+        multiply<T>(
+            {weights + at.hidden, s.d, 1}, s.hidden, s.d, normed.data(), columns, h.data(), bias
+        );
         for (int64_t i = 0; i < s.hidden * columns; i += WIDTH<T>) {
             Real<T> x = load(&h[i]);
             Normal<T> at_x = normal<T>(x);
@@ -218,21 +217,30 @@ private:
             store(&slopes[i], at_x.below + x * at_x.density);
         }
         bias = s.has_bias ? weights + at.output_bias : nullptr;
-        multiply<T>({weights + at.output, s.hidden, 1}, s.d, s.hidden, h.data(), columns, r.data(), bias);
+        multiply<T>(
+            {weights + at.output, s.hidden, 1}, s.d, s.hidden, h.data(), columns, r.data(), bias
+        );
         drop(r.data(), tile, kept);
-        for (int64_t i = 0; i < s.d * columns; i += WIDTH<T>) store(&r[i], load(&r[i]) + load(&xi[i]));
-        multiply<T>({weights + at.embedding, s.d, 1}, s.vocabulary, s.d, r.data(), columns, logits.data());
+        for (int64_t i = 0; i < s.d * columns; i += WIDTH<T>)
+            store(&r[i], load(&r[i]) + load(&xi[i]));
+        multiply<T>(
+            {weights + at.embedding, s.d, 1}, s.vocabulary, s.d, r.data(), columns, logits.data()
+        );
     }
 
     // Of a tile, given the gradient of its logits, which has taken their place.
     void backward(const T* weights, Tile tile, const uint8_t* kept, T* out) {
         int64_t columns = tile.columns;
         accumulate<T>(logits.data(), s.vocabulary, r.data(), s.d, columns, out + at.embedding);
-        multiply<T>({weights + at.embedding, 1, s.d}, s.d, s.vocabulary, logits.data(), columns, by_r.data());
+        multiply<T>(
+            {weights + at.embedding, 1, s.d}, s.d, s.vocabulary, logits.data(), columns, by_r.data()
+        );
         std::copy(by_r.begin(), by_r.begin() + s.d * columns, by_m.begin());
         drop(by_m.data(), tile, kept);
         accumulate<T>(by_m.data(), s.d, h.data(), s.hidden, columns, out + at.output);
-        multiply<T>({weights + at.output, 1, s.hidden}, s.hidden, s.d, by_m.data(), columns, by_h.data());
+        multiply<T>(
+            {weights + at.output, 1, s.hidden}, s.hidden, s.d, by_m.data(), columns, by_h.data()
+        );
         for (int64_t i = 0; i < s.hidden * columns; i += WIDTH<T>)
             store(&by_h[i], load(&by_h[i]) * load(&slopes[i]));
         accumulate<T>(by_h.data(), s.hidden, normed.data(), s.d, columns, out + at.hidden);
@@ -240,13 +248,17 @@ private:
             accumulate_sums<T>(by_m.data(), s.d, columns, out + at.output_bias);
             accumulate_sums<T>(by_h.data(), s.hidden, columns, out + at.hidden_bias);
         }
-        multiply<T>({weights + at.hidden, 1, s.d}, s.d, s.hidden, by_h.data(), columns, by_xi.data());
+        multiply<T>(
+            {weights + at.hidden, 1, s.d}, s.d, s.hidden, by_h.data(), columns, by_xi.data()
+        );
         norm_back(by_xi.data(), xi.data(), divisor, columns);
         for (int64_t i = 0; i < s.d * columns; i += WIDTH<T>)
             store(&by_xi[i], load(&by_xi[i]) + load(&by_r[i]));
 
         accumulate<T>(by_xi.data(), s.d, alpha.data(), entries, columns, by_values.data(), slots);
-        multiply<T>({values.data(), 1, slots}, entries, s.d, by_xi.data(), columns, by_alpha.data());
+        multiply<T>(
+            {values.data(), 1, slots}, entries, s.d, by_xi.data(), columns, by_alpha.data()
+        );
         for (int64_t t = 0; t < columns; t += WIDTH<T>) {
             Real<T> total = {};
             for (int64_t i = t; i < entries * columns; i += columns)

@@ -37,7 +37,8 @@ template <> struct Vectors<double> {
     using Integer = int64_t;
     static constexpr Integer MANTISSA = 52, BIAS = 1023;
     static constexpr double ROUNDS = 6755399441055744.0;  // 1.5 * 2^52
-    static constexpr double LN2_HIGH = 0.693147180369123816490, LN2_LOW = 1.90821492927058770002e-10;
+    static constexpr double LN2_HIGH = 0.693147180369123816490;
+    static constexpr double LN2_LOW = 1.90821492927058770002e-10;
     static constexpr double LOWEST = -708.0, HIGHEST = 709.0;
     static constexpr int TERMS = 13;
 };
@@ -113,7 +114,8 @@ template <class T> struct Series {
     T coefficients[Vectors<T>::TERMS + 1];
     constexpr Series() : coefficients() {
         double factorial = 1;
-        for (int k = 0; k <= Vectors<T>::TERMS; factorial *= ++k) coefficients[k] = T(1 / factorial);
+        for (int k = 0; k <= Vectors<T>::TERMS; factorial *= ++k)
+            coefficients[k] = T(1 / factorial);
     }
 };
 
