@@ -17,7 +17,7 @@ import torch
 from circlet.bench import plain
 from circlet.study import cost
 from circlet.study.plan import Study
-from circlet.study.points import Block, Point
+from circlet.study.points import Block
 from circlet.training import job, native_run
 from circlet.training.run import group_size, run_group
 
@@ -53,7 +53,9 @@ Way = Callable[[float], Time]
 """Goes on for some seconds."""
 
 
-def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[], None]) -> Time:
+def window(
+    advance: Callable[[float], float], seconds: float, wait: Callable[[], None] = lambda: None
+) -> Time:
     """``advance`` until a time of the clock, and what each run and step of it took."""
     wait()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -64,14 +66,19 @@ def _window(advance: Callable[[float], float], seconds: float, wait: Callable[[]
     )
 
 
-def circlet(system: str, runs: int, device: torch.device) -> Way:
+def quiet(system: str, runs: int) -> Block:
+    """The same, with hardly any logs beyond the first steps, which are to warm up."""
+    return block(system, runs, {kind: {} for kind in block(system, runs).point.logs[1:]})
+
+
+def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
     """Runs as a job trains them, which continue with every call: by a kernel, if one covers them.
 
-    A kernel trains one run after another, for as long as there is time.
+    A kernel trains one run after another, for as long as there is time. ``logs`` or hardly any.
     """
-    point = block(system, runs).point
+    point = (block if logs else quiet)(system, runs).point
     if native_run.uncovered(point, device.type):
-        return pytorch(system, runs, device)
+        return pytorch(system, runs, device, logs)
     seeds = itertools.count()
     current = native_run.NativeRun(point, next(seeds), {})
 
@@ -87,7 +94,7 @@ def circlet(system: str, runs: int, device: torch.device) -> Way:
             done += current.done - before
         return done
 
-    return lambda seconds: _window(advance, seconds, lambda: None)
+    return lambda seconds: window(advance, seconds)
 
 
 def pytorch(
@@ -99,9 +106,7 @@ def pytorch(
     plain loop's network is stacked and differentiated by autograd, instead of using the system's
     own gradient.
     """
-    point = block(system, runs).point
-    if not logs:  # beyond the first steps, which are to warm up
-        point = block(system, runs, {kind: {} for kind in point.logs[1:]}).point
+    point = (block if logs else quiet)(system, runs).point
     if module and (own := plain.as_module(point.system)):
         point = replace(point, system=own)
     size = group_size(point, runs, device)
@@ -118,7 +123,7 @@ def pytorch(
 
     def way(seconds: float) -> Time:
         with torch.no_grad():
-            return _window(advance, seconds, wait)
+            return window(advance, seconds, wait)
 
     return way
 
@@ -139,7 +144,7 @@ def one(system: str) -> Way:
             run.step(number)
         return number - first
 
-    return lambda seconds: _window(advance, seconds, lambda: None)
+    return lambda seconds: window(advance, seconds)
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -164,48 +169,62 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
     }
 
 
+def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str, Way]:
+    """The ways to train a system, by name.
+
+    ``plain`` is the plain loop, and ``circlet`` what a job does; if a kernel does it, ``pytorch``
+    is the block in PyTorch in its place. ``module`` is a network without a gradient of its own.
+    """
+    case, point = plain.of(system).CASE, block(system, 1).point
+    runs = case.gpu_runs if device.type == "cuda" else case.runs
+    found = {"plain": one(system)}
+    if plain.as_module(point.system):
+        found["module"] = pytorch(system, runs, device, logs, module=True)
+    if not native_run.uncovered(point, device.type):
+        found["pytorch"] = pytorch(system, runs, device, logs)
+    return found | {"circlet": circlet(system, runs, device, logs)}
+
+
+def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str, list[Time]]:
+    """Windows of every way, one after the other, after one each to warm up."""
+    for way in ways.values():
+        way(seconds)  # the first steps are logged more often, too
+    found: dict[str, list[Time]] = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, way in ways.items():
+            found[name].append(way(seconds))
+    return found
+
+
 def measure(
     systems: list[str], device: torch.device, machine: dict[str, Any], repeats: int, seconds: float
 ) -> Iterator[dict[str, Any]]:
     """Each system's row; the ways alternate, in this process.
 
-    ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step.
-    ``times_plain`` is the ratio of CPU times on a CPU, and of wall-clock times on a GPU. ``core``
-    is circlet's trainer on one core of this machine, ``module`` a network without a gradient of its
-    own.
+    ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step, by
+    way (see ``ways``; on a GPU ``core`` is circlet on one core). ``times_plain`` has ratios of CPU
+    times on a CPU, and of wall-clock times on a GPU.
     """
     cuda = device.type == "cuda"
     for system in systems:
         case = plain.of(system).CASE
         runs = case.gpu_runs if cuda else case.runs
-        ways = {"plain": one(system), "circlet": circlet(system, runs, device)}
-        if plain.as_module(block(system, runs).point.system):
-            ways["module"] = pytorch(system, runs, device, module=True)
+        own = ways(system, device)
         if cuda:
             torch.cuda.reset_peak_memory_stats(device)
-            ways["core"] = circlet(system, case.runs, CPU)
-        for way in ways.values():
-            way(seconds)  # to warm up: the first steps are logged more often, too
-        found: dict[str, list[Time]] = {name: [] for name in ways}
-        for _ in range(repeats):
-            for name, way in ways.items():
-                found[name].append(way(seconds))
+            own["core"] = circlet(system, case.runs, CPU)
+        found = alternating(own, repeats, seconds)
         row = {
             "system": system,
             "parameters": case.parameters,
             "dtype": case.dtype,
             "runs": runs,
-            "together": together(block(system, runs).point, runs, device),
+            "together": group_size(block(system, runs).point, runs, device),
             "steps": case.steps,
         } | compared(found, floor(system, machine), case.steps, cuda)
         if cuda:
             row["peak_mb"] = torch.cuda.max_memory_allocated(device) / 1e6
         yield row
-
-
-def together(point: Point, runs: int, device: torch.device) -> int:
-    """How many runs of a block advance together: a kernel trains one at a time."""
-    return group_size(point, runs, device) if native_run.uncovered(point, device.type) else 1
 
 
 def compared(
@@ -219,10 +238,11 @@ def compared(
     row = {
         "ms": clock,
         "cpu_ms": process,
-        "times_plain": by["plain"]["median"] / by["circlet"]["median"],
-        "module_times_plain": by["plain"]["median"] / by["module"]["median"]
-        if "module" in by
-        else None,
+        "times_plain": {
+            name: by["plain"]["median"] / own["median"]
+            for name, own in by.items()
+            if name != "plain"
+        },
         "floor_ms": least,
         "times_floor": ours / max(least.values()),
         "cpu_seconds": {name: times["median"] * steps / 1000 for name, times in process.items()},

@@ -1,0 +1,321 @@
+"""The same training in JAX on one core: as a user would write it, and as circlet formulates it.
+
+``written`` is a network on examples, its mean cross-entropy and ``jax.grad``. ``formulated`` has
+what makes circlet fast: arrays with the examples last, the first layer on p numbers in place of
+pairs, tables of (token, position), and the residual of `circlet.systems.loss` pulled back by
+``jax.vjp``. Both are ``jit(vmap(scan))`` with AdamW. Weights, examples and orders of a run come
+from circlet's NumPy starts, so that all train the same networks.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from circlet.bench import training
+from circlet.errors import CircletError
+from circlet.study.points import Point
+from circlet.training.native_run import Batches, starts
+from circlet.training.run import run_group
+
+# One thread; before JAX computes anything.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
+
+import jax  # noqa: E402
+from jax import numpy as jnp  # noqa: E402
+
+Arrays = dict[str, Any]
+"""Arrays of one run by name; of a group they have the runs as their first axis."""
+
+TOLERANCE = 1e-4
+"""Largest relative difference of losses after `CHECKED` steps.
+
+float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value whose gradient is near
+zero moves by the rounding of a sum over all examples, and training amplifies that.
+"""
+CHECKED = 64  # steps
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A system in JAX."""
+
+    examples: Callable[[Arrays, Any, Any], Arrays]
+    """NumPy arrays of the train set of one run, from parameters, starts and seeds."""
+    written: Callable[[Arrays, Arrays], Any]
+    """Logits (examples, classes), from the weights and examples of one run."""
+    formulated: Callable[[Arrays, Arrays], Any]
+    """Logits (classes, examples)."""
+    groups: tuple[int, ...]  # numbers of runs that are tried
+    steps: int  # of a call
+
+
+def _rows(weights: Arrays, layer: str, x: Any) -> Any:
+    """A linear layer on x (examples, inputs)."""
+    return x @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"][:, 0]
+
+
+def _columns(weights: Arrays, layer: str, x: Any) -> Any:
+    """A linear layer on x (inputs, examples)."""
+    return weights[f"{layer}.weight"] @ x + weights[f"{layer}.bias"]
+
+
+def pair_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
+    """Train pairs (examples, 2), how often a number is in them (p, examples), and their sums."""
+    p = parameters["p"]
+    pairs = own.pairs(p)[own.train_mask(parameters, seeds)]
+    incidence = np.eye(p, dtype=np.float32)[pairs].sum(1).T
+    return {"pairs": pairs, "incidence": incidence, "target": pairs.sum(1) % p}
+
+
+def constant_attention(weights: Arrays, examples: Arrays) -> Any:
+    """Mușat, section 3: o = W_o relu(W_h (E_a + E_b) + b_h) + b_o."""
+    embedding, pairs = weights["embedding"], examples["pairs"]
+    x = embedding[pairs[:, 0]] + embedding[pairs[:, 1]]
+    return _rows(weights, "output", jax.nn.relu(_rows(weights, "hidden", x)))
+
+
+def constant_attention_formulated(weights: Arrays, examples: Arrays) -> Any:
+    """The same; the sums E_a + E_b are a product with the incidence of numbers and pairs."""
+    x = weights["embedding"].T @ examples["incidence"]
+    return _columns(weights, "output", jax.nn.relu(_columns(weights, "hidden", x)))
+
+
+def embedding_mlp(weights: Arrays, examples: Arrays) -> Any:
+    """Ding et al., section 2: three layers on [E_a, E_b], with silu."""
+    embedding, pairs = weights["embedding"], examples["pairs"]
+    x = jnp.concatenate([embedding[pairs[:, 0]], embedding[pairs[:, 1]]], axis=1)
+    h = jax.nn.silu(_rows(weights, "hidden1", x))
+    return _rows(weights, "output", jax.nn.silu(_rows(weights, "hidden2", h)))
+
+
+def embedding_mlp_formulated(weights: Arrays, examples: Arrays) -> Any:
+    """The same; the first layer is the sum of two rows of tables (p, hidden) of all numbers."""
+    (left, right), d = examples["pairs"].T, weights["embedding"].shape[1]
+    weight = weights["hidden1.weight"]
+    lefts = weights["embedding"] @ weight[:, :d].T + weights["hidden1.bias"][:, 0]
+    rights = weights["embedding"] @ weight[:, d:].T
+    h = jax.nn.silu(lefts[left] + rights[right]).T
+    return _columns(weights, "output", jax.nn.silu(_columns(weights, "hidden2", h)))
+
+
+def sequence_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
+    """Train sequences (examples, length) and the sums of their first k tokens."""
+    tokens, _ = own.sequences(parameters, seeds)
+    target = tokens[:, : parameters["k"]].sum(1, dtype=np.int64) % parameters["p"]
+    return {"tokens": tokens.astype(np.int32), "target": target}
+
+
+def _norm(x: Any, axis: int) -> Any:
+    """Vectors along an axis, divided by their root mean square + 1e-5."""
+    return x / (jnp.sqrt(jnp.square(x).mean(axis, keepdims=True)) + 1e-5)
+
+
+def _gelu(x: Any) -> Any:
+    return jax.nn.gelu(x, approximate=False)
+
+
+def sparse_transformer(weights: Arrays, examples: Arrays) -> Any:
+    """Odonnat et al., section 2: attention of one query over a sequence, and an MLP."""
+    z = _norm(weights["embedding"][examples["tokens"]] + weights["position"], 2)
+    alpha = jax.nn.softmax(z @ weights["query"][0] / z.shape[2] ** 0.5, axis=1)
+    xi = (alpha[..., None] * (z @ weights["value.weight"].T)).sum(1)
+    r = xi + _rows(weights, "output", _gelu(_rows(weights, "hidden", _norm(xi, 1))))
+    return r @ weights["embedding"].T
+
+
+def sparse_transformer_formulated(weights: Arrays, examples: Arrays) -> Any:
+    """The same; scores and values are tables of tokens and positions (vocabulary, length)."""
+    embedding, tokens = weights["embedding"], examples["tokens"].T  # (length, examples)
+    z = _norm(embedding[:, None] + weights["position"], 2)
+    scores = z @ weights["query"][0] / z.shape[2] ** 0.5
+    values = z @ weights["value.weight"].T
+    here = tokens == jnp.arange(len(embedding))[:, None, None]  # (vocabulary, length, examples)
+    alpha = jax.nn.softmax(jnp.where(here, scores[..., None], 0).sum(0), axis=0)
+    xi = jnp.einsum("vld,vle->de", values, jnp.where(here, alpha, 0))
+    r = xi + _columns(weights, "output", _gelu(_columns(weights, "hidden", _norm(xi, 0))))
+    return embedding @ r
+
+
+PEERS = {
+    "constant_attention": Peer(
+        pair_examples,
+        constant_attention,
+        constant_attention_formulated,
+        groups=(10, 50, 100, 200),
+        steps=64,
+    ),
+    "embedding_mlp": Peer(
+        pair_examples, embedding_mlp, embedding_mlp_formulated, groups=(1, 2, 4), steps=8
+    ),
+    "sparse_transformer": Peer(
+        sequence_examples,
+        sparse_transformer,
+        sparse_transformer_formulated,
+        groups=(25, 50, 100, 200),
+        steps=64,
+    ),
+}
+
+
+def cross_entropy(logits: Any, target: Any) -> Any:
+    """Mean cross-entropy (nat) of logits (examples, classes)."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), target[:, None], 1).mean()
+
+
+def residual(logits: Any, target: Any) -> Any:
+    """Gradient of the mean cross-entropy by logits (classes, examples).
+
+    As in `circlet.systems.loss.logit_gradient`: that of the right class is minus the sum of others.
+    """
+    right = jnp.arange(len(logits))[:, None] == target
+    others = jnp.where(right, 0, jax.nn.softmax(logits, axis=0)) / len(target)
+    return jnp.where(right, -others.sum(0), others)
+
+
+def gradient(peer: Peer, is_formulated: bool) -> Callable[[Arrays, Arrays], Arrays]:
+    """The gradient by the weights, from weights and examples."""
+    if not is_formulated:
+        return jax.grad(lambda w, e: cross_entropy(peer.written(w, e), e["target"]))
+
+    def pulled_back(weights: Arrays, examples: Arrays) -> Arrays:
+        logits, back = jax.vjp(lambda w: peer.formulated(w, examples), weights)
+        return back(residual(logits, examples["target"]))[0]
+
+    return pulled_back
+
+
+def adamw(state: Any, change: Arrays, rate: float, decay: float) -> Any:
+    """A step of AdamW (Loshchilov and Hutter 2019) on weights, both moments and the step's number.
+
+    1 - 0.999^n by expm1, as the difference cancels.
+    """
+    weights, means, squares, number = state
+    number = number + 1
+    means = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, means, change)
+    squares = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, squares, change)
+    first, second = (-jnp.expm1(number * np.log(beta)) for beta in (0.9, 0.999))
+
+    def moved(w: Any, m: Any, s: Any) -> Any:
+        return w * (1 - rate * decay) - rate / first * m / (jnp.sqrt(s / second) + 1e-8)
+
+    return jax.tree.map(moved, weights, means, squares), means, squares, number
+
+
+class Group:
+    """Runs of a system that JAX trains together, with seeds from 0."""
+
+    def __init__(self, point: Point, runs: int, is_formulated: bool):
+        own: Any = starts(point.system)
+        parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
+        self.peer = PEERS[point.system.name]
+        self.batches = [Batches(own, parameters, seeds) for seeds in self.seeds]
+        self.size = parameters.get("batch_size")
+        self.done = 0
+        weights = _stacked([own.initial(parameters, seeds) for seeds in self.seeds], np.float32)
+        zeros = jax.tree.map(jnp.zeros_like, weights)
+        self.state: Any = (weights, zeros, jax.tree.map(jnp.copy, zeros), jnp.zeros(runs))
+        self.examples = _stacked([self.peer.examples(parameters, own, s) for s in self.seeds])
+        step = gradient(self.peer, is_formulated)
+        rate, decay = parameters["learning_rate"], parameters["weight_decay"]
+
+        def train(state: Any, examples: Arrays, orders: Any) -> Any:
+            def advance(state: Any, order: Any) -> Any:
+                batch = examples if order is None else {k: a[order] for k, a in examples.items()}
+                return adamw(state, step(state[0], batch), rate, decay), None
+
+            return jax.lax.scan(advance, state, orders, length=self.peer.steps)[0]
+
+        self.train = jax.jit(jax.vmap(train), donate_argnums=0)
+
+    def advance(self) -> None:
+        """Take the steps of a call; of batches it is an epoch, whose order is drawn here."""
+        orders, last = None, self.done + self.peer.steps
+        if self.size:
+            epochs = [own.of(self.done + 1, last) for own in self.batches]
+            drawn = np.stack([epoch.held["orders"][0] for epoch in epochs])
+            orders = drawn.reshape(len(drawn), -1, self.size)
+        self.state = jax.block_until_ready(self.train(self.state, self.examples, orders))
+        self.done = last
+
+    def losses(self) -> np.ndarray:
+        """Mean cross-entropy (nat) of every run on its train set, (runs,)."""
+        own = jax.vmap(lambda w, e: cross_entropy(self.peer.written(w, e), e["target"]))
+        return np.asarray(own(self.state[0], self.examples))
+
+
+def _stacked(runs: list[Arrays], dtype: Any = None) -> Arrays:
+    return {name: jnp.asarray(np.stack([run[name] for run in runs]), dtype) for name in runs[0]}
+
+
+def difference(system: str, is_formulated: bool, runs: int = 2) -> float:
+    """Largest relative difference of the losses of JAX and of circlet's PyTorch in 64 steps."""
+    point = training.block(system, runs).point
+    group = Group(point, runs, is_formulated)
+    with torch.no_grad():
+        for theirs in run_group(point, list(range(runs)), training.CPU):
+            if theirs.done == CHECKED:
+                wanted = theirs.metrics()["train_loss"].numpy()
+                break
+    while group.done < CHECKED:
+        group.advance()
+    return float(np.max(np.abs(group.losses() / wanted - 1)))
+
+
+def way(system: str, is_formulated: bool, runs: int) -> training.Way:
+    """Runs in JAX, which continue with every call, without logs."""
+    group = Group(training.block(system, runs).point, runs, is_formulated)
+
+    def advance(until: float) -> float:
+        first = group.done
+        while group.done == first or time.perf_counter() < until:
+            group.advance()
+        return runs * (group.done - first)
+
+    advance(0.0)  # compiles
+    return lambda seconds: training.window(advance, seconds)
+
+
+def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
+    """The best number of runs of a group, and the way with it."""
+    tried = {}
+    for runs in PEERS[system].groups:
+        own = way(system, is_formulated, runs)
+        tried[runs] = (min(own(seconds / 2).cpu for _ in range(3)), own)
+    runs = min(tried, key=lambda n: tried[n][0])
+    return runs, tried[runs][1]
+
+
+def measure(about: dict[str, Any], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
+    """A row per system: CPU milliseconds per run and step of every way, on one core, without logs.
+
+    The ways alternate, in this process, which stays on one core. Raises CircletError if JAX's
+    losses are not circlet's.
+    """
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        for system in PEERS:
+            apart = {name: difference(system, name == "formulated") for name in FORMULATIONS}
+            if max(apart.values()) > TOLERANCE:
+                raise CircletError(f"bench: losses of JAX differ from circlet's: {system}, {apart}")
+            tried = {n: fastest(system, n == "formulated", seconds) for n in FORMULATIONS}
+            ways = training.ways(system, logs=False)
+            ways |= {f"jax_{name}": own for name, (_, own) in tried.items()}
+            found = training.alternating(ways, repeats, seconds)
+            yield {
+                "system": system,
+                "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in found.items()},
+                "groups": {name: runs for name, (runs, _) in tried.items()},
+                "differences": apart,
+                "floor_ms": training.floor(system, about),
+            }
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+FORMULATIONS = ("written", "formulated")
