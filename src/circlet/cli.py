@@ -123,6 +123,11 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         action="store_true",
         help="leave out the pipeline, and so the need for snakemake",
     )
+    sub.add_argument(
+        "--peers",
+        action="store_true",
+        help="train the same in JAX, too, on one core; three minutes more",
+    )
     text = "compare two studies: config, code, outcomes paired by seed, verdicts; or all values"
     sub = commands.add_parser("compare", help=text, description=text)
     sub.set_defaults(function=compare_folders, log=None)
@@ -353,7 +358,7 @@ def bench(arguments: argparse.Namespace) -> None:
     devices = load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
         where = load("torch").device(device)
-        measured = benchmark.run(study, where, arguments.training_only)
+        measured = benchmark.run(study, where, arguments.training_only, arguments.peers)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 

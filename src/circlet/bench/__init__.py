@@ -1,5 +1,6 @@
 """The benchmark: training speed compared with the plain loop and with a lower bound."""
 
+import importlib.util
 import logging
 from typing import Any
 
@@ -7,6 +8,8 @@ import torch
 
 from circlet.bench import machine, pipeline, plain, training
 from circlet.bench.text import beaten_floors, text
+from circlet.errors import CircletError
+from circlet.lazy_import import load
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import job
@@ -18,16 +21,22 @@ log = logging.getLogger("circlet")
 REPEATS, SECONDS = 5, 0.4
 
 
-def run(study: Study, device: torch.device, training_only: bool = False) -> dict[str, Any]:
-    """Measure everything, or training only; under two minutes.
+def run(
+    study: Study, device: torch.device, training_only: bool = False, peers: bool = False
+) -> dict[str, Any]:
+    """Measure everything, or training only; under two minutes, and three more with peers.
 
-    Raises CircletError at once if a package is missing that the pipeline needs.
+    Raises CircletError at once if a package is missing that the pipeline or a peer needs.
 
-    Returns ``machine``; ``training``, a row per system; ``pipeline``, a row per part, empty if it
-    is left out; ``study``, the time that the training of the study takes at these rates;
-    ``warnings``, a line that names systems whose training was faster than their lower bound, if
-    any.
+    Returns ``machine``; ``training``, a row per system; ``peers``, likewise, and ``pipeline``, a
+    row per part, empty if left out; ``study``, the time that the training of the study takes at
+    these rates; ``warnings``, a line that names systems whose training was faster than their lower
+    bound, if any.
     """
+    if peers and device.type != "cpu":
+        raise CircletError("bench --peers compares on one core of a CPU: leave out --device")
+    if peers and importlib.util.find_spec("jax") is None:
+        raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]', or jax")
     if not training_only:
         pipeline.check_packages()
     job.settle()
@@ -47,6 +56,12 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
         for row in rows:
             own = busy[row["system"]]
             row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
+    beside = []
+    if peers:
+        log.info("peers, three minutes ...")
+        for row in load("circlet.bench.peers").measure(systems, about, REPEATS, SECONDS):
+            log.info("%s: measured", row["system"])
+            beside.append(row)
     parts = []
     if not training_only:
         log.info("the pipeline around it, half a minute ...")
@@ -54,6 +69,7 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
     return {
         "machine": about,
         "training": rows,
+        "peers": beside,
         "pipeline": parts,
         "study": projected(study, rows),
         "warnings": beaten_floors(rows),
@@ -74,7 +90,7 @@ def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         expected = sum(cost.cpu_seconds(n) for point in points for n in point.blocks)
         case = training.block(row["system"], plain.of(row["system"]).CASE.runs)
-        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"]["circlet"]
+        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"][row["circlet"]]
         scale = ms["median"] * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
         found.append(
             {

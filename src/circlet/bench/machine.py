@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from circlet import native
 from circlet.storage import provenance
 from circlet.systems.matmul import matmul
 
@@ -70,6 +71,8 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if cuda else device.type,
         "processor": processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
+        "kernels": native.instructions(),
+        "no_kernels": native.missing(),
         "cores": cores(),
         "python": platform.python_version(),
         "versions": provenance.made_by()["versions"],

@@ -22,11 +22,12 @@ from circlet.study.points import Point
 from circlet.training.native_run import Batches, starts
 from circlet.training.run import run_group
 
-# One thread; before JAX computes anything.
+# One thread, on the CPU; before JAX is imported.
+os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
 
-import jax  # noqa: E402
-from jax import numpy as jnp  # noqa: E402
+import jax
+from jax import numpy as jnp
 
 Arrays = dict[str, Any]
 """Arrays of one run by name; of a group they have the runs as their first axis."""
@@ -38,6 +39,7 @@ float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value wh
 zero moves by the rounding of a sum over all examples, and training amplifies that.
 """
 CHECKED = 64  # steps
+WAYS = ("jax_written", "jax_formulated")
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,11 @@ def embedding_mlp_formulated(weights: Arrays, examples: Arrays) -> Any:
 
 
 def sequence_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
-    """Train sequences (examples, length) and the sums of their first k tokens."""
+    """Train sequences (examples, length), which token is where, sums of the first k tokens."""
     tokens, _ = own.sequences(parameters, seeds)
     target = tokens[:, : parameters["k"]].sum(1, dtype=np.int64) % parameters["p"]
-    return {"tokens": tokens.astype(np.int32), "target": target}
+    here = tokens[:, None] == np.arange(parameters["p"])[:, None]  # (examples, p, length)
+    return {"tokens": tokens.astype(np.int32), "here": here, "target": target}
 
 
 def _norm(x: Any, axis: int) -> Any:
@@ -129,12 +132,12 @@ def sparse_transformer(weights: Arrays, examples: Arrays) -> Any:
 
 
 def sparse_transformer_formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; scores and values are tables of tokens and positions (vocabulary, length)."""
-    embedding, tokens = weights["embedding"], examples["tokens"].T  # (length, examples)
-    z = _norm(embedding[:, None] + weights["position"], 2)
+    """The same; scores and values are tables of tokens and positions, (p, length)."""
+    here = jnp.moveaxis(examples["here"], 0, 2)  # (p, length, examples)
+    embedding = weights["embedding"]
+    z = _norm(embedding[: len(here), None] + weights["position"], 2)
     scores = z @ weights["query"][0] / z.shape[2] ** 0.5
     values = z @ weights["value.weight"].T
-    here = tokens == jnp.arange(len(embedding))[:, None, None]  # (vocabulary, length, examples)
     alpha = jax.nn.softmax(jnp.where(here, scores[..., None], 0).sum(0), axis=0)
     xi = jnp.einsum("vld,vle->de", values, jnp.where(here, alpha, 0))
     r = xi + _columns(weights, "output", _gelu(_columns(weights, "hidden", _norm(xi, 0))))
@@ -281,7 +284,7 @@ def way(system: str, is_formulated: bool, runs: int) -> training.Way:
 
 
 def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
-    """The best number of runs of a group, and the way with it."""
+    """The number of runs of a group that trains fastest, and the way with it."""
     tried = {}
     for runs in PEERS[system].groups:
         own = way(system, is_formulated, runs)
@@ -290,32 +293,36 @@ def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, trai
     return runs, tried[runs][1]
 
 
-def measure(about: dict[str, Any], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
-    """A row per system: CPU milliseconds per run and step of every way, on one core, without logs.
+def measure(
+    systems: list[str], about: dict[str, Any], repeats: int, seconds: float
+) -> Iterator[dict[str, Any]]:
+    """A row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
 
-    The ways alternate, in this process, which stays on one core. Raises CircletError if JAX's
-    losses are not circlet's.
+    The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
+    together and how far its losses are from circlet's. ``floor_ms`` is the time of the products.
+    Raises CircletError if losses are not equal.
     """
     cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
+    os.sched_setaffinity(0, {max(cores)})
     try:
-        for system in PEERS:
-            apart = {name: difference(system, name == "formulated") for name in FORMULATIONS}
-            if max(apart.values()) > TOLERANCE:
-                raise CircletError(f"bench: losses of JAX differ from circlet's: {system}, {apart}")
-            tried = {n: fastest(system, n == "formulated", seconds) for n in FORMULATIONS}
-            ways = training.ways(system, logs=False)
-            ways |= {f"jax_{name}": own for name, (_, own) in tried.items()}
+        for system in systems:
+            ways, groups, differences = training.ways(system, logs=False), {}, {}
+            for name in WAYS if system in PEERS else ():
+                is_formulated = name == "jax_formulated"
+                differences[name] = difference(system, is_formulated)
+                if differences[name] > TOLERANCE:
+                    raise CircletError(
+                        f"bench: losses of {system} in JAX differ from circlet's by "
+                        f"{differences[name]:.1e} after {CHECKED} steps"
+                    )
+                groups[name], ways[name] = fastest(system, is_formulated, seconds)
             found = training.alternating(ways, repeats, seconds)
             yield {
                 "system": system,
                 "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in found.items()},
-                "groups": {name: runs for name, (runs, _) in tried.items()},
-                "differences": apart,
-                "floor_ms": training.floor(system, about),
+                "groups": groups,
+                "differences": differences,
+                "floor_ms": training.floor(system, about)["products"],
             }
     finally:
         os.sched_setaffinity(0, cores)
-
-
-FORMULATIONS = ("written", "formulated")

@@ -1,6 +1,7 @@
 """What the benchmark prints."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from circlet.bench.pipeline import SYSTEM
@@ -22,11 +23,13 @@ def _machine(about: dict[str, Any]) -> list[str]:
     gpu = about["device"] != "cpu"
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items() if v and k != "circlet")
     where = "the GPU" if gpu else "one core"
+    kernels = f"Native kernels: {about['kernels']}." if about["kernels"] else about["no_kernels"]
     return [
         f"{about['device'] + ', ' if gpu else ''}{about['processor']}, {about['cores']} cores, "
         f"{about['instructions']}; Python {about['python']}, {versions}",
         f"float32 on {where}: products {about['flops'] / 1e9:.0f} GFLOP/s (PyTorch's default "
         f"{about['torch_flops'] / 1e9:.0f}), copies {about['copied'] / 1e9:.1f} GB/s",
+        kernels,
     ]
 
 
@@ -43,39 +46,59 @@ def beaten_floors(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+WAYS = {
+    "plain": "plain loop",
+    "module": "module",
+    "pytorch": "PyTorch",
+    "core": "one core",
+    "jax_written": "JAX as written",
+    "jax_formulated": "JAX formulated",
+    "kernel": "kernel",
+}
+
+
+def _ways(rows: list[dict[str, Any]], key: str) -> list[str]:
+    """The ways that some row has, in order."""
+    return [way for way in WAYS if any(way in row[key] for row in rows)]
+
+
+def _by_way(rows: list[dict[str, Any]], key: str, show: Callable[[Any], str]) -> list[list[str]]:
+    """Of each row a system's name and what it has for every way, or a dash."""
+    ways = _ways(rows, key)
+    return [
+        [row["system"], *(show(row[key][way]) if way in row[key] else "–" for way in ways)]
+        for row in rows
+    ]
+
+
 def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    header = ["system", "runs", "plain loop", "module", "times plain", "circlet", "times plain"]
-    header += ["one core", "times core"] if gpu else ["all cores"]
+    ways = _ways(rows, "ms")
+    header = ["system", "runs", *(WAYS[way] for way in ways)]
+    header += ["times core"] if gpu else ["all cores", "times one"]
     header += ["floor", "times floor", "MB"]
     table = []
-    for row in rows:
-        ms = row["ms"]
-        runs = f"{row['together']} of {row['runs']}"
-        own = [row["system"], runs, _spread(ms["plain"], 1000)]
-        if row["module_times_plain"]:
-            own += [_spread(ms["module"], 1000), f"{row['module_times_plain']:.1f}"]
-        else:
-            own += ["–", "–"]
-        own += [_spread(ms["circlet"], 1000), f"{row['times_plain']:.1f}"]
+    times = _by_way(rows, "ms", lambda ms: _spread(ms, 1000))
+    for row, (system, *own) in zip(rows, times, strict=True):
+        own = [system, f"{row['together']} of {row['runs']}", *own]
         if gpu:
-            own += [_spread(ms["core"], 1000), f"{row['times_core']:.0f}"]
+            own.append(f"{row['times_core']:.0f}")
         else:
-            own.append(_spread(row["all_cores_ms"], 1000))
+            one, every = row["ms"][row["circlet"]]["median"], row["all_cores_ms"]
+            own += [_spread(every, 1000), f"{one / every['median']:.2f}"]
         own += [_figure(1000 * max(row["floor_ms"].values())), f"{row['times_floor']:.1f}"]
-        table.append((*own, f"{row['peak_mb']:.0f}"))
-    runs = (
-        "times core: of the clock, against a block on one core."
-        if gpu
-        else ("all cores: a process on each, microseconds of them together.")
-    )
+        table.append([*own, f"{row['peak_mb']:.0f}"])
     lines = [
         "Training, microseconds per run and step: median (smallest … largest)",
-        aligned(header, table, "<" + ">" * (len(header) - 1)),
-        "plain loop: one run on one core, without logs. circlet: several runs of a block at once"
-        + (", with logs." if gpu else " on one core, with logs."),
+        _table(header, table),
+        "plain loop: one run on one core, without logs. The others keep logs.",
         "module: the network of the plain loop, trained by circlet as any nn.Module is, without a "
         "gradient of its own.",
-        f"times plain: of {'the clock' if gpu else 'CPU time'}. {runs}",
+        "PyTorch: several runs of a block at once, as in the column runs. "
+        "kernel: one run after another, in C++.",
+        "times core: of the clock, against one core."
+        if gpu
+        else "all cores: a job on each, microseconds of them together; "
+        "times one: their throughput against that of one job.",
         "floor: products of matrices at the higher rate above (or weights and moments through "
         "memory once); what is not a product is not in it.",
         f"MB: the most that {'PyTorch took on the GPU' if gpu else 'one process had'}.",
@@ -85,36 +108,65 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         lines.append(
             f"Others use this machine, too: all cores had {100 * had:.0f} % of their time."
         )
-    ways = list(dict.fromkeys(way for row in rows for way in row["cpu_seconds"]))
-    seconds = [
-        (
-            row["system"],
-            row["steps"],
-            *(_figure(own[way]) if way in own else "–" for way in ways),
-        )
-        for row in rows
-        for own in (row["cpu_seconds"],)
-    ]
-    names = {"plain": "plain loop", "core": "one core"}
-    columns = ("system", "steps", *(names.get(way, way) for way in ways))
+    seconds = _by_way(rows, "cpu_seconds", _figure)
+    ratios = _by_way(rows, "times_plain", lambda times: f"{times:.1f}")
     return [
         *lines,
         "",
+        f"Times as fast as the plain loop, of {'the clock' if gpu else 'CPU time'}",
+        _table(("system", *(WAYS[way] for way in _ways(rows, "times_plain"))), ratios),
+        "",
         "CPU-seconds of a whole run",
-        aligned(columns, seconds, "<>" + ">" * len(ways)),
+        _table(
+            ("system", "steps", *(WAYS[way] for way in _ways(rows, "cpu_seconds"))),
+            [[own[0], row["steps"], *own[1:]] for row, own in zip(rows, seconds, strict=True)],
+        ),
     ]
+
+
+def best_peer(row: dict[str, Any]) -> float | None:
+    """The least CPU time of a run and step in JAX, milliseconds; None if there is no JAX."""
+    return min((ms["min"] for way, ms in row["cpu_ms"].items() if "jax" in way), default=None)
+
+
+def _peers(rows: list[dict[str, Any]]) -> list[str]:
+    times = _by_way(rows, "cpu_ms", lambda ms: _figure(1000 * ms["min"]))
+    table = []
+    for row, own in zip(rows, times, strict=True):
+        ours = row["cpu_ms"].get("kernel", row["cpu_ms"]["pytorch"])["min"]
+        against = (best_peer(row), row["cpu_ms"]["pytorch"]["min"])
+        ratios = [f"{peer / ours:.2f}" if peer else "–" for peer in against]
+        groups = ", ".join(str(runs) for runs in row["groups"].values()) or "–"
+        table.append([*own, groups, *ratios, f"{ours / row['floor_ms']:.2f}"])
+    names = [WAYS[way] for way in _ways(rows, "cpu_ms")]
+    apart = max(value for row in rows for value in row["differences"].values())
+    return [
+        "",
+        "The same without logs on one core: least microseconds of CPU time per run and step",
+        _table(("system", *names, "JAX runs", "times JAX", "times PyTorch", "times floor"), table),
+        "JAX as written: jit(vmap(scan)) of a loss and its jax.grad, as a user would write it. "
+        "JAX formulated: with circlet's",
+        "formulas and residual. Each with the number of runs together that is fastest (JAX runs). "
+        f"Losses after 64 steps are circlet's to {apart:.0e}.",
+        "times JAX, times PyTorch: of the faster JAX, and of PyTorch, against what a job does.",
+    ]
+
+
+def _table(header: Sequence[str], rows: list[list[Any]]) -> str:
+    """Rows that begin with a name, aligned."""
+    return aligned(header, [tuple(row) for row in rows], "<" + ">" * (len(header) - 1))
 
 
 def _shares(rows: list[dict[str, Any]]) -> list[str]:
     kinds = list(rows[0]["shares"])
     table = [
-        (row["system"], *(f"{100 * row['shares'][kind]:.0f} %" for kind in kinds)) for row in rows
+        [row["system"], *(f"{100 * row['shares'][kind]:.0f} %" for kind in kinds)] for row in rows
     ]
     header = ("system", *(kind.replace("python", "Python") for kind in kinds))
     return [
         "",
-        "What the time of a block goes to (under the profiler, which slows Python down)",
-        aligned(header, table, "<" + ">" * len(kinds)),
+        "What the time of a block in PyTorch goes to (under the profiler, which slows Python down)",
+        _table(header, table),
     ]
 
 
@@ -151,6 +203,8 @@ def text(measured: dict[str, Any]) -> str:
     lines = [*_machine(measured["machine"]), "", *_training(measured["training"], gpu)]
     if not gpu:
         lines += _shares(measured["training"])
+    if measured.get("peers"):
+        lines += _peers(measured["peers"])
     if measured["pipeline"]:
         lines += _pipeline(measured["pipeline"])
     if measured["study"]:

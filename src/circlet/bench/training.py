@@ -172,17 +172,18 @@ def floor(system: str, machine: dict[str, Any]) -> dict[str, float]:
 def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str, Way]:
     """The ways to train a system, by name.
 
-    ``plain`` is the plain loop, and ``circlet`` what a job does; if a kernel does it, ``pytorch``
-    is the block in PyTorch in its place. ``module`` is a network without a gradient of its own.
+    ``plain`` is the plain loop, ``module`` a network without a gradient of its own, ``pytorch`` a
+    block in PyTorch, ``kernel`` a native kernel where one covers the system. A job takes the last.
     """
     case, point = plain.of(system).CASE, block(system, 1).point
     runs = case.gpu_runs if device.type == "cuda" else case.runs
     found = {"plain": one(system)}
     if plain.as_module(point.system):
         found["module"] = pytorch(system, runs, device, logs, module=True)
+    found["pytorch"] = pytorch(system, runs, device, logs)
     if not native_run.uncovered(point, device.type):
-        found["pytorch"] = pytorch(system, runs, device, logs)
-    return found | {"circlet": circlet(system, runs, device, logs)}
+        found["kernel"] = circlet(system, runs, device, logs)
+    return found
 
 
 def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str, list[Time]]:
@@ -230,19 +231,20 @@ def measure(
 def compared(
     found: dict[str, list[Time]], least: dict[str, float], steps: int, cuda: bool
 ) -> dict[str, Any]:
-    """Results from the windows of each method: medians, ratios, CPU-seconds of a run."""
+    """Results from the windows of each way: medians, ratios, CPU-seconds of a run.
+
+    ``circlet`` is the name of the way that a job takes.
+    """
     clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
     process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
-    ours = clock["circlet"]["median"]
+    ways = [name for name in found if name != "core"]
+    ours = clock[ways[-1]]["median"]
     by = clock if cuda else process
     row = {
         "ms": clock,
         "cpu_ms": process,
-        "times_plain": {
-            name: by["plain"]["median"] / own["median"]
-            for name, own in by.items()
-            if name != "plain"
-        },
+        "circlet": ways[-1],
+        "times_plain": {name: by["plain"]["median"] / by[name]["median"] for name in ways[1:]},
         "floor_ms": least,
         "times_floor": ours / max(least.values()),
         "cpu_seconds": {name: times["median"] * steps / 1000 for name, times in process.items()},

@@ -3,16 +3,19 @@
 The equations in PyTorch are the reference, and the way of everything that no kernel covers. A
 kernel trains a run from one logged step to the next in one call; a run is then so small that it
 stays in the caches. The library is compiled once for each kind of instructions (`pyproject.toml`),
-and the best one that the processor has is loaded.
+and the best one that the processor has is loaded; CIRCLET_INSTRUCTIONS can name a lower one.
 """
 
 import ctypes
 import functools
+import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from circlet.errors import CircletError
 
 SOURCES = Path(__file__).with_name("kernels")
 KINDS = {64: "avx512", 32: "avx2", 16: "plain"}  # by bytes of a vector
@@ -88,7 +91,13 @@ def library() -> Any:
     plain = built["plain"]
     if plain is None:
         return None
-    widest = plain.widest()
+    most = {kind: n for n, kind in KINDS.items()}
+    limit = os.environ.get("CIRCLET_INSTRUCTIONS") or next(iter(most))
+    if limit not in most:
+        raise CircletError(
+            f"CIRCLET_INSTRUCTIONS is {limit!r}, and must be one of {', '.join(most)}"
+        )
+    widest = min(plain.widest(), most[limit])
     found = next((built[kind] for n, kind in KINDS.items() if n <= widest and built[kind]), plain)
     pointers = {
         "gradient": [ADDRESS, ADDRESS, WHOLE, ADDRESS, ADDRESS],
