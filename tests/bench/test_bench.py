@@ -45,11 +45,19 @@ def test_a_row_is_consistent(rows):
     for row in rows:
         for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
-        ours, theirs = (row["cpu_ms"][way]["median"] for way in ("circlet", "plain"))
-        assert row["times_plain"] == pytest.approx(theirs / ours)
-        assert row["cpu_seconds"]["circlet"] == pytest.approx(ours * row["steps"] / 1000)
+        assert row["circlet"] == ("pytorch" if native.missing() else "kernel")
+        plain_loop = row["cpu_ms"]["plain"]["median"]
+        for way in row["ms"].keys() - {"plain"}:
+            ours = row["cpu_ms"][way]["median"]
+            assert row["times_plain"][way] == pytest.approx(plain_loop / ours)
+            assert row["cpu_seconds"][way] == pytest.approx(ours * row["steps"] / 1000)
         least = max(row["floor_ms"].values())
-        assert row["times_floor"] == pytest.approx(row["ms"]["circlet"]["median"] / least)
+        assert row["times_floor"] == pytest.approx(row["ms"][row["circlet"]]["median"] / least)
+
+
+def test_without_kernels_a_job_takes_pytorch(monkeypatch):
+    monkeypatch.setattr(native_run, "uncovered", lambda *_: "there are none")
+    assert list(training.ways(SYSTEMS[0])) == ["plain", "module", "pytorch"]
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):
@@ -62,7 +70,7 @@ def test_a_window_counts_runs_and_steps(monkeypatch):
         now[0] = until
         return 40
 
-    found = training._window(advance, 2, lambda: waited.append(1))
+    found = training.window(advance, 2, lambda: waited.append(1))
     assert (found.wall, found.cpu) == (50, 25)
     assert len(waited) == 2
 
@@ -92,7 +100,7 @@ def test_projection_scales_the_plan():
 
 def at_once(monkeypatch):
     """Every window is one call, and returns what was done in it."""
-    monkeypatch.setattr(training, "_window", lambda advance, seconds, wait: advance(seconds))
+    monkeypatch.setattr(training, "window", lambda advance, seconds, *_: advance(seconds))
 
 
 def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
@@ -155,18 +163,17 @@ def windows(*walls, cpu=None):
 def test_ratios_say_who_is_faster():
     found = {
         "plain": [training.Time(8.0, 6.0)],
-        "circlet": [training.Time(2.0, 1.0)],
         "module": [training.Time(4.0, 2.0)],
+        "pytorch": [training.Time(2.0, 1.0)],
         "core": [training.Time(5.0, 5.0)],
     }
     least = {"products": 0.5, "memory": 0.1}
     of_cpu = training.compared(found, least, steps=3000, cuda=False)
-    assert (of_cpu["times_plain"], of_cpu["times_floor"]) == (6, 4)
-    assert of_cpu["module_times_plain"] == 3
-    assert of_cpu["cpu_seconds"] == {"plain": 18, "circlet": 3, "module": 6, "core": 15}
+    assert (of_cpu["times_plain"], of_cpu["times_floor"]) == ({"module": 3, "pytorch": 6}, 4)
+    assert of_cpu["circlet"] == "pytorch"
+    assert of_cpu["cpu_seconds"] == {"plain": 18, "pytorch": 3, "module": 6, "core": 15}
     of_gpu = training.compared(found, least, steps=3000, cuda=True)
-    assert (of_gpu["times_plain"], of_gpu["times_core"]) == (4, 2.5)
-    assert of_gpu["module_times_plain"] == 2
+    assert (of_gpu["times_plain"], of_gpu["times_core"]) == ({"module": 2, "pytorch": 4}, 2.5)
 
 
 def test_processes_side_by_side_share_the_work():
@@ -279,13 +286,19 @@ def test_the_command(capsys, monkeypatch, small_pipeline):
     assert "jobs of blocks" in text
 
 
-def printed(rows, device="cpu", **changes):
+def a_machine(device="cpu", **changes):
     about = {
         "device": device, "processor": "Z80", "cores": 2, "instructions": "AVX2",
         "python": "3.12.1", "versions": {"circlet": "0.1", "torch": "2.13", "pandas": None},
         "flops": 2.5e11, "torch_flops": 1.1e11, "copied": 4.07e10,
+        "kernels": "avx2", "no_kernels": "",
     }  # fmt: skip
-    measured = {"machine": about, "training": rows, "pipeline": [], "study": []} | changes
+    return about | changes
+
+
+def printed(rows, device="cpu", **changes):
+    measured = {"machine": a_machine(device), "training": rows, "pipeline": [], "study": []}
+    measured |= changes
     return bench.text(measured).splitlines()
 
 
@@ -298,13 +311,14 @@ def a_row(**changes):
     row = {
         "system": "some_network", "runs": 100, "together": 50, "steps": 2000,
         "ms": {
-            "plain": values(0.3), "circlet": values(0.012), "core": values(0.5),
-            "module": values(0.06),
+            "plain": values(0.3), "module": values(0.06), "pytorch": values(0.03),
+            "kernel": values(0.012),
         },
-        "times_plain": 24.0, "module_times_plain": 5.1, "times_core": 40.0,
+        "circlet": "kernel", "times_core": 40.0,
+        "times_plain": {"module": 5.1, "pytorch": 10.2, "kernel": 24.0},
         "floor_ms": {"products": 0.0025, "memory": 0.001},
         "times_floor": 5.0, "all_cores_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
-        "cpu_seconds": {"plain": 0.6, "circlet": 0.025},
+        "cpu_seconds": {"plain": 0.6, "kernel": 0.025},
         "shares": {"products": 0.6, "python": 0.4},
     }  # fmt: skip
     return row | changes
@@ -312,22 +326,26 @@ def a_row(**changes):
 
 def test_a_printed_row_has_its_figures_in_their_columns():
     lines = printed([a_row()])
-    header, row = lines[4].split("  "), lines[6]
+    header, row = lines[5].split("  "), lines[7]
     columns = [column.strip() for column in header if column.strip()]
     assert columns == [
-        "system", "runs", "plain loop", "module", "times plain", "circlet", "times plain",
-        "all cores", "floor", "times floor", "MB",
+        "system", "runs", "plain loop", "module", "PyTorch", "kernel", "all cores", "times one",
+        "floor", "times floor", "MB",
     ]  # fmt: skip
     assert row.split(None, 1)[1].strip() == (
-        "50 of 100  300 (270 … 330)  60.0 (54.0 … 66.0)          5.1  12.0 (10.8 … 13.2)"
-        "         24.0  6.00 (5.40 … 6.60)   2.50          5.0  321"
+        "50 of 100  300 (270 … 330)  60.0 (54.0 … 66.0)  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)"
+        "  6.00 (5.40 … 6.60)       2.00   2.50          5.0  321"
     )
-    assert lines[:2] == [
+    assert lines[:3] == [
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "float32 on one core: products 250 GFLOP/s (PyTorch's default 110), copies 40.7 GB/s",
+        "Native kernels: avx2.",
     ]
+    ratios = lines.index("Times as fast as the plain loop, of CPU time")
+    assert lines[ratios + 1].split() == ["system", "module", "PyTorch", "kernel"]
+    assert lines[ratios + 3].split() == ["some_network", "5.1", "10.2", "24.0"]
     seconds = lines.index("CPU-seconds of a whole run")
-    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "circlet"]
+    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "kernel"]
     assert lines[seconds + 3].split() == ["some_network", "2000", "0.600", "0.0250"]
     shares = next(i for i, line in enumerate(lines) if line.startswith("What the time"))
     assert lines[shares + 1].split() == ["system", "products", "Python"]
@@ -341,11 +359,18 @@ def test_cores_that_others_use_are_said():
 
 
 def test_what_a_gpu_would_print():
-    lines = printed([a_row()], device="GPU of a test")
+    row = a_row()
+    row["ms"]["core"] = row["ms"].pop("kernel")
+    lines = printed([row | {"circlet": "pytorch"}], device="GPU of a test")
     assert lines[0].startswith("GPU of a test, Z80, ")
     assert lines[1].startswith("float32 on the GPU: ")
     assert not any(line.startswith("What the time") for line in lines)
-    assert "24.0  500 (450 … 550)          40   2.50" in lines[6]
+    assert "  12.0 (10.8 … 13.2)          40   2.50" in lines[7]
+
+
+def test_why_there_are_no_kernels_is_said():
+    without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
+    assert printed([a_row()], machine=without)[2] == without["no_kernels"]
 
 
 def test_training_that_beats_its_floor_is_said():

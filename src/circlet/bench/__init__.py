@@ -1,5 +1,6 @@
 """The benchmark: training speed compared with the plain loop and with a lower bound."""
 
+import importlib.metadata
 import importlib.util
 import logging
 from typing import Any
@@ -21,28 +22,44 @@ log = logging.getLogger("circlet")
 REPEATS, SECONDS = 5, 0.4
 
 
-def run(
-    study: Study, device: torch.device, training_only: bool = False, peers: bool = False
-) -> dict[str, Any]:
-    """Measure everything, or training only; under two minutes, and three more with peers.
+def compare(device: torch.device) -> dict[str, Any]:
+    """Measure the same training in JAX and here, on one core; three minutes.
 
-    Raises CircletError at once if a package is missing that the pipeline or a peer needs.
-
-    Returns ``machine``; ``training``, a row per system; ``peers``, likewise, and ``pipeline``, a
-    row per part, empty if left out; ``study``, the time that the training of the study takes at
-    these rates; ``warnings``, a line that names systems whose training was faster than their lower
-    bound, if any.
+    Returns ``machine`` and ``peers``, a row per system. Raises CircletError without JAX.
     """
-    if peers and device.type != "cpu":
+    if device.type != "cpu":
         raise CircletError("bench --peers compares on one core of a CPU: leave out --device")
-    if peers and importlib.util.find_spec("jax") is None:
-        raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]', or jax")
-    if not training_only:
-        pipeline.check_packages()
+    if importlib.util.find_spec("jax") is None:
+        raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]'")
+    about, rows = _settled(device), []
+    for row in load("circlet.bench.peers").measure(sorted(plain.systems()), REPEATS, SECONDS):
+        log.info("%s: measured", row["system"])
+        rows.append(row)
+    about["versions"]["jax"] = importlib.metadata.version("jax")
+    return {"machine": about, "peers": rows}
+
+
+def _settled(device: torch.device) -> dict[str, Any]:
+    """The machine, for a process that computes as a job does."""
     job.settle()
     torch.set_num_threads(1)
     log.info("what the machine can do (close what else runs on it) ...")
-    about = machine.describe(device)
+    return machine.describe(device)
+
+
+def run(study: Study, device: torch.device, training_only: bool = False) -> dict[str, Any]:
+    """Measure everything, or training only; under two minutes.
+
+    Raises CircletError at once if a package is missing that the pipeline needs.
+
+    Returns ``machine``; ``training``, a row per system; ``pipeline``, a row per part, empty if it
+    is left out; ``study``, the time that the training of the study takes at these rates;
+    ``warnings``, a line that names systems whose training was faster than their lower bound, if
+    any.
+    """
+    if not training_only:
+        pipeline.check_packages()
+    about = _settled(device)
     rows, systems = [], sorted(plain.systems())
     for row in training.measure(systems, device, about, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
@@ -56,12 +73,6 @@ def run(
         for row in rows:
             own = busy[row["system"]]
             row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
-    beside = []
-    if peers:
-        log.info("peers, three minutes ...")
-        for row in load("circlet.bench.peers").measure(systems, about, REPEATS, SECONDS):
-            log.info("%s: measured", row["system"])
-            beside.append(row)
     parts = []
     if not training_only:
         log.info("the pipeline around it, half a minute ...")
@@ -69,7 +80,6 @@ def run(
     return {
         "machine": about,
         "training": rows,
-        "peers": beside,
         "pipeline": parts,
         "study": projected(study, rows),
         "warnings": beaten_floors(rows),

@@ -18,8 +18,10 @@ import torch
 
 from circlet.bench import training
 from circlet.errors import CircletError
+from circlet.study import cost
 from circlet.study.points import Point
-from circlet.training.native_run import Batches, starts
+from circlet.systems.matmul import matmul
+from circlet.training.native_run import starts
 from circlet.training.run import run_group
 
 # One thread, on the CPU; before JAX is imported.
@@ -39,6 +41,7 @@ float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value wh
 zero moves by the rounding of a sum over all examples, and training amplifies that.
 """
 CHECKED = 64  # steps
+SIZE = 1024  # of the square matrices of the floor
 WAYS = ("jax_written", "jax_formulated")
 
 
@@ -216,7 +219,7 @@ class Group:
         own: Any = starts(point.system)
         parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
         self.peer = PEERS[point.system.name]
-        self.batches = [Batches(own, parameters, seeds) for seeds in self.seeds]
+        self.own, self.parameters = own, parameters
         self.size = parameters.get("batch_size")
         self.done = 0
         weights = _stacked([own.initial(parameters, seeds) for seeds in self.seeds], np.float32)
@@ -239,8 +242,8 @@ class Group:
         """Take the steps of a call; of batches it is an epoch, whose order is drawn here."""
         orders, last = None, self.done + self.peer.steps
         if self.size:
-            epochs = [own.of(self.done + 1, last) for own in self.batches]
-            drawn = np.stack([epoch.held["orders"][0] for epoch in epochs])
+            number = self.done // self.peer.steps
+            drawn = np.stack([self.own.epoch(self.parameters, s, number)[0] for s in self.seeds])
             orders = drawn.reshape(len(drawn), -1, self.size)
         self.state = jax.block_until_ready(self.train(self.state, self.examples, orders))
         self.done = last
@@ -293,36 +296,51 @@ def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, trai
     return runs, tried[runs][1]
 
 
-def measure(
-    systems: list[str], about: dict[str, Any], repeats: int, seconds: float
-) -> Iterator[dict[str, Any]]:
+def products(system: str) -> training.Way:
+    """Products of large matrices, with as many operations as those of the system's steps.
+
+    They alternate with the training because the clock of a processor changes.
+    """
+    steps = 2 * SIZE**3 / cost.product_flops(training.block(system, 1).point)
+    a = torch.randn(1, SIZE, SIZE)
+
+    def advance(until: float) -> float:
+        done = 0.0
+        while not done or time.perf_counter() < until:
+            matmul(a, a)
+            done += steps
+        return done
+
+    return lambda seconds: training.window(advance, seconds)
+
+
+def measure(systems: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """A row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
 
     The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
-    together and how far its losses are from circlet's. ``floor_ms`` is the time of the products.
-    Raises CircletError if losses are not equal.
+    together and how far its losses are from circlet's; raises CircletError if they are not equal.
     """
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
     try:
         for system in systems:
-            ways, groups, differences = training.ways(system, logs=False), {}, {}
-            for name in WAYS if system in PEERS else ():
-                is_formulated = name == "jax_formulated"
-                differences[name] = difference(system, is_formulated)
-                if differences[name] > TOLERANCE:
-                    raise CircletError(
-                        f"bench: losses of {system} in JAX differ from circlet's by "
-                        f"{differences[name]:.1e} after {CHECKED} steps"
-                    )
-                groups[name], ways[name] = fastest(system, is_formulated, seconds)
+            names = WAYS if system in PEERS else ()
+            apart = {name: difference(system, name == "jax_formulated") for name in names}
+            if max(apart.values(), default=0.0) > TOLERANCE:
+                raise CircletError(
+                    f"bench: losses of {system} in JAX differ from circlet's: {apart}"
+                )
+            fast = {name: fastest(system, name == "jax_formulated", seconds) for name in names}
+            ways = training.ways(system, logs=False) | {
+                name: own for name, (_, own) in fast.items()
+            }
+            ways["products"] = products(system)
             found = training.alternating(ways, repeats, seconds)
             yield {
                 "system": system,
                 "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in found.items()},
-                "groups": groups,
-                "differences": differences,
-                "floor_ms": training.floor(system, about)["products"],
+                "groups": {name: runs for name, (runs, _) in fast.items()},
+                "differences": apart,
             }
     finally:
         os.sched_setaffinity(0, cores)

@@ -54,6 +54,7 @@ WAYS = {
     "jax_written": "JAX as written",
     "jax_formulated": "JAX formulated",
     "kernel": "kernel",
+    "products": "floor",
 }
 
 
@@ -109,12 +110,12 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
             f"Others use this machine, too: all cores had {100 * had:.0f} % of their time."
         )
     seconds = _by_way(rows, "cpu_seconds", _figure)
-    ratios = _by_way(rows, "times_plain", lambda times: f"{times:.1f}")
+    faster = _by_way(rows, "times_plain", lambda times: f"{times:.1f}")
     return [
         *lines,
         "",
         f"Times as fast as the plain loop, of {'the clock' if gpu else 'CPU time'}",
-        _table(("system", *(WAYS[way] for way in _ways(rows, "times_plain"))), ratios),
+        _table(("system", *(WAYS[way] for way in _ways(rows, "times_plain"))), faster),
         "",
         "CPU-seconds of a whole run",
         _table(
@@ -124,31 +125,34 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
     ]
 
 
-def best_peer(row: dict[str, Any]) -> float | None:
-    """The least CPU time of a run and step in JAX, milliseconds; None if there is no JAX."""
-    return min((ms["min"] for way, ms in row["cpu_ms"].items() if "jax" in way), default=None)
+def ratios(row: dict[str, Any]) -> dict[str, float]:
+    """CPU time of others over that of a job: the faster JAX, PyTorch, products alone."""
+    least = {way: ms["min"] for way, ms in row["cpu_ms"].items()}
+    jax = [value for way, value in least.items() if way.startswith("jax")]
+    others = {"JAX": min(jax)} if jax else {}
+    others |= {"PyTorch": least["pytorch"], "floor": least["products"]}
+    return {name: value / least.get("kernel", least["pytorch"]) for name, value in others.items()}
 
 
 def _peers(rows: list[dict[str, Any]]) -> list[str]:
     times = _by_way(rows, "cpu_ms", lambda ms: _figure(1000 * ms["min"]))
     table = []
     for row, own in zip(rows, times, strict=True):
-        ours = row["cpu_ms"].get("kernel", row["cpu_ms"]["pytorch"])["min"]
-        against = (best_peer(row), row["cpu_ms"]["pytorch"]["min"])
-        ratios = [f"{peer / ours:.2f}" if peer else "–" for peer in against]
-        groups = ", ".join(str(runs) for runs in row["groups"].values()) or "–"
-        table.append([*own, groups, *ratios, f"{ours / row['floor_ms']:.2f}"])
-    names = [WAYS[way] for way in _ways(rows, "cpu_ms")]
-    apart = max(value for row in rows for value in row["differences"].values())
+        found = ratios(row)
+        groups = " and ".join(str(runs) for runs in row["groups"].values()) or "–"
+        jax = f"{found['JAX']:.2f}" if "JAX" in found else "–"
+        table.append([*own, groups, jax, f"{found['PyTorch']:.2f}", f"{1 / found['floor']:.2f}"])
+    apart = max((value for row in rows for value in row["differences"].values()), default=0.0)
+    header = ["system", *(WAYS[way] for way in _ways(rows, "cpu_ms")), "JAX runs"]
     return [
-        "",
-        "The same without logs on one core: least microseconds of CPU time per run and step",
-        _table(("system", *names, "JAX runs", "times JAX", "times PyTorch", "times floor"), table),
-        "JAX as written: jit(vmap(scan)) of a loss and its jax.grad, as a user would write it. "
-        "JAX formulated: with circlet's",
-        "formulas and residual. Each with the number of runs together that is fastest (JAX runs). "
+        "Training on one core without logs: least microseconds of CPU time per run and step",
+        _table([*header, "times JAX", "times PyTorch", "times floor"], table),
+        "JAX as written: jit(vmap(scan)) of a loss and jax.grad, as a user would write it. "
+        "JAX formulated: with circlet's formulas",
+        "and residual. Both with the number of runs together that is fastest (JAX runs). "
         f"Losses after 64 steps are circlet's to {apart:.0e}.",
-        "times JAX, times PyTorch: of the faster JAX, and of PyTorch, against what a job does.",
+        "times JAX, times PyTorch: the faster JAX, and PyTorch, over what a job takes. "
+        "floor: products of large matrices in float32.",
     ]
 
 
@@ -198,13 +202,13 @@ def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """The results of ``bench.run`` about machine, training, pipeline and study, as text."""
-    gpu = measured["machine"]["device"] != "cpu"
-    lines = [*_machine(measured["machine"]), "", *_training(measured["training"], gpu)]
+    """The results of ``bench.run`` or ``bench.compare`` as text."""
+    gpu, lines = measured["machine"]["device"] != "cpu", _machine(measured["machine"])
+    if "peers" in measured:
+        return "\n".join([*lines, "", *_peers(measured["peers"])])
+    lines += ["", *_training(measured["training"], gpu)]
     if not gpu:
         lines += _shares(measured["training"])
-    if measured.get("peers"):
-        lines += _peers(measured["peers"])
     if measured["pipeline"]:
         lines += _pipeline(measured["pipeline"])
     if measured["study"]:
