@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from circlet import native, terminal
+from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study import registry
 from circlet.study.plan import Study
@@ -212,7 +213,6 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
         pytest.skip(f"no {kind} here")
     code = (
         "import sys, numpy as np, circlet.native as n\n"
-        f"n.path_of = lambda kind, own=n.path_of: own({kind!r})\n"
         "from circlet.study.seeds import Seeds\n"
         "from circlet.study import registry\n"
         "from circlet.training import native_run\n"
@@ -226,7 +226,8 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
         "    print('torch' in sys.modules, float(np.abs(run.gradient()['embedding']).sum()))\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                           env=os.environ | {"PYTHONPATH": str(ROOT / "src")}).stdout  # fmt: skip
+                           env=os.environ | {"PYTHONPATH": str(ROOT / "src"),
+                                             "CIRCLET_INSTRUCTIONS": kind}).stdout  # fmt: skip
     lines = [line.split() for line in found.splitlines()]
     assert [line[0] for line in lines] == [kind, "False"] * 2
     expected = []
@@ -238,6 +239,13 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
         ]
     for line, numbers in zip(lines, expected, strict=True):
         assert [*map(float, line[1:])] == pytest.approx(numbers, rel=1e-12)
+
+
+@built
+def test_unknown_instructions_are_an_error(monkeypatch):
+    monkeypatch.setenv("CIRCLET_INSTRUCTIONS", "avx3")
+    with pytest.raises(CircletError, match="'avx3', and must be one of avx512, avx2, plain"):
+        native.library.__wrapped__()
 
 
 def test_without_kernels_it_is_said_and_pytorch_trains(tmp_path, monkeypatch, caplog):

@@ -8,14 +8,14 @@ from typing import Any
 import torch
 
 from circlet.bench import machine, pipeline, plain, training
-from circlet.bench.text import beaten_floors, text
+from circlet.bench.text import beaten_floors, ratios, text
 from circlet.errors import CircletError
 from circlet.lazy_import import load
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import job
 
-__all__ = ["run", "text"]
+__all__ = ["compare", "ratios", "run", "text"]
 
 log = logging.getLogger("circlet")
 
