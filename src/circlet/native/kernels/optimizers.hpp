@@ -59,10 +59,12 @@ template <class T>
 void move(
     const Optimizer& by, int64_t number, T* weights, const T* gradient, T* mean, T* square
 ) {
-    for (int32_t part = 0; part < by.parts; ++part) {
+    for (int32_t part = 0, next; part < by.parts; part = next) {
+        next = part + 1;  // parts of the same multiple, side by side, are one
+        while (next < by.parts && by.multiples[next] == by.multiples[part]) ++next;
         if (by.multiples[part] == 0) continue;
         Step<T> step(by, by.multiples[part] * by.learning_rate, number);
-        int64_t i = by.begins[part], end = by.begins[part + 1];
+        int64_t i = by.begins[part], end = by.begins[next];
         for (; i + WIDTH<T> <= end; i += WIDTH<T>)
             step.move(weights + i, gradient + i, mean + i, square + i);
         T own[4][WIDTH<T>] = {};  // the last ones, which fill no vector

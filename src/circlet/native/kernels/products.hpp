@@ -90,11 +90,13 @@ void accumulate_rows(const T* a, const T* b, int64_t columns, int64_t inner, T* 
     for (; j + 4 <= columns; j += 4)
         accumulate_block<T, ROWS>(a, b + j * inner, inner, c + j, row);
     for (; j < columns; ++j) {
-        Real<T> total[ROWS] = {};
+        Real<T> total[(ROWS + 3) / 4 * 4] = {};  // summed by fours
+        T sums[(ROWS + 3) / 4 * 4] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
             for (int i = 0; i < ROWS; ++i)
                 total[i] += load(a + i * inner + k) * load(b + j * inner + k);
-        for (int i = 0; i < ROWS; ++i) c[i * row + j] += sum<T>(total[i]);
+        for (int i = 0; i < ROWS; i += 4) add_sums<T>(total + i, sums + i);
+        for (int i = 0; i < ROWS; ++i) c[i * row + j] += sums[i];
     }
 }
 
@@ -116,7 +118,14 @@ void accumulate(
 
 // c_i += sum of row i of a.
 template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner, T* c) {
-    for (int64_t i = 0; i < rows; ++i) {
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        Real<T> total[4] = {};
+        for (int64_t k = 0; k < inner; k += WIDTH<T>)
+            for (int j = 0; j < 4; ++j) total[j] += load(a + (i + j) * inner + k);
+        add_sums<T>(total, c + i);
+    }
+    for (; i < rows; ++i) {
         Real<T> total = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>) total += load(a + i * inner + k);
         c[i] += sum<T>(total);
