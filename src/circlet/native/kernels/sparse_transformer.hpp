@@ -10,6 +10,7 @@
 // too, and is 0 where another token stands.
 #pragma once
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,10 @@ public:
         alpha.resize(entries * TILE), by_alpha.resize(entries * TILE);
         tokens.resize(s.length * TILE), logits.resize(s.vocabulary * TILE);
         attention.resize(s.length * WIDTH<T>);
+        for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i) {
+            const uint8_t* sequence = s.tokens + i * s.length;
+            classes.push_back(std::accumulate(sequence, sequence + s.k, Integer(0)) % s.p);
+        }
     }
 
     int64_t size;  // of the weights
@@ -87,6 +92,7 @@ public:
 
 private:
     static constexpr T EPS = T(1e-5);
+    static constexpr int64_t FEW = 8;  // numbers for which comparing is faster than looking up
     using Integer = typename Vectors<T>::Integer;
 
     const SparseTransformerSettings s;
@@ -101,6 +107,7 @@ private:
     std::vector<T> attention;
     T divisor[TILE];
     Integer target[TILE];
+    std::vector<Integer> classes;  // of all sequences
     std::vector<Integer> tokens;  // (length, columns)
 
     // norm of columns of x, (d, columns), and their divisors.
@@ -153,13 +160,11 @@ private:
         tile.columns = padded<T>(tile.count);
                 for (int64_t t = 0; t < tile.columns; ++t) {
             int64_t i = first + std::min(t, tile.count - 1);
-            const uint8_t* sequence = s.tokens + (order ? order[i] : i) * s.length;
-            Integer sum = 0;
-            for (int64_t j = 0; j < s.length; ++j) {
+            int64_t own = order ? order[i] : i;
+            const uint8_t* sequence = s.tokens + own * s.length;
+            for (int64_t j = 0; j < s.length; ++j)
                 tokens[j * tile.columns + t] = sequence[j];
-                if (j < s.k) sum += sequence[j];
-            }
-            target[t] = sum % s.p;
+            target[t] = classes[own];
         }
         return tile;
     }
@@ -171,8 +176,17 @@ private:
             for (int64_t j = 0; j < s.length; ++j) {
                 const Integer* token = &tokens[j * columns + t];
                 T* own = weight + j * WIDTH<T>;
-                for (int lane = 0; lane < WIDTH<T>; ++lane)
-                    own[lane] = scores[token[lane] * s.length + j];
+                if (s.p <= FEW) {
+                    Whole<T> tokens_here;
+                    std::memcpy(&tokens_here, token, BYTES);
+                    Real<T> score = all<T>(scores[j]);
+                    for (int64_t v = 1; v < s.p; ++v)
+                        score = tokens_here == Integer(v) ? all<T>(scores[v * s.length + j]) : score;
+                    store(own, score);
+                } else {
+                    for (int lane = 0; lane < WIDTH<T>; ++lane)
+                        own[lane] = scores[token[lane] * s.length + j];
+                }
                 largest = larger<T>(largest, load(own));
             }
             for (int64_t j = 0; j < s.length; ++j) {
