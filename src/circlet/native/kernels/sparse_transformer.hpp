@@ -177,11 +177,11 @@ private:
                 const Integer* token = &tokens[j * columns + t];
                 T* own = weight + j * WIDTH<T>;
                 if (s.p <= FEW) {
-                    Whole<T> tokens_here;
-                    std::memcpy(&tokens_here, token, BYTES);
+                    Whole<T> at_lanes;
+                    std::memcpy(&at_lanes, token, BYTES);
                     Real<T> score = all<T>(scores[j]);
                     for (int64_t v = 1; v < s.p; ++v)
-                        score = tokens_here == Integer(v) ? all<T>(scores[v * s.length + j]) : score;
+                        score = at_lanes == Integer(v) ? all<T>(scores[v * s.length + j]) : score;
                     store(own, score);
                 } else {
                     for (int lane = 0; lane < WIDTH<T>; ++lane)
