@@ -34,7 +34,8 @@ ONE_FAILS = {
     "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
 }  # fmt: skip
 TRAINING = "src/circlet/training/native_run.py"
-WHOLE, BROKEN = "    groups: list[Group] = []\n", """\
+WHOLE = "    groups: list[Group] = []\n"
+BROKEN = """\
     if point.parameters["train_fraction"] == 0.25:
         from circlet.errors import CircletError
         raise CircletError("broken on purpose")
