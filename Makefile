@@ -16,7 +16,7 @@ run: $(VENV)/installed
 	@echo
 	@$(BIN)/python -m circlet scorecard --configfile $(CONFIG)
 
-test: $(VENV)/installed
+test: $(VENV)/with-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check Snakefile workflow
@@ -28,10 +28,10 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
-# Optional dependencies: make .venv/with-browser, .venv/with-slurm.
+# Optional dependencies: make .venv/with-load (polars, DuckDB), .venv/with-dev (all checks), ...
 $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@
@@ -68,16 +68,16 @@ audit: $(VENV)/installed
 	$(BIN)/python docs/render.py --check
 
 # Killed sweeps, studies of 100 000 runs, 1000 mutated configs. Takes minutes.
-test-slow: $(VENV)/installed
+test-slow: $(VENV)/with-dev
 	$(PYTEST) -m slow $(SIDE_BY_SIDE)
 
 # Starts a real SLURM with two nodes and stops it afterwards. Needs root on Debian.
-test-slurm: $(VENV)/with-slurm
+test-slurm: $(VENV)/with-dev $(VENV)/with-slurm
 	$(PYTEST) -m slurm
 
 # On a machine with a GPU: tests that it gives the same results as the CPU, and measures its speed.
 # The pipeline is not measured, because a GPU does not change it.
-gpu: $(VENV)/installed
+gpu: $(VENV)/with-dev
 	$(BIN)/python -m pytest tests/training/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --training-only --configfile config/paper.yaml
 
@@ -85,7 +85,7 @@ gpu: $(VENV)/installed
 # Screenshots are written to tests/screenshots.
 EXPLORER := src/circlet/pages/explorer
 
-test-browser: $(VENV)/with-browser
+test-browser: $(VENV)/with-dev $(VENV)/with-browser
 	npm --prefix $(EXPLORER) ci --silent
 	npm --prefix $(EXPLORER) run --silent check
 	$(PYTEST) -m browser $(SIDE_BY_SIDE)

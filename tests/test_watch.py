@@ -13,6 +13,7 @@ from rich.console import Console
 
 from circlet import cli, watch
 from circlet.storage import parquet, progress
+from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -113,10 +114,10 @@ def test_what_is_left_follows_what_finished_jobs_took(study):
     """If a block took three times what was expected, the others of its system will, too."""
     looking, (first, *_) = watch.Watch(study), study.ordered_blocks
     alone = looking.seconds[first.key]
-    targets = watch.TARGET_SECONDS * len(looking.targets)
+    targets = cost.target_seconds() * len(looking.targets)
     assert looking.look().work == pytest.approx((0, 3 * alone + targets))
     job.run_block(first, "cpu")
-    took = 3 * alone - watch.START_SECONDS
+    took = 3 * alone - (alone - cost.cpu_seconds(first))  # with the start of its job
     for path in first.logs:
         table, made = parquet.read(path), parquet.footer(path)
         parquet.write(table, path, made | {"seconds": took})

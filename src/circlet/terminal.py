@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import os
 import shlex
 import textwrap
 from collections import Counter
@@ -19,7 +20,7 @@ from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of what falls short
 MOST_NAMES = 12  # points of an experiment that are listed one by one
-JOB_SECONDS = 1.0  # start of a process with torch
+PAGES = 2  # the report and the explorer
 WIDTH = 72  # of a claim, in characters
 
 
@@ -57,7 +58,7 @@ def plan(study: Study) -> str:
             for point in points
             for size, n in Counter(block.count for block in point.blocks).items()
         ]
-        seconds = sum(n * (cost.cpu_seconds(block) + JOB_SECONDS) for n, block in alike)
+        seconds = sum(n * cost.job_seconds(block) for n, block in alike)
         runs, blocks = sum(point.count for point in points), sum(n for n, _ in alike)
         memory = max(cost.memory_mb(block) for _, block in alike)
         minutes = max(cost.minutes(block) for _, block in alike)
@@ -66,6 +67,10 @@ def plan(study: Study) -> str:
     every = list(zip(*rows, strict=True))
     total = ("total", "", *map(sum, every[2:6]), *map(max, every[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
+    tables, figures = targets.names(study)
+    n = len(tables) + len(figures) + PAGES
+    seconds = n * cost.target_seconds()
+    cores = len(os.sched_getaffinity(0))
     lines = [
         aligned(
             header,
@@ -73,8 +78,10 @@ def plan(study: Study) -> str:
             "<<>>>>>>",
         ),
         "",
-        "CPU time: expected, on one core. MB, min: memory and time limit (minutes) requested for a "
-        "job of the largest block, on a CPU; on SLURM 500 MB more, for Snakemake.",
+        "CPU time: expected, on one core of this machine. MB, min: memory and time limit (minutes) "
+        "requested for a job of the largest block, on a CPU; on SLURM 500 MB more, for Snakemake.",
+        f"With {n} tables, figures and pages (~{duration(seconds)} of CPU time) about "
+        f"{duration((seconds + total[5]) / cores)} on the {cores} cores of this machine.",
         "",
     ]
     for name in study.config["experiments"]:
@@ -87,7 +94,6 @@ def plan(study: Study) -> str:
     lines += ["", *notes] if notes else []
     if study.folders:
         targets.ordered(study)  # says what is wrong with them, as Snakemake would
-    tables, figures = targets.names(study)
     lines += [
         "",
         f"tables:  {' '.join(tables)}",
@@ -101,16 +107,17 @@ def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]
     """What to do if most blocks of an experiment take less than their start; else nothing."""
     n, block = max(alike, key=lambda one: one[0] * one[1].count)
     seconds = cost.cpu_seconds(block)
-    if seconds >= JOB_SECONDS or n < 2:
+    start = cost.job_seconds(block) - seconds
+    if seconds >= start or n < 2:
         return []
     count, per_run = block.point.count, seconds / block.count
     sizes = [size for size in range(block.count + 1, count + 1) if count % size == 0]
-    wanted = next((size for size in sizes if size * per_run >= 5 * JOB_SECONDS), (sizes or [0])[-1])
+    wanted = next((size for size in sizes if size * per_run >= 5 * start), (sizes or [0])[-1])
     if not wanted:
         return []
     return [
         f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, plus about "
-        f"{JOB_SECONDS:.0f} s to start its job; `block: {wanted}` would be faster"
+        f"{start:.0f} s to start its job; `block: {wanted}` would be faster"
     ]
 
 

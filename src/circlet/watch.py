@@ -29,8 +29,6 @@ from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.targets import Target
 
-START_SECONDS = 2.0  # that a job takes besides its computing: Python and its libraries
-TARGET_SECONDS = 3.0  # of the job of a table, a figure or a page, on average
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and elsewhere
@@ -83,8 +81,9 @@ class Watch:
         self.figures = {
             t.outputs[0] for t in self.targets if t.kind == "figures" and targets.trained_for(t)
         }
-        self.seconds = {b.key: cost.cpu_seconds(b) + START_SECONDS for b in self.blocks}
-        self.whole = sum(self.seconds.values()) + TARGET_SECONDS * len(self.targets)
+        self.seconds = {b.key: cost.job_seconds(b) for b in self.blocks}
+        self.each = cost.target_seconds()
+        self.whole = sum(self.seconds.values()) + self.each * len(self.targets)
         self.done: set[tuple] = set()  # keys of blocks
         self.made: set[Path] = set()  # first outputs of targets
         self.took: dict[str, float] = {}  # seconds of the finished blocks of systems
@@ -124,12 +123,12 @@ class Watch:
             runs=(sum(b.count for b in self.blocks if b.key in self.done),
                   sum(b.count for b in self.blocks)),
             targets=(made, planned),
-            share=(spent + TARGET_SECONDS * made) / self.whole if self.whole else 1.0,
+            share=(spent + self.each * made) / self.whole if self.whole else 1.0,
             work=(
-                sum(self.took.values()) + TARGET_SECONDS * made
+                sum(self.took.values()) + self.each * made
                 + sum(self._likely(block) * share for block, share in shares),
                 sum(self._likely(block) * (1 - share) for block, share in shares)
-                + TARGET_SECONDS * (planned - made),
+                + self.each * (planned - made),
             ),
             running=running,
             failed=failed,
@@ -160,7 +159,8 @@ class Watch:
         if progress.state(block) != "done":
             return False
         name, expected = block.point.system.name, self.seconds[block.key]
-        took = parquet.footer(path).get("seconds", expected - START_SECONDS) + START_SECONDS
+        starts = expected - cost.cpu_seconds(block)
+        took = parquet.footer(path).get("seconds", expected - starts) + starts
         self.took[name] = self.took.get(name, 0.0) + took
         self.expected[name] = self.expected.get(name, 0.0) + expected
         self.done.add(block.key)

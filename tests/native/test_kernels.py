@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from circlet import native, terminal
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import registry
+from circlet.study import measured, registry
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, job, native_run
@@ -26,15 +26,16 @@ from circlet.training.stack import Stack
 SYSTEMS = registry.Systems(registry.SHIPPED)
 CPU = torch.device("cpu")
 built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
-sizes = st.integers(1, 40)
+sizes, widths = st.integers(1, 40), st.integers(1, 300)
 shares = st.sampled_from([0.3, 0.5, 0.8])
 
 PARAMETERS = {
     "constant_attention": {
-        "p": st.integers(3, 40), "d": sizes, "hidden": sizes, "train_fraction": shares,
-        "weight_decay": st.sampled_from([0.0, 0.6])},
+        "p": st.integers(3, 113), "d": st.integers(1, 200), "hidden": widths,
+        "train_fraction": shares, "weight_decay": st.sampled_from([0.0, 0.6])},
     "embedding_mlp": {
-        "p": st.integers(3, 24), "d": sizes, "hidden": sizes, "train_fraction": shares,
+        "p": st.integers(3, 113), "d": st.integers(1, 200), "hidden": widths,
+        "train_fraction": shares,
         "activation": st.sampled_from(["silu", "relu"]),
         "residual": st.sampled_from(["exact", "cancelling"])},
     "sparse_transformer": {
@@ -290,3 +291,29 @@ def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == ["False", "False"]
+
+
+@built
+def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
+    """That of a step of minutes follows from a small network."""
+    monkeypatch.setattr(measured, "_folder", lambda: tmp_path / "cache")
+    measured._kept.cache_clear()
+    point, other, large = (
+        Study.of(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
+        for own in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
+    )
+    found = measured.of_kernel(point)
+    assert found.records.keys() == set(point.logs[1:])
+    assert 0 < found.step < 0.1
+    timed = []
+    monkeypatch.setattr(native_run, "timed", lambda p: timed.append(p) or (1.0, {}))
+    assert measured.of_kernel(point) == measured.of_kernel(other) == found
+    assert measured.of_kernel(large).step > 1000
+    assert [p.parameters["p"] for p in timed] == [59]
+    (file,) = (tmp_path / "cache").iterdir()
+    file.write_text("{")
+    measured._kept.cache_clear()
+    assert measured.of_kernel(point).step == 1.0  # measured anew
+    monkeypatch.setattr(native_run, "uncovered", lambda *_: "not asked for")
+    assert measured.of_kernel(point) is None
+    measured._kept.cache_clear()

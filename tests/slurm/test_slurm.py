@@ -33,11 +33,14 @@ ONE_FAILS = {
     "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
     "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
 }  # fmt: skip
+TRAINING = "src/circlet/training/native_run.py"
+WHOLE = "    groups: list[Group] = []\n"
 BROKEN = """\
-    if parameters["train_fraction"] == 0.25:
+    if point.parameters["train_fraction"] == 0.25:
         from circlet.errors import CircletError
         raise CircletError("broken on purpose")
-    mask = np.zeros"""
+    groups: list[Group] = []
+"""
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +120,9 @@ def status(sweep):
 
 def test_a_study_from_start_to_end(sweep, tmp_path):
     """Blocks with the plan's memory and time; then tables, and the report here."""
-    sweep.study(short=SHORT, one=SHORT | {"seeds": {"count": 1}, "parameters": {"p": 7}})
+    # Tables of more than 2000 runs are jobs, too.
+    many = {"parameters": {"p": 3}, "seeds": {"count": 2000}, "block": 2000}
+    sweep.study(short=SHORT, many=SHORT | many)
     sweep.start()
     asked = slurm.wait(lambda: slurm.output("squeue", "-h", "-o", "%m %l %b %Z"), "a submitted job")
     block = next(Study.of(sweep.config).blocks)
@@ -128,7 +133,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert minutes == f"{cost.minutes(block)}:00"
     assert gpus == "N/A"
     assert sweep.ends() == 0, sweep.said
-    assert len(pd.read_parquet(sweep.project.folder / "results/tables/runs.parquet")) == 4
+    assert len(pd.read_parquet(sweep.project.folder / "results/tables/runs.parquet")) == 2003
     assert (sweep.project.folder / "results/report.html").exists()
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
@@ -190,9 +195,7 @@ def test_out_of_memory(sweep):
 
 def test_a_failing_block_among_good_ones(sweep):
     """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
-    sweep.project.edit(
-        "src/circlet/collections/musat/starts/constant_attention.py", "    mask = np.zeros", BROKEN
-    )
+    sweep.project.edit(TRAINING, WHOLE, BROKEN)
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
     assert sweep.said.count("Trying to restart job") == 1
@@ -266,9 +269,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
 @pytest.mark.xfail(strict=True, reason="issue 447 of the plugin: tasks look for the first's output")
 def test_job_arrays(sweep):
     """Should it pass one day: turn `slurm-array-jobs` on in profiles/slurm."""
-    sweep.project.edit(
-        "src/circlet/collections/musat/starts/constant_attention.py", "    mask = np.zeros", BROKEN
-    )
+    sweep.project.edit(TRAINING, WHOLE, BROKEN)
     sweep.study(mine=ONE_FAILS)
     arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")
     sweep.start("table_runs", *arguments).ends()

@@ -24,7 +24,7 @@ SPEC = ("systems.spec", "systems.parameters")
 # What the modules of a room may import from circlet, besides their own room. The first that fits
 # counts; * stands for any name. A room that is not here fails.
 ROOMS = {
-    "study": ("", "errors", *SPEC),
+    "study": ("", "errors", "native", *SPEC),
     "storage": ("", "errors", "study", "systems.spec"),
     "systems": ("", "study.seeds"),
     "native": (),

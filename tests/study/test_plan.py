@@ -242,8 +242,9 @@ def test_a_billion_steps_are_counted_and_not_listed():
 
 
 def test_cost_grows_with_the_study():
-    small, large = (cost.cpu_seconds(next(Study.of(config(steps=s)).blocks)) for s in (5, 10))
-    assert 0 < small * 2 == large
+    """By what is trained and by what is recorded: curves of every step, the rest at the ends."""
+    small, large = (cost.cpu_seconds(next(Study.of(config(steps=s)).blocks)) for s in (500, 5000))
+    assert 5 * small < large < 10 * small
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import ROOT, config
 
-from circlet.study import cost, targets
+from circlet.study import cost, measured, targets
 from circlet.study.plan import Study
 
 STUDY = Study.read(ROOT / "config/smoke.yaml")
@@ -116,10 +116,11 @@ def test_the_shipped_studies_fit_a_small_machine(name):
     assert max(table.memory_mb for table in targets.tables(study)) < 2000
 
 
-def test_the_default_study_trains_for_minutes():
-    """`make run` takes seven minutes on two cores, with installing, tables and figures."""
+def test_the_default_study_trains_for_minutes(monkeypatch):
+    """At 60 billion operations a second, as kernels have on a core of 2023."""
+    monkeypatch.setattr(measured, "of_kernel", lambda p: measured.Timed(cost.flops(p) / 60e9, {}))
     seconds = sum(map(cost.cpu_seconds, Study.read(ROOT / "config/config.yaml").blocks))
-    assert 120 < seconds < 240
+    assert 100 < seconds < 300
 
 
 def test_time_grows_with_the_work():
@@ -127,6 +128,6 @@ def test_time_grows_with_the_work():
         next(Study.of(config(system="embedding_mlp", steps=steps)).blocks)
         for steps in (20000, 200000)
     )
-    assert cost.cpu_seconds(one) * 10 == pytest.approx(cost.cpu_seconds(ten))
+    assert 5 * cost.cpu_seconds(one) < cost.cpu_seconds(ten) < 10 * cost.cpu_seconds(one)
     assert cost.minutes(one) * 60 > 4 * cost.cpu_seconds(one)
     assert cost.minutes(ten) > cost.minutes(one)

@@ -13,6 +13,7 @@ for table in TABLES:
         log:
             table.job_log,
         priority: PLAN.turn(table)
+        localrule: table.is_small
         conda:
             CONDA
         resources:

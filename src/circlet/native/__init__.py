@@ -118,6 +118,12 @@ def instructions() -> str:
     return "" if found is None else Path(found._name).name.partition(".")[0].lstrip("_")
 
 
+def built() -> str:
+    """Changes with the library: its kind of instructions, and when it was compiled."""
+    found = library()
+    return "" if found is None else f"{instructions()} {Path(found._name).stat().st_mtime_ns}"
+
+
 def missing() -> str:
     """Why there are no kernels; empty if there are."""
     if library() is not None:

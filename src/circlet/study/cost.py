@@ -1,6 +1,7 @@
 """What blocks cost: operations, computing time, memory.
 
-For systems that declare what a step costs, it follows from the config; for others it is measured.
+Time is measured on this machine. Memory follows from the config for systems that declare it; for
+others it is measured, too.
 """
 
 import math
@@ -8,7 +9,6 @@ import math
 from circlet.study import measured
 from circlet.study.points import Block, Point, even
 
-STEP_SECONDS = 2e-4  # overhead of a step, however small the tensors are
 NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 
@@ -93,16 +93,28 @@ def values(point: Point, kind: str) -> float:
 
 
 def cpu_seconds(block: Block) -> float:
-    """Expected computing time of a block on one CPU core."""
+    """Expected computing time of a block on one CPU core of this machine."""
     point = block.point
-    if point.system.is_measured:
-        own, size = measured.of(point), cpu_batch(block)
-        evaluations = point.schedule("curves").size if "curves" in point.logs else 0
-        training = point.steps * math.ceil(block.count / size) * own.step_seconds(size)
-        return training + block.count * evaluations * own.evaluation
-    computing = block.count * flops(point) / point.system.flops_per_second
-    starting = STEP_SECONDS * math.ceil(block.count / point.cpu_batch(block.count))
-    return point.steps * (computing + starting)
+    if kernel := measured.of_kernel(point):
+        recorded = sum(point.schedule(k).size * s for k, s in kernel.records.items())
+        return block.count * (point.steps * kernel.step + recorded)
+    own, size = measured.of(point), cpu_batch(block)
+    evaluations = point.schedule("curves").size if "curves" in point.logs else 0
+    training = point.steps * math.ceil(block.count / size) * own.step_seconds(size)
+    return training + block.count * evaluations * own.evaluation
+
+
+def job_seconds(block: Block) -> float:
+    """Expected computing time of a block with the start of its job: PyTorch starts slowly."""
+    return (1 if measured.of_kernel(block.point) else 3) * measured.start() + cpu_seconds(block)
+
+
+def target_seconds() -> float:
+    """Expected computing time of a table, a figure or a page with the start of its job.
+
+    Those of the shipped studies take three times as long as they start, on average.
+    """
+    return 3 * measured.start()
 
 
 def minutes(block: Block) -> int:

@@ -1,7 +1,8 @@
-"""Cost of runs whose system does not declare it: measured once, kept in the user's cache.
+"""What runs cost on this machine: measured once, kept in the user's cache.
 
-A separate process measures, because that needs torch. The numbers decide what jobs request and how
-long the plan expects them to take, never the results.
+The time of kernels is measured here. A separate process measures the time of PyTorch, which it
+imports, and the memory of networks that do not declare it. The numbers decide what jobs request
+and how long the plan expects them to take, never the results.
 """
 
 import contextlib
@@ -9,19 +10,27 @@ import functools
 import hashlib
 import json
 import os
+import platform
+import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from circlet import __version__, native
 from circlet.errors import CircletError
 from circlet.study import fingerprint, registry
 
 if TYPE_CHECKING:
     from circlet.study.points import Point
+
+
+BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
+IMPORTED = "import circlet.storage.parquet, circlet.study.plan, circlet.analysis.stats, pandas"
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,29 @@ class Measured:
         return self.alone + more * (runs - 1)
 
 
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of a run that a kernel trains."""
+
+    step: float
+    records: dict[str, float]  # of recording a step, by kind of log
+
+
+@functools.cache
 def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet" / "costs"
+    """Of this machine: a home may be shared by machines with other processors."""
+    machine = hashlib.sha256(f"{processor()} {native.instructions()}".encode()).hexdigest()[:8]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "circlet" / "costs" / machine
+
+
+def processor() -> str:
+    """Name of the processor, or its architecture where the system does not say."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+        return names[0] if names else platform.machine()
+    return platform.machine()
 
 
 def _file(point: "Point") -> Path:
@@ -60,27 +90,33 @@ def _file(point: "Point") -> Path:
 
 def _key(point: "Point") -> str:
     code = fingerprint.own_code(point.system.equations)
-    made = [code, point.parameters, point.settings["dtype"]]
-    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
+    return _hash(code, point.parameters, point.settings["dtype"], point.settings["products"])
+
+
+def _hash(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def _kept(file: Path) -> dict[str, Measured]:
+def _kept(file: Path) -> dict[str, Any]:
     """What the cache has of a system; whatever is not readable is measured anew."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return {key: Measured.of(cost) for key, cost in found.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError):
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def known(point: "Point") -> Measured | None:
-    """What a run costs, if it has been measured."""
-    return _kept(_file(point)).get(_key(point))
+    """What a run costs in PyTorch, if it has been measured."""
+    try:
+        return Measured.of(_kept(_file(point))[_key(point)])
+    except (KeyError, TypeError):
+        return None
 
 
 def of(point: "Point") -> Measured:
-    """What a run costs; it is measured if it has not been. Raises CircletError if it cannot be."""
+    """What a run costs in PyTorch; it is measured if it has not been. Raises CircletError."""
     if known(point) is None:
         measure([point])
     found = known(point)
@@ -88,12 +124,51 @@ def of(point: "Point") -> Measured:
     return found
 
 
+def of_kernel(point: "Point") -> Timed | None:
+    """The time of a run that a kernel trains; None if none does.
+
+    Runs with as many operations and weights take as long. Where a step would take over a second,
+    its time follows from the operations and from a run with the default parameters.
+    """
+    system = point.system
+    if system.is_measured or import_module(BY_KERNEL).uncovered(point, "cpu"):
+        return None
+    assert system.flops_per_step and system.weights  # who declares one declares both
+    flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))
+    weights = system.weights(**point.parameters)
+    key = _hash(native.built(), flops, weights, point.settings["dtype"], point.logs)
+    file = _file(point)
+    with contextlib.suppress(KeyError, TypeError):
+        return Timed(**_kept(file)[key])
+    scale = 1.0
+    if flops > max(usual, system.flops_per_second):
+        point, scale = replace(point, parameters=system.defaults), flops / usual
+    step, records = import_module(BY_KERNEL).timed(replace(point, interventions=[], parent=None))
+    found = Timed(step * scale, {kind: seconds * scale for kind, seconds in records.items()})
+    _keep(file, {key: vars(found)})
+    return found
+
+
+def start() -> float:
+    """CPU seconds in which the process of a table starts: Python and what it imports."""
+    file, key = _folder() / "start.json", _hash(sys.version, __version__)
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return float(_kept(file)[key])
+    for _ in range(2):  # at first files are read from the disk
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", IMPORTED], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    _keep(file, {key: found})
+    return found
+
+
 def measure(points: Iterable["Point"]) -> None:
-    """Measure what is not known yet, in one other process; raises CircletError.
+    """Measure what PyTorch trains and is not known yet, in one process; raises CircletError.
 
     That process takes a step of each network, so this also tells whether they work at all.
     """
-    missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
+    missing = {_key(p): p for p in points if of_kernel(p) is None and known(p) is None}
     if not missing:
         return
     n = len(missing)
@@ -117,10 +192,7 @@ def measure(points: Iterable["Point"]) -> None:
     sys.stderr.write(done.stderr)  # warnings of torch, which jobs do not repeat
     found: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:
-        own = {k: Measured.of(found[k]) for k, point in missing.items() if _file(point) == file}
-        kept = _kept(file)
-        kept |= own
-        _write(file, kept)
+        _keep(file, {k: found[k] for k, point in missing.items() if _file(point) == file})
 
 
 def _alone(point: "Point") -> str:
@@ -130,11 +202,12 @@ def _alone(point: "Point") -> str:
     return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
 
 
-def _write(file: Path, kept: dict[str, Measured]) -> None:
+def _keep(file: Path, found: dict[str, Any]) -> None:
     """Keep it for other processes; where that is not possible, each measures for itself."""
-    text = json.dumps({key: vars(cost) for key, cost in kept.items()})
+    kept = _kept(file)
+    kept |= found
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:
-            temporary.write(text)
+            json.dump(kept, temporary)
         Path(temporary.name).replace(file)

@@ -51,6 +51,7 @@ from circlet.study.pictures import Picture
 from circlet.study.plan import Study
 from circlet.systems.spec import SystemSpec
 
+FEW_RUNS = 2000  # of which a table is made in seconds
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
 
@@ -99,6 +100,11 @@ class Target:
                 "the command"
             )
         return replace(self, study=replace(self.study, keys=self.table_keys))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is made in seconds, for which a job of a cluster would wait longer."""
+        return sum(point.count for point in self.study.points) <= FEW_RUNS
 
     @property
     def memory_mb(self) -> int:

@@ -28,6 +28,7 @@ from circlet.training.recorder import check_alike
 # Steps of a first call of a kernel, and seconds of a longer one: signals are seen, and progress is
 # shown, in between.
 FIRST, LONGEST = 64, 0.2
+TIMED = 0.005  # seconds of steps that are timed
 
 
 def starts(system: SystemSpec) -> ModuleType | None:
@@ -76,6 +77,34 @@ def run(
     if ended:
         ended(groups)
     return tables(point, groups)
+
+
+def timed(point: Point) -> tuple[float, dict[str, float]]:
+    """Seconds of a step of a run, and of recording it by kind of log; shortest of a few."""
+    run = NativeRun(point, point.every_seed.start, {})
+    run.done = 0
+
+    def seconds(act: Callable[[], None], enough: float) -> float:
+        times, until = list[float](), time.process_time() + enough
+        while len(times) < 2 or time.process_time() < until:
+            started = time.process_time()
+            act()
+            times.append(time.process_time() - started)
+        return min(times)
+
+    steps = 1
+
+    def train() -> None:
+        run.run.train(run.done, steps, run.batches.of(run.done + 1, run.done + steps))
+        run.done += steps
+
+    while (took := seconds(train, 0)) < TIMED:
+        steps *= 4
+    records = {}
+    for kind in point.logs[1:]:
+        run.recorder.due = {run.done: [kind]}
+        records[kind] = seconds(run.record, TIMED)
+    return took / steps, records
 
 
 class NativeRun(Group):

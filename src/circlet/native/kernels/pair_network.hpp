@@ -37,13 +37,20 @@ template <class T> struct Layer {
         begins = bias + outputs;
     }
 
-    // Activates what stands in `before`.
+    // Activates what stands in `before`, and puts the slope of the activation in its place.
     void activate(int64_t columns) {
         for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>) {
-            Real<T> z = load(&before[i]);
-            if (activation == RELU) z = z > Real<T>{} ? z : z == z ? Real<T>{} : z;
-            if (activation == SILU) z = z * logistic<T>(z);
-            store(&after[i], z);
+            Real<T> z = load(&before[i]), value = z, slope = all<T>(1);
+            if (activation == RELU) {
+                slope = z > Real<T>{} ? slope : Real<T>{};
+                value = z > Real<T>{} ? z : z == z ? Real<T>{} : z;
+            }
+            if (activation == SILU) {
+                Real<T> s = logistic<T>(z);
+                value = z * s;
+                slope = s + value * (T(1) - s);
+            }
+            store(&after[i], value), store(&before[i], slope);
         }
     }
 
@@ -57,15 +64,8 @@ template <class T> struct Layer {
 
     // Turns a gradient after the activation into that before it.
     void deactivate(T* by_output, int64_t columns) {
-        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>) {
-            Real<T> z = load(&before[i]), slope = load(by_output + i);
-            if (activation == RELU) slope = z > Real<T>{} ? slope : Real<T>{};
-            if (activation == SILU) {
-                Real<T> s = logistic<T>(z);
-                slope *= s * (T(1) + z * (T(1) - s));
-            }
-            store(by_output + i, slope);
-        }
+        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>)
+            store(by_output + i, load(by_output + i) * load(&before[i]));
     }
 
     // Adds the gradient of the weights, and writes that of x, given that before the activation.

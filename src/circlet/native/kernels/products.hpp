@@ -106,8 +106,8 @@ template <class T>
 void accumulate(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row = 0
 ) {
-    row = row ? row : columns;
     constexpr int ROWS = BYTES == 64 ? 6 : 3;  // AVX-512 has 32 registers, not 16
+    row = row ? row : columns;
     int64_t i = 0;
     for (; i + ROWS <= rows; i += ROWS)
         accumulate_rows<T, ROWS>(a + i * inner, b, columns, inner, c + i * row, row);
