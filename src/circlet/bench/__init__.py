@@ -72,7 +72,8 @@ def run(study: Study, device: torch.device, training_only: bool = False) -> dict
         busy = training.all_cores(systems, about["cores"], 4 * SECONDS)
         for row in rows:
             own = busy[row["system"]]
-            row |= {"all_cores_ms": own["ms"], "had": own["had"], "peak_mb": own["peak_mb"]}
+            row |= {"all_cores_ms": own["ms"], "all_cores_cpu_ms": own["cpu_ms"]}
+            row |= {"had": own["had"], "peak_mb": own["peak_mb"]}
     parts = []
     if not training_only:
         log.info("the pipeline around it, half a minute ...")

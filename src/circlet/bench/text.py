@@ -73,23 +73,24 @@ def _by_way(rows: list[dict[str, Any]], key: str, show: Callable[[Any], str]) ->
 
 
 def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    ways = _ways(rows, "ms")
-    header = ["system", "runs", *(WAYS[way] for way in ways)]
+    time = "ms" if gpu else "cpu_ms"
+    header = ["system", "runs", *(WAYS[way] for way in _ways(rows, time))]
     header += ["times core"] if gpu else ["all cores", "times one"]
     header += ["floor", "times floor", "MB"]
     table = []
-    times = _by_way(rows, "ms", lambda ms: _spread(ms, 1000))
+    times = _by_way(rows, time, lambda ms: _spread(ms, 1000))
     for row, (system, *own) in zip(rows, times, strict=True):
         own = [system, f"{row['together']} of {row['runs']}", *own]
         if gpu:
             own.append(f"{row['times_core']:.0f}")
         else:
-            one, every = row["ms"][row["circlet"]]["median"], row["all_cores_ms"]
-            own += [_spread(every, 1000), f"{one / every['median']:.2f}"]
+            one, every = row["cpu_ms"][row["circlet"]], row["all_cores_cpu_ms"]
+            own += [_spread(every, 1000), f"{one['median'] / every['median']:.2f}"]
         own += [_figure(1000 * max(row["floor_ms"].values())), f"{row['times_floor']:.1f}"]
         table.append([*own, f"{row['peak_mb']:.0f}"])
     lines = [
-        "Training, microseconds per run and step: median (smallest … largest)",
+        f"Training, microseconds of {'the clock' if gpu else 'CPU time'} per run and step: "
+        "median (smallest … largest)",
         _table(header, table),
         "plain loop: one run on one core, without logs. The others keep logs.",
         "module: the network of the plain loop, trained by circlet as any nn.Module is, without a "

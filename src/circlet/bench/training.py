@@ -238,8 +238,8 @@ def compared(
     clock = {name: spread([t.wall for t in times]) for name, times in found.items()}
     process = {name: spread([t.cpu for t in times]) for name, times in found.items()}
     ways = [name for name in found if name != "core"]
-    ours = clock[ways[-1]]["median"]
     by = clock if cuda else process
+    ours = by[ways[-1]]["median"]
     row = {
         "ms": clock,
         "cpu_ms": process,
@@ -322,13 +322,14 @@ def _peak_mb() -> float:
 def combined(workers: list[tuple[list[Time], float]]) -> dict[str, Any]:
     """Combined speed of simultaneous processes.
 
-    ``ms``: wall-clock milliseconds per run and step of all processes together, half of one's if two
-    are alike; ``had``: the share of the cores' time that they got, less than 1 on a shared machine;
-    ``peak_mb`` of the largest.
+    ``ms``: milliseconds per run and step of all processes together, half of one's if two are alike,
+    by the clock; ``cpu_ms`` likewise of CPU time; ``had``: the share of the cores' time that they
+    got, less than 1 on a shared machine; ``peak_mb`` of the largest.
     """
     windows = list(zip(*(windows for windows, _ in workers), strict=True))
     return {
         "ms": spread([1 / sum(1 / own.wall for own in window) for window in windows]),
+        "cpu_ms": spread([1 / sum(1 / own.cpu for own in window) for window in windows]),
         "had": statistics.mean(own.cpu / own.wall for window in windows for own in window),
         "peak_mb": max(mb for _, mb in workers),
     }
