@@ -321,7 +321,7 @@ def peer_table(kernels: str) -> str:
         "|---" * 5 + "|",
     ]
     for system, own in rows.groupby("system"):
-        cells = [f"`{system}`", f"{own['microseconds'].median():.3g}"]
+        cells = [f"`{system}`", number(own["microseconds"].median())]
         for other in ("JAX", "PyTorch", "floor"):
             found = own.loc[own["other"] == other, "ratio"]
             found = 1 / found if other == "floor" else found

@@ -189,7 +189,8 @@ class Calls:
 
     def __init__(self, monkeypatch, seconds):
         self.now, self.made, self.seconds = 0.0, 0, iter(seconds)
-        monkeypatch.setattr(machine.time, "perf_counter", lambda: self.now)
+        for clock in ("perf_counter", "process_time"):
+            monkeypatch.setattr(machine.time, clock, lambda: self.now)
 
     def __call__(self):
         self.made += 1
