@@ -39,7 +39,6 @@ def rate(work: float, function: Callable[[], Any], device: torch.device, seconds
     The first call does not count: it includes the first use of memory and the set-up of libraries.
     At least five calls count, even if they take longer than ``seconds``.
     """
-
     clock = time.perf_counter if device.type == "cuda" else time.process_time
 
     def call() -> float:
