@@ -78,8 +78,39 @@ def plant(study, row):
 
 def test_the_scorecard_in_the_terminal(reported):
     plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
-    line = terminal.scorecard(reported).splitlines()[2].split()
-    assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
+    title, _, _, tests, line = terminal.scorecard(reported).splitlines()[:5]
+    assert (title, tests.split()) == ("Mușat:", ["--", "tests"])
+    assert " ".join(line.split()) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
+
+
+def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reported):
+    known = claims.read(reported).query("reason != ''").iloc[0]
+    plant(reported, ROW | {"claim": known["claim"]})
+    said = " ".join(terminal.summary(reported).split())
+    assert "Mușat 0 0 1 0 0 " in said
+    assert "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24], counted 11 of 50)" in said
+    assert f"Why: {known['reason'].partition('. ')[0]}." in said
+    assert str(reported.results / "report.html") in said
+    assert "frozen" not in said
+
+
+def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(reported):
+    known = claims.read(reported)["claim"].iloc[0]
+    verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
+    there = verdicts.loc[known]
+    empty = dict.fromkeys(("measured", "measured_low", "measured_high"), math.nan)
+    not_run = {"verdict": "not_run", "note": "no run", "measured_n": 0, "n_runs": 0, "n_planned": 0}
+    plant(reported, ROW | {"claim": known} | empty | not_run)
+    assert " ".join(terminal.summary(reported).split()).startswith(
+        "tests of reproduced compatible deviates undecided not run look at"
+    )
+    assert "Mușat 0 0 0 0 1 " in " ".join(terminal.summary(reported).split())
+    assert f"frozen studies have judged 1: 1 {there['verdict']}" in terminal.summary(reported)
+    title, row = terminal.scorecard(reported).splitlines()[3:5]
+    assert title.strip() == f"-- not run here; in the frozen study {there['study']}"
+    assert row.startswith(there["verdict"])
+    assert terminal.number(there["measured"]) in row.split()
+    assert "1 tests: 1 not run" in terminal.scorecard(reported)
 
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):

@@ -89,7 +89,9 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
-    text = "print the scorecard against the published claims"
+    text = "print what a finished study found: verdicts by paper, and what deviates"
+    command("summary", text, lambda arguments: print(terminal.summary(_study(arguments))))
+    text = "print the scorecard: every published claim, our value and the verdict"
     command("scorecard", text, lambda arguments: print(terminal.scorecard(_study(arguments))))
     command("partial", "make tables, figures and report of what is done so far", make_partial)
     sub = command(

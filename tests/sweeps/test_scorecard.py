@@ -143,8 +143,8 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
         whole = name in ("paper", "findings") or (name == "full_length" and row.tally == "beyond")
         if whole and row.source != "Easing Optimization Paths":
             assert scorecard.unmet(study, row.role, strict) == "", row.claim
-        if name == "config" and row.accepts:
-            loose = strict | scorecard._assignments(row.accepts)
+        if name == "config" and (row.shorter or row.accepts):
+            loose = strict | scorecard._assignments(row.shorter or row.accepts)
             assert scorecard.unmet(study, row.role, loose) == "", row.claim
 
 
@@ -189,7 +189,7 @@ def test_bounds_and_other_accepted_conditions():
 def answer(monkeypatch, frame, claimed, **changes):
     monkeypatch.setattr(parquet, "read_table", lambda study, name: {"found": frame}[name])
     known = {"claim": "one", "collection": "lab", "role": "asked", "table": "found", "keys": {}}
-    known |= {"conditions": "", "accepts": "", "tally": "test"}
+    known |= {"conditions": "", "shorter": "", "accepts": "", "tally": "test"}
     return scorecard._answer(asked(**changes), pd.Series(known | claimed.to_dict()))
 
 
@@ -205,6 +205,11 @@ def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeyp
     assert found["note"] == "runs with steps 1000, the paper has 30000"
     strict = answer(monkeypatch, frame, rises(**known), steps=1000)
     assert strict["verdict"] == "not_run"
+    shown = known | {"shorter": "steps>=1000"}  # to have the same value
+    same = answer(monkeypatch, frame, rises(**shown), steps=1000)
+    assert (same["verdict"], same.get("tally", "test")) == ("reproduced", "test")
+    assert same["note"].endswith("the paper has 30000, but the value is the same from steps 1000 on")
+    assert answer(monkeypatch, frame, rises(**shown), steps=999)["verdict"] == "not_run"
 
 
 def test_runs_of_which_none_can_be_judged_are_undecided(monkeypatch):
