@@ -1,9 +1,8 @@
-"""Text for the terminal: the plan, the status and the scorecard."""
+"""Text for the terminal: the plan and the status. The scorecard is in `circlet.pages.summary`."""
 
 import contextlib
 import math
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,16 +11,14 @@ from typing import Any
 from circlet import native
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import claims_file, config_file, cost, limits, targets
+from circlet.study import config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of what falls short
-MOST_DEVIATING = 6  # reasons in the summary
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 JOB_SECONDS = 1.0  # start of a process with torch
-WIDTH = 72  # of a claim, in characters
 
 
 def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
@@ -368,184 +365,3 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield "      more:"
     for one in seeds["more"]:
         yield f"        - {config_file.flow(one)}"
-
-
-def _card(study: Study) -> Any:
-    """The scorecard of a study with what `circlet.analysis.claims.explained` adds.
-
-    None if the study has none. Raises LogError if it is older than the config, the code or the
-    runs.
-    """
-    from circlet.analysis import claims  # needs pandas, which most commands do not
-
-    target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
-    if target is None or claims.read(study).empty:
-        return None
-    behind = targets.behind(target)
-    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
-    if not current or not all(map(parquet.is_current, target.study.blocks)):
-        raise LogError(
-            f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
-            f"finds nothing to do, delete {study.results / 'tables'} and the folders that "
-            "`status` lists"
-        )
-    return claims.explained(parquet.read_table(study, "scorecard"), study)
-
-
-def summary(study: Study) -> str:
-    """What a finished study found, on one screen: a line per paper, what deviates, the pages."""
-    from circlet.analysis import claims, verdicts
-
-    pages = [f"report:    {study.results / 'report.html'}"]
-    card = _card(study)
-    if card is None:
-        return "\n".join([_NO_SCORECARD, f"tables:    {study.results / 'tables'}", *pages])
-    tests = card[card["tally"] == claims_file.TEST]
-    rows = [
-        (
-            collection.about.get("short") or collection.name,
-            *((own["verdict"] == verdict).sum() for verdict in claims.VERDICTS),
-            _figure(study, collection, own),
-        )
-        for collection in study.used_collections
-        if len(own := tests[tests["paper"] == collection.name])
-    ]
-    if not rows:
-        rows = [("no paper", *[0] * len(claims.VERDICTS), "")]
-    names = [verdict.replace("_", " ") for verdict in claims.VERDICTS]
-    lines = [aligned(("tests of", *names, "look at"), rows, "<>>>>><"), ""]
-    differing = claims.deviations(tests)
-    for reason, own in differing[:MOST_DEVIATING]:
-        where = f"{own['paper'].map(_short(study)).iloc[0]}, {own['source'].iloc[0]}"
-        said = "; ".join(f"{row['statement']} (here: {_here(row)})" for row in _records(own))
-        why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
-        lines += _wrapped(f"deviates: {where}: {said}. Why: {why}.")
-    if len(differing) > MOST_DEVIATING:
-        lines.append(f"... and {len(differing) - MOST_DEVIATING} more")
-    if chance := claims.by_chance(tests):
-        lines += _wrapped(
-            f"If all tests were true, at most about {chance:.1f} of them would deviate by chance. "
-            "Undecided: these runs could not have exposed a wrong value."
-        )
-    there = tests[tests["frozen_study"] != ""]
-    if len(there):
-        lines += _wrapped(
-            f"Of the {(tests['verdict'] == verdicts.NOT_RUN).sum()} tests not run here, circlet's "
-            f"frozen studies have judged {len(there)}: {claims.counted(there['frozen_verdict'])}."
-        )
-    further = f"All {len(card)} claims: python -m circlet scorecard"
-    return "\n".join([*lines, "", further, *pages, _explorer(study)])
-
-
-def scorecard(study: Study) -> str:
-    """The scorecard, a line per claim, by paper: tests, what does not count, what was not run."""
-    card = _card(study)
-    if card is None:
-        return _NO_SCORECARD
-    lines = []
-    for paper, short in _short(study).items():
-        if len(own := card[card["paper"] == paper]):
-            lines += [f"{short}:", aligned(_COLUMNS, list(_claims(own)), "<<>>>>>")]
-            lines += [*_reasons(own), ""]
-    return "\n".join(
-        [
-            *lines,
-            "The interval is that of our value; the verdict also includes the sampling error of",
-            "the published value. n: number of independent samples (runs, embeddings or draws).",
-            "",
-            *_tallies(card),
-            f"report:    {study.results / 'report.html'}",
-            _explorer(study),
-        ]
-    )
-
-
-_NO_SCORECARD = "no scorecard: no entry of `reproduce` in the config has published values"
-_COLUMNS = ("verdict", "claim", "here", "95 % interval", "agrees within", "n", "runs")
-
-
-def _explorer(study: Study) -> str:
-    return f"explorer:  {study.results / 'explorer.html'}"
-
-
-def _short(study: Study) -> dict[str, str]:
-    """What the collections of a study are called, by name."""
-    return {c.name: c.about.get("short") or c.name for c in study.used_collections}
-
-
-def _records(card: Any) -> list[dict[str, Any]]:
-    return card.to_dict("records")
-
-
-def _here(row: dict[str, Any]) -> str:
-    """Our value of a claim with its unit and interval."""
-    from circlet.pages import story
-
-    return story.measured(row)
-
-
-def _wrapped(text: str) -> list[str]:
-    """Lines of a paragraph, which after the first are indented."""
-    return textwrap.wrap(text, WIDTH + 28, subsequent_indent="  ")
-
-
-def _figure(study: Study, collection: Any, tests: Any) -> str:
-    """The figure that shows most of the tests that a study has judged, else its first."""
-    drawn = {figure.name: figure.outputs[0] for figure in targets.figures(study)}
-    judged = tests.loc[tests["verdict"] != "not_run", "figure"].value_counts()
-    names = [name for name in (*judged.index, *collection.figures) if name in drawn]
-    return str(drawn[names[0]]) if names else ""
-
-
-def _claims(card: Any) -> Iterator[tuple]:
-    """Rows of the scorecard of a paper: what was judged by tally, then what frozen studies say."""
-    run = card["verdict"] != "not_run"
-    for tally, title in claims_file.TALLIES.items():
-        yield from _part(title, card[run & (card["tally"] == tally)])
-    for name in card.loc[card["frozen_study"] != "", "frozen_study"].unique():
-        there = card[card["frozen_study"] == name]
-        known = [column for column in card if f"frozen_{column}" in card]
-        there = there.assign(**{column: there[f"frozen_{column}"] for column in known})
-        yield from _part(f"not run here; in the frozen study {name}", there)
-    for note, own in card[~run & (card["frozen_study"] == "")].groupby("note", sort=False):
-        yield from _part(f"not run: {note}", own)
-
-
-def _part(title: str, card: Any) -> Iterator[tuple]:
-    """Rows of some claims below a title; nothing if there are none."""
-    nothing = ("",) * (len(_COLUMNS) - 2)
-    if len(card):
-        yield ("", f"-- {title}", *nothing)
-    for row in card.itertuples():
-        first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
-        low, high = number(row.measured_low), number(row.measured_high)
-        yield (
-            row.verdict.replace("_", " "),
-            first,
-            number(row.measured),
-            f"{low} … {high}",
-            span(row.same_low, row.same_high),
-            f"{row.measured_n:.0f}",
-            f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
-        )
-        yield from (("", text, *nothing) for text in further)
-
-
-def _reasons(card: Any) -> Iterator[str]:
-    """Why claims are undecided, and how the runs of others differ from the paper's."""
-    noted = card[(card["note"] != "") & (card["verdict"] != "not_run")]
-    verdicts = noted["verdict"].where(noted["verdict"] == "undecided", "judged on")
-    for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
-        yield f"{verdict} ({n}): {reason}"
-
-
-def _tallies(card: Any) -> Iterator[str]:
-    """How often each verdict occurs, for tests and for claims that do not count as tests."""
-    from circlet.analysis import claims
-
-    yield f"scorecard: {len(card)} claims"
-    for tally, own in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
-        title = list(claims_file.TALLIES.values())[tally]
-        yield f"  {len(own):3} {title}: {claims.counted(own['verdict'])}"
-    if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
-        yield f"  If all tests were true, at most about {chance:.1f} would deviate by chance."

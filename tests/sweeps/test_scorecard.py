@@ -208,7 +208,7 @@ def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeyp
     shown = known | {"shorter": "steps>=1000"}  # to have the same value
     same = answer(monkeypatch, frame, rises(**shown), steps=1000)
     assert (same["verdict"], same.get("tally", "test")) == ("reproduced", "test")
-    assert same["note"].endswith("the paper has 30000, but the value is the same from steps 1000 on")
+    assert same["note"].endswith("the paper has 30000, but the value is the same from step 1000 on")
     assert answer(monkeypatch, frame, rises(**shown), steps=999)["verdict"] == "not_run"
 
 

@@ -159,7 +159,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
     )
     reason = "" if same or accepted else differs
     if differs and same:
-        differs += f", but the value is the same from {claim['shorter'].replace('>=', ' ')} on"
+        differs += f", but the value is the same from {claim['shorter'].replace('s>=', ' ')} on"
     if not reason:
         frame = parquet.read_table(study, claim["table"])
         if "experiment" in frame:
