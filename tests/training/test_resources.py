@@ -117,9 +117,9 @@ def test_the_shipped_studies_fit_a_small_machine(name):
 
 
 def test_the_default_study_trains_for_minutes():
-    """`make run` takes seven minutes on two cores, with installing, tables and figures."""
+    """`make run` takes six to eight minutes on two cores, with installing, tables and figures."""
     seconds = sum(map(cost.cpu_seconds, Study.read(ROOT / "config/config.yaml").blocks))
-    assert 120 < seconds < 240
+    assert 120 < seconds < 300
 
 
 def test_time_grows_with_the_work():

@@ -59,11 +59,12 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     them, written by docs/render.py. ``frozen_study`` is empty if there is none.
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
-    frames = [pd.read_csv(path, keep_default_na=True) for path in paths if path.exists()]
-    verdicts = pd.concat([pd.DataFrame(columns=list(FROZEN)), *frames]).set_index("claim")
+    frames = [pd.read_csv(path) for path in paths if path.exists()]
+    every = pd.concat(frames or [pd.DataFrame(columns=list(FROZEN))])
+    verdicts = every.set_index("claim").add_prefix("frozen_")
     found = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
-    found = found.join(verdicts.add_prefix("frozen_"), on="claim")
-    found.loc[found["verdict"] != NOT_RUN, verdicts.add_prefix("frozen_").columns] = None
+    found = found.join(verdicts, on="claim")
+    found.loc[found["verdict"] != NOT_RUN, verdicts.columns] = None
     texts = ["figure", "reason", "frozen_study", "frozen_verdict", "frozen_note"]
     return found.assign(**{name: found[name].fillna("") for name in texts})
 

@@ -79,9 +79,8 @@ def summary(study: Study) -> str:
     there = tests[tests["frozen_study"] != ""]
     if len(there):
         lines += _wrapped(
-            f"not run: circlet's frozen studies have judged {len(there)} of these "
-            f"{(tests['verdict'] == NOT_RUN).sum()} tests: "
-            f"{claims.counted(there['frozen_verdict'])}."
+            f"not run: {(tests['verdict'] == NOT_RUN).sum()} tests, of which circlet's frozen "
+            f"studies have judged {len(there)}: {claims.counted(there['frozen_verdict'])}."
         )
     lines += ["", f"all {len(card)} claims: python -m circlet scorecard"]
     return "\n".join([*lines, *_pages(study)])
