@@ -14,7 +14,7 @@ run: $(VENV)/installed
 	@echo
 	$(BIN)/snakemake --profile profiles/local --configfile $(CONFIG)
 	@echo
-	@$(BIN)/python -m circlet scorecard --configfile $(CONFIG)
+	@$(BIN)/python -m circlet summary --configfile $(CONFIG)
 
 test: $(VENV)/with-dev
 	$(BIN)/ruff check

@@ -1,11 +1,12 @@
-"""Write the pages of docs/ that have numbers, and their pictures, from the frozen studies.
+"""Write what has numbers of the frozen studies: pages of docs/, their pictures, and verdicts.
 
     python docs/render.py           # write them
     python docs/render.py --check   # exit status 1 if one is not what it would be
 
 A template in docs/templates/ is Markdown with Jinja2; README.md and config/README.md have one each.
 No number that a study gives is typed: `value("full_length", "ding_circle_number")` is
-4.7 [4.3, 5.1].
+4.7 [4.3, 5.1]. The ``frozen.csv`` of each collection has the verdicts of the frozen studies on its
+claims, for studies that cannot judge them (`circlet.analysis.claims.explained`).
 """
 
 import json
@@ -27,7 +28,8 @@ from scipy.stats import fisher_exact
 from circlet import bench as benchmark
 from circlet import terminal
 from circlet.analysis import claims, stats
-from circlet.analysis.verdicts import VERDICTS
+from circlet.analysis.verdicts import NOT_RUN, VERDICTS
+from circlet.collections.ding import shorter_runs
 from circlet.collections.ding.tables import ding_claims
 from circlet.lazy_import import load
 from circlet.plotting import style
@@ -158,6 +160,51 @@ def verdicts(
             f"| {row.measured_n} |"
         )
     return "\n".join(lines)
+
+
+def shorter(study: str, collection: str) -> str:
+    """Which claims shorter runs decide as the study's do, as a Markdown table.
+
+    Exits if ``claims.csv`` does not have the same in its column ``shorter``.
+    """
+    known = claims.read(Study.read(DOCS / f"studies/{study}/config.yaml"))
+    known = known[known["collection"] == collection]
+    found = shorter_runs.compared(lambda name: table(study, name), known)
+    shown = {row["claim"]: row["same"] for row in found}
+    for name, given in known.set_index("claim")["shorter"].items():
+        if given != shown.get(str(name), ""):
+            raise SystemExit(f"claims.csv: {name}: shorter must be {shown.get(str(name), '')!r}")
+    steps = (*shorter_runs.STEPS, shorter_runs.LAST)
+    lines = [f"| claim | {' | '.join(f'step {step}' for step in steps)} | same from |"]
+    lines.append("|---" * (len(steps) + 2) + "|")
+    for row in found:
+        back = math.exp if row["kind"] in ("ratio", "words_ratio") else float
+        cells = [
+            f"{number(row['values'][step])}; {interval(back(gap.low), back(gap.high))}"
+            for step, gap in row["gaps"].items()
+        ]
+        last = number(row["values"][shorter_runs.LAST])
+        factor = "a factor of " if back is math.exp else "±"
+        what = f"{row['statement']} (margin: {factor}{number(row['margin'])})"
+        first = row["same"].removeprefix("steps>=") or "none"
+        lines.append(f"| {' | '.join([what, *cells, last, first])} |")
+    return "\n".join(lines)
+
+
+def frozen_verdicts(collection: str) -> str:
+    """The verdicts of the frozen studies on the claims of a collection, as CSV.
+
+    Exits if two studies have judged the same claim.
+    """
+    cards = [
+        table(path.parents[1].name, "scorecard").assign(study=path.parents[1].name)
+        for path in sorted(DOCS.glob("studies/*/tables/scorecard.parquet"))
+    ]
+    every = pd.concat(cards, ignore_index=True)
+    own = every[(every["paper"] == collection) & (every["verdict"] != NOT_RUN)]
+    if own["claim"].duplicated().any():
+        raise SystemExit(f"{collection}: two frozen studies have judged the same claim")
+    return own.to_csv(columns=claims.FROZEN, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def made(study: str) -> str:
@@ -414,7 +461,7 @@ def parameters(system: SystemSpec) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Content of every page that has a template."""
+    """Content of every page that has a template, and of the verdicts of each collection."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
         undefined=jinja2.StrictUndefined,
@@ -431,9 +478,10 @@ def pages() -> dict[Path, str]:
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
         gains=gains, moduli_scatter=moduli_scatter, peer_table=peer_table, peer_ratio=peer_ratio,
-        peer_machine=peer_machine, peer_processes=peer_processes,
+        peer_machine=peer_machine, peer_processes=peer_processes, shorter=shorter,
     )  # fmt: skip
-    found = {}
+    with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
+    found = {c.folder / "frozen.csv": frozen_verdicts(c.name) for c in with_claims}
     for path in sorted((DOCS / "templates").rglob("*.md")):
         name = path.relative_to(DOCS / "templates").as_posix()
         target = (ROOT if path.name == "README.md" else DOCS) / name
@@ -475,7 +523,9 @@ def main() -> None:
     check = "--check" in sys.argv
     for path, text in pages().items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
-            sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
+            sys.exit(
+                f"{path.relative_to(ROOT)}: is not what the frozen studies give; run `make docs`"
+            )
         if not check:
             path.write_text(text, encoding="utf-8")
     if not check:

@@ -11,7 +11,7 @@ from conftest import ROOT, config, config_of, experiment, flipped
 from circlet import build, cli, terminal
 from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
-from circlet.pages import report
+from circlet.pages import report, summary
 from circlet.storage import parquet, progress, provenance, schema
 from circlet.study import cost, fingerprint, measured, registry, targets
 from circlet.study.plan import Study
@@ -78,8 +78,44 @@ def plant(study, row):
 
 def test_the_scorecard_in_the_terminal(reported):
     plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
-    line = terminal.scorecard(reported).splitlines()[2].split()
-    assert " ".join(line) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
+    title, _, _, tests, line = summary.scorecard(reported).splitlines()[:5]
+    assert (title, tests.split()) == ("Mușat:", ["--", "tests"])
+    assert " ".join(line.split()) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
+
+
+def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reported):
+    known = claims.read(reported).query("reason != ''").iloc[0]
+    plant(reported, ROW | {"claim": known["claim"]})
+    said = " ".join(summary.summary(reported).split())
+    assert "Mușat 0 0 1 0 0 " in said
+    assert (
+        "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24], counted 11 of 50)" in said
+    )
+    assert f"Why: {known['reason'].partition('. ')[0]}." in said
+    assert str(reported.results / "report.html") in said
+    assert "frozen" not in said
+
+
+def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(reported):
+    known = claims.read(reported)["claim"].iloc[0]
+    verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
+    there = verdicts.loc[known]
+    empty = dict.fromkeys(("measured", "measured_low", "measured_high"), math.nan)
+    not_run = {"verdict": "not_run", "note": "no run", "measured_n": 0, "n_runs": 0, "n_planned": 0}
+    plant(reported, ROW | {"claim": known} | empty | not_run)
+    assert " ".join(summary.summary(reported).split()).startswith(
+        "tests of reproduced compatible deviates undecided not run look at"
+    )
+    assert "Mușat 0 0 0 0 1 " in " ".join(summary.summary(reported).split())
+    judged = (
+        f"not run: 1 tests, of which circlet's frozen studies have judged 1: 1 {there['verdict']}."
+    )
+    assert judged in " ".join(summary.summary(reported).split())
+    title, row = summary.scorecard(reported).splitlines()[3:5]
+    assert title.strip() == f"-- not run here; in the frozen study {there['study']}"
+    assert row.startswith(there["verdict"])
+    assert terminal.number(there["measured"]) in row.split()
+    assert "1 tests: 1 not run" in summary.scorecard(reported)
 
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
@@ -157,7 +193,7 @@ def test_a_scorecard_from_older_code_is_not_shown(reported, table):
     path = reported.table(table)
     parquet.write(pq.read_table(path), path, parquet.footer(path) | {"key": "another"})
     with pytest.raises(LogError, match="older than the config or the code"):
-        terminal.scorecard(reported)
+        summary.scorecard(reported)
 
 
 def test_a_scorecard_from_older_runs_is_not_shown(reported):
@@ -165,7 +201,7 @@ def test_a_scorecard_from_older_runs_is_not_shown(reported):
     made = parquet.footer(path)
     parquet.write(pq.read_table(path), path, made | {"spec": made["spec"] | {"version": 0}})
     with pytest.raises(LogError, match="older than the config or the code"):
-        terminal.scorecard(reported)
+        summary.scorecard(reported)
 
 
 def test_the_plan_tells_minutes_from_days(monkeypatch):

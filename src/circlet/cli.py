@@ -89,8 +89,10 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     sub.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
-    text = "print the scorecard against the published claims"
-    command("scorecard", text, lambda arguments: print(terminal.scorecard(_study(arguments))))
+    text = "print what a finished study found: verdicts by paper, and what deviates"
+    command("summary", text, print_scorecard)
+    text = "print the scorecard: every published claim, our value and the verdict"
+    command("scorecard", text, print_scorecard)
     command("partial", "make tables, figures and report of what is done so far", make_partial)
     sub = command(
         "run", "run every block of the study here, done or not; write the logs", run_blocks
@@ -273,6 +275,11 @@ def show_status(arguments: argparse.Namespace) -> None:
     print(said)
     if arguments.verify and "\ndamaged: " in said:
         sys.exit(1)
+
+
+def print_scorecard(arguments: argparse.Namespace) -> None:
+    """Print the scorecard of the study, or a summary of it."""
+    print(getattr(load("circlet.pages.summary"), arguments.command)(_study(arguments)))
 
 
 def run_blocks(arguments: argparse.Namespace) -> None:

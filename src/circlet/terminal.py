@@ -1,10 +1,9 @@
-"""Text for the terminal: the plan, the status and the scorecard."""
+"""Text for the terminal: the plan and the status. The scorecard is in `circlet.pages.summary`."""
 
 import contextlib
 import math
 import os
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from circlet import native
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import claims_file, config_file, cost, limits, targets
+from circlet.study import config_file, cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.registry import PACKAGE
@@ -21,7 +20,6 @@ from circlet.study.registry import PACKAGE
 MOST_ROWS = 30  # of what falls short
 MOST_NAMES = 12  # points of an experiment that are listed one by one
 PAGES = 2  # the report and the explorer
-WIDTH = 72  # of a claim, in characters
 
 
 def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
@@ -374,76 +372,3 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield "      more:"
     for one in seeds["more"]:
         yield f"        - {config_file.flow(one)}"
-
-
-def scorecard(study: Study) -> str:
-    """The scorecard, a line per claim, and the count of verdicts."""
-    from circlet.analysis import claims  # needs pandas, which most commands do not
-
-    target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
-    if target is None or claims.read(study).empty:
-        return (
-            "no scorecard: no entry of `reproduce` in the config has published values\n"
-            f"tables:    {study.results / 'tables'}\nreport:    {study.results / 'report.html'}"
-        )
-    behind = targets.behind(target)
-    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
-    if not current or not all(map(parquet.is_current, target.study.blocks)):
-        raise LogError(
-            f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
-            f"finds nothing to do, delete {study.results / 'tables'} and the folders that "
-            "`status` lists"
-        )
-    frame = parquet.read_table(study, "scorecard")
-    # Claims about experiments that the study does not name are counted below, not listed.
-    asked = frame["claim"].map(claims.read(study).set_index("claim")["role"].isin(study.reproduce))
-    rows: list[tuple] = []
-    for row in frame[asked].itertuples():
-        first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
-        rows.append(
-            (
-                row.verdict.replace("_", " "),
-                first,
-                number(row.measured),
-                f"{number(row.measured_low)} … {number(row.measured_high)}",
-                span(row.same_low, row.same_high),
-                row.measured_n,
-                f"{row.n_runs}/{row.n_planned}",
-            )
-        )
-        rows += [("", text, "", "", "", "", "") for text in further]
-    header = ("verdict", "claim", "here", "95 % interval", "agrees within", "n", "runs")
-    return "\n".join(
-        [
-            aligned(header, rows, "<<>>>>>"),
-            "",
-            "The interval is that of our value; the verdict also includes the sampling error of",
-            "the published value. n: number of independent samples (runs, embeddings or draws).",
-            *_reasons(frame),
-            "",
-            *_tallies(frame),
-            f"report:    {study.results / 'report.html'}",
-            f"explorer:  {study.results / 'explorer.html'}",
-        ]
-    )
-
-
-def _reasons(card: Any) -> Iterator[str]:
-    """Why claims are undecided, and how the runs of others differ from the paper's."""
-    noted = card[card["note"] != ""]
-    open_ = noted["verdict"].isin(["undecided", "not_run"])
-    verdicts = noted["verdict"].where(open_, "judged on").str.replace("_", " ")
-    for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
-        yield f"{verdict} ({n}): {reason}"
-
-
-def _tallies(card: Any) -> Iterator[str]:
-    """How often each verdict occurs, for tests and for claims that do not count as tests."""
-    from circlet.analysis import claims
-
-    yield f"scorecard: {len(card)} claims"
-    for tally, row in claims.tallies(card).iterrows():
-        counts = ", ".join(f"{n} {v.replace('_', ' ')}" for v, n in row.items() if n)
-        yield f"  {row.sum():3} {claims_file.TALLIES[tally]}: {counts}"
-    if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
-        yield f"  If all tests were true, at most about {chance:.1f} would deviate by chance."

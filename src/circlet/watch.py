@@ -32,6 +32,7 @@ from circlet.study.targets import Target
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and elsewhere
+USUAL = 10  # made targets that count as much as what was expected of each
 LOOKING = 0.05  # largest share of the time that is spent looking
 
 log = logging.getLogger("circlet")
@@ -85,7 +86,7 @@ class Watch:
         self.each = cost.target_seconds()
         self.whole = sum(self.seconds.values()) + self.each * len(self.targets)
         self.done: set[tuple] = set()  # keys of blocks
-        self.made: set[Path] = set()  # first outputs of targets
+        self.made: dict[Path, float] = {}  # seconds that targets took, by their first output
         self.took: dict[str, float] = {}  # seconds of the finished blocks of systems
         self.expected: dict[str, float] = {}
         self.first: tuple[float, float] | None = None  # time, and work done, at the first look
@@ -118,17 +119,18 @@ class Watch:
                 elif is_running:
                     running[name] = float("nan")
         made, planned = len(self.made), len(self.targets)
-        figures = [path for path in self.figures & self.made if path.exists()]
+        each = (sum(self.made.values()) + USUAL * self.each) / (made + USUAL)
+        figures = [path for path in self.figures & self.made.keys() if path.exists()]
         return State(
             runs=(sum(b.count for b in self.blocks if b.key in self.done),
                   sum(b.count for b in self.blocks)),
             targets=(made, planned),
             share=(spent + self.each * made) / self.whole if self.whole else 1.0,
             work=(
-                sum(self.took.values()) + self.each * made
+                sum(self.took.values()) + sum(self.made.values())
                 + sum(self._likely(block) * share for block, share in shares),
                 sum(self._likely(block) * (1 - share) for block, share in shares)
-                + self.each * (planned - made),
+                + each * (planned - made),
             ),
             running=running,
             failed=failed,
@@ -185,8 +187,16 @@ class Watch:
         except (LogError, OSError):
             return False
         if made and target in self.targets:
-            self.made.add(first)
+            self.made[first] = self._seconds_of(target)
         return made
+
+    def _seconds_of(self, target: Target) -> float:
+        """Seconds that a target took: its log, still empty, is as old as its job."""
+        with contextlib.suppress(OSError):
+            log, output = target.job_log.stat(), target.outputs[0].stat()
+            if not log.st_size and output.st_mtime > log.st_mtime:
+                return output.st_mtime - log.st_mtime + cost.start_seconds()
+        return self.each
 
     def _is_old(self, path: Path) -> bool:
         """Whether a file that will be made again is still the old one."""

@@ -12,6 +12,7 @@ ROW = {
     "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
     "tally": "test", "verdict": "reproduced", "measured": 11.0, "measured_low": 8.0,
     "measured_high": 14.0, "measured_n": 100, "kind": "share", "note": "", "reason": "",
+    "frozen_study": "",
 }  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def test_other_runs_than_the_published_ones_are_a_reason_unless_one_is_recorded(
     other = {"verdict": "deviates", "tally": "other", "note": "runs with steps 9, the paper has 99"}
     found = story.differing(card(other, other | {"reason": "Known."}))
     assert {one.reason for one in found} == {"Runs with steps 9, the paper has 99.", "Known."}
-    assert story.elsewhere(card(other, other, {"verdict": "reproduced"})).endswith(": 2 deviates.")
+    assert story.elsewhere(card(other, other, {"verdict": "reproduced"})).endswith(": 2 deviate.")
     assert story.elsewhere(card({})) == ""
 
 
@@ -89,7 +90,25 @@ def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
         )
     )  # fmt: skip
     assert [row["claim"] for row in told] == ["c2", "c0"]
-    assert lacking == {"No run": [ROW["statement"], "second"]}
+    statements = {cause: [row["statement"] for row in rows] for cause, rows in lacking.items()}
+    assert statements == {"No run": [ROW["statement"], "second"]}
+
+
+def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
+    there = {
+        "frozen_study": "full_length", "frozen_verdict": "deviates", "frozen_measured": 7.0,
+        "frozen_measured_low": 6.0, "frozen_measured_high": 9.0, "frozen_measured_n": 100,
+        "frozen_note": "",
+    }  # fmt: skip
+    found = card({}, {"verdict": "not_run", "note": "no run"} | there)
+    told, lacking = story.judged(found)
+    assert [row["claim"] for row in told] == ["c0"]
+    [(cause, [row])] = lacking.items()
+    assert cause == "Not run here; verdicts of the frozen study full_length"
+    assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
+    assert story.untold(found) == (
+        "1 test was not run here. Of these, in the frozen study full_length: 1 deviates."
+    )
 
 
 @pytest.fixture

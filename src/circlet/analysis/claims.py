@@ -13,6 +13,10 @@ from circlet.study.pictures import listed
 if TYPE_CHECKING:
     from circlet.study.plan import Study
 
+FROZEN = (
+    "claim", "study", "verdict", "measured", "measured_low", "measured_high", "measured_n", "note",
+)  # fmt: skip
+
 
 def read(study: "Study") -> pd.DataFrame:
     """The claims of all collections with a system of the study, in their order.
@@ -47,6 +51,24 @@ def read(study: "Study") -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
+    """A scorecard with what pages say of its claims besides: reasons, figures, frozen verdicts.
+
+    The columns `FROZEN`, as ``frozen_study`` and so on, are the verdict of a frozen study of
+    circlet on a claim that the study itself has not run. The ``frozen.csv`` of each collection has
+    them, written by docs/render.py. ``frozen_study`` is empty if there is none.
+    """
+    paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
+    frames = [pd.read_csv(path) for path in paths if path.exists()]
+    every = pd.concat(frames or [pd.DataFrame(columns=list(FROZEN))])
+    verdicts = every.set_index("claim").add_prefix("frozen_")
+    found = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
+    found = found.join(verdicts, on="claim")
+    found.loc[found["verdict"] != NOT_RUN, verdicts.columns] = None
+    texts = ["figure", "reason", "frozen_study", "frozen_verdict", "frozen_note"]
+    return found.assign(**{name: found[name].fillna("") for name in texts})
+
+
 def text_of(keys: dict) -> str:
     """Keys of a row for a reader: ``weight_decay=0.6;sample=all``."""
     return ";".join(
@@ -64,6 +86,15 @@ def by_chance(card: pd.DataFrame) -> float:
     """
     run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
     return float(np.where(run["kind"].str.startswith("words"), 0.025, 0.05).sum())
+
+
+def counted(verdicts: pd.Series) -> str:
+    """How often each verdict occurs: ``3 reproduced, 1 deviates``."""
+    counts = verdicts.value_counts()
+    words = {v: v.replace("_", " ") for v in VERDICTS}
+    if counts.get(DEVIATES, 0) != 1:
+        words[DEVIATES] = "deviate"
+    return ", ".join(f"{counts[v]} {word}" for v, word in words.items() if v in counts)
 
 
 def answer(card: pd.DataFrame) -> str:

@@ -34,7 +34,7 @@ DATA = ("report.html",)
 OPTIONAL_TABLES = (
     "scorecard", "runs", "provenance", "outcome_summary", "effects", "explorer_runs",
 )  # fmt: skip
-FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "captions")
+FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "frozen.csv", "captions")
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 ABOUT = (
@@ -203,6 +203,7 @@ def _section(
         "differs": story.differing(own),
         "untold": story.untold(own),
         "elsewhere": story.elsewhere(own),
+        "frozen": story.frozen(own),
         "told": told,
         "lacking": lacking,
         "figures": [
@@ -254,8 +255,7 @@ def make(target: Target, frozen: bool = False) -> None:
         return parquet.read_table(study, name) if has else pd.DataFrame(columns=columns)
 
     card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "source", "note"])
-    card = card.merge(claims.read(study)[["claim", "figure", "reason"]], "left", "claim")
-    card[["figure", "reason"]] = card[["figure", "reason"]].fillna("")
+    card = claims.explained(card, study)
     tests = card[card["tally"] == claims_file.TEST]
     outcome = ["experiment", "outcome", "label"]
     summary = table(

@@ -117,28 +117,42 @@ def untold(card: pd.DataFrame) -> str:
         )
     if lacking:
         said.append(f"{lacking} {'test was' if lacking == 1 else 'tests were'} not run here.")
-    return " ".join(said)
+    return " ".join([*said, frozen(tests)]).strip()
+
+
+def frozen(card: pd.DataFrame) -> str:
+    """What frozen studies say of claims that were not run, in a sentence; empty if nothing."""
+    there = card[card["frozen_study"] != ""]
+    if there.empty:
+        return ""
+    names = listed(list(dict.fromkeys(there["frozen_study"])))
+    studies = f"the frozen {'study' if there['frozen_study'].nunique() == 1 else 'studies'} {names}"
+    return f"Of these, in {studies}: {claims.counted(there['frozen_verdict'])}."
 
 
 def elsewhere(card: pd.DataFrame) -> str:
     """What came of claims that were told from other runs, in a sentence; empty if none was."""
-    counts = card.loc[card["tally"] == claims_file.OTHER, "verdict"].value_counts()
-    said = [f"{counts[v]} {v.replace('_', ' ')}" for v in claims.VERDICTS if v in counts]
+    said = claims.counted(card.loc[card["tally"] == claims_file.OTHER, "verdict"])
     if not said:
         return ""
-    return f"Told from other runs than the published ones, and not counted: {listed(said)}."
+    return f"Told from other runs than the published ones, and not counted: {said}."
 
 
-def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Claims with a verdict, what deviates first; and statements of those not run, by cause."""
+def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """Claims with a verdict, what deviates first; and those not run, by cause.
+
+    Claims not run that a frozen study has judged have its verdict and value.
+    """
     order = [DEVIATES, UNDECIDED, COMPATIBLE, REPRODUCED]
     place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
     found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
-    lacking = card[card["verdict"] == NOT_RUN]
-    causes = {
-        _capital(note): own["statement"].tolist()
-        for note, own in lacking.groupby("note", sort=False)
-    }
+    causes: dict[str, list[dict[str, Any]]] = {}
+    for row in card[card["verdict"] == NOT_RUN].to_dict("records"):
+        cause = _capital(row["note"])
+        if row["frozen_study"]:
+            cause = f"Not run here; verdicts of the frozen study {row['frozen_study']}"
+            row |= {name: row[f"frozen_{name}"] for name in claims.FROZEN if name != "claim"}
+        causes.setdefault(cause, []).append(row)
     return found.to_dict("records"), causes
 
 

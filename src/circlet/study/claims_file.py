@@ -15,9 +15,10 @@ a kind does not need be empty:
     ``test``, or why it does not count as a test: ``repeat`` (another claim says the same of the
     same runs), ``arithmetic`` (not random), ``fitted`` (constants were fitted to this table),
     ``beyond`` (no paper makes this claim for these networks);
-``role, conditions, accepts``
-    the role whose experiment is used, the conditions under which the published value holds, and
-    other conditions under which the claim can still be judged;
+``role, conditions, shorter, accepts``
+    the role whose experiment is used, the conditions under which the published value holds,
+    shorter runs whose value has been shown to be the same (docs/verdicts.md), and other conditions
+    under which the claim can still be judged, but does not count as a test;
 ``table, column, where.KEY, rival, figure``
     the table and column with our value, in the row with these keys; a column with the value of a
     trivial answer, which our value must beat; the figure that shows it;
@@ -42,7 +43,7 @@ NUMBERS = (
 )  # fmt: skip
 COLUMNS = (
     "claim", "reference", "source", "statement", "unit", "kind", *NUMBERS, "tally", "role",
-    "conditions", "accepts", "table", "column", "rival", "figure", "reason",
+    "conditions", "shorter", "accepts", "table", "column", "rival", "figure", "reason",
 )  # fmt: skip
 REQUIRED = ("claim", "source", "statement", "kind", "role", "table", "column")
 # What each kind needs; of names in one string any will do.

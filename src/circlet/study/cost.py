@@ -104,9 +104,14 @@ def cpu_seconds(block: Block) -> float:
     return training + block.count * evaluations * own.evaluation
 
 
+def start_seconds() -> float:
+    """Computing time in which the job of a table starts here."""
+    return measured.start()
+
+
 def job_seconds(block: Block) -> float:
     """Expected computing time of a block with the start of its job: PyTorch starts slowly."""
-    return (1 if measured.of_kernel(block.point) else 3) * measured.start() + cpu_seconds(block)
+    return (1 if measured.of_kernel(block.point) else 3) * start_seconds() + cpu_seconds(block)
 
 
 def target_seconds() -> float:
@@ -114,7 +119,7 @@ def target_seconds() -> float:
 
     Those of the shipped studies take three times as long as they start, on average.
     """
-    return 3 * measured.start()
+    return 3 * start_seconds()
 
 
 def minutes(block: Block) -> int:

@@ -381,6 +381,6 @@ def _check_claim(
         wanted = [*keys, *estimates, "n_runs", "n_planned"]
         _look_up(f"{where}: table {claim['table']}", "column", has, wanted)
     known = {*system.parameters, "steps", "epochs", "shared"}
-    texts = ";".join([claim["conditions"], claim["accepts"]]).split(";")
+    texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
     names = [re.split("[=>]", text)[0] for text in texts if text]
     _look_up(f"{where}: condition", "condition", known, [n for n in names if "." not in n])

@@ -15,7 +15,8 @@ have the same layout, every part of which may be left out:
     what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`), and its panels and
     live sections (`circlet.pages.explorer`);
 ``claims.csv``
-    published values (`circlet.sweeps.tables.scorecard`);
+    published values (`circlet.sweeps.tables.scorecard`); beside it ``frozen.csv``, verdicts of
+    circlet's frozen studies (`circlet.analysis.claims.explained`);
 ``collection.yaml``
     what the pages say of it, the order of its figures, and its roles (`collection.schema.yaml`);
 ``commands/NAME.py``

@@ -5,9 +5,10 @@ Published values are in the ``claims.csv`` of each collection, a row per claim, 
 ``deviates`` and ``undecided`` mean, is in `circlet.analysis.verdicts`. ``not_run``: the study has
 no such run, or not under the paper's conditions.
 
-Some claims can also be judged under other conditions, such as shorter runs. Their column
-``accepts`` lists these; the note says how the conditions differ, and the claim is not counted as a
-test. Where a trivial answer would pass as well, the claim is undecided.
+Some claims can also be judged on other runs; the note says how these differ. If shorter runs have
+been shown to have the same value (column ``shorter`` of the claims), the claim still counts as a
+test. Under other conditions that it ``accepts`` it does not. Where a trivial answer would pass as
+well, the claim is undecided.
 """
 
 from typing import Any
@@ -152,8 +153,13 @@ def _wrong(claim: pd.Series, what: str) -> str:
 def _answer(study: Study, claim: pd.Series) -> dict:
     wanted = _assignments(claim["conditions"])
     differs = unmet(study, claim["role"], wanted)
-    accepted = wanted | _assignments(claim["accepts"])
-    reason = differs if unmet(study, claim["role"], accepted) else ""
+    same, accepted = (
+        not unmet(study, claim["role"], wanted | _assignments(claim[name]))
+        for name in ("shorter", "accepts")
+    )
+    reason = "" if same or accepted else differs
+    if differs and same:
+        differs += f", but the value is the same from {claim['shorter'].replace('s>=', ' ')} on"
     if not reason:
         frame = parquet.read_table(study, claim["table"])
         if "experiment" in frame:
@@ -177,7 +183,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             found = judged(claim, measured, rival, n_runs, n_planned)
             note = "; ".join(filter(None, [found["note"], differs]))
             counts = {"n_runs": n_runs, "n_planned": n_planned}
-            is_other = differs and claim["tally"] == claims_file.TEST
+            is_other = not same and claim["tally"] == claims_file.TEST
             tally = {"tally": claims_file.OTHER} if is_other else {}
             return found | counts | tally | {"note": note}
         reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"

@@ -1,0 +1,182 @@
+"""Text for the terminal: what a finished study found, on one screen, and its scorecard."""
+
+import textwrap
+from collections.abc import Iterator
+
+import pandas as pd
+
+from circlet import terminal
+from circlet.analysis import claims
+from circlet.analysis.verdicts import NOT_RUN, UNDECIDED, VERDICTS
+from circlet.errors import LogError
+from circlet.pages import story
+from circlet.storage import parquet
+from circlet.study import claims_file, targets
+from circlet.study.plan import Study
+from circlet.study.registry import Collection
+
+MOST = 6  # reasons of deviations in the summary
+WIDTH = 72  # of a claim, in characters
+NOTHING = "no scorecard: no entry of `reproduce` in the config has published values"
+COLUMNS = ("verdict", "claim", "here", "95 % interval", "agrees within", "n", "runs")
+
+
+def _card(study: Study) -> pd.DataFrame | None:
+    """The scorecard of a study with what `circlet.analysis.claims.explained` adds.
+
+    None if the study has none. Raises LogError if it is older than the config, the code or the
+    runs.
+    """
+    target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
+    if target is None or claims.read(study).empty:
+        return None
+    behind = targets.behind(target)
+    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
+    if not current or not all(map(parquet.is_current, target.study.blocks)):
+        raise LogError(
+            f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
+            f"finds nothing to do, delete {study.results / 'tables'} and the folders that "
+            "`status` lists"
+        )
+    return claims.explained(parquet.read_table(study, "scorecard"), study)
+
+
+def summary(study: Study) -> str:
+    """What a finished study found, on one screen: a line per paper, what deviates, the pages.
+
+    Of a collection without tests, such as findings beyond the papers, all claims have a line.
+    """
+    card = _card(study)
+    if card is None:
+        return "\n".join([NOTHING, f"tables:    {study.results / 'tables'}", *_pages(study)])
+    tests = card[card["tally"] == claims_file.TEST]
+    short, rows, told = _short(study), [], []
+    for collection in study.used_collections:
+        every, own = (part[part["paper"] == collection.name] for part in (card, tests))
+        if len(every):
+            name = short[collection.name] + " (no tests)" * own.empty
+            own = every if own.empty else own
+            counts = [(own["verdict"] == verdict).sum() for verdict in VERDICTS]
+            rows.append((name, *counts, _figure(study, collection, own)))
+            told += claims.deviations(own)
+    words = [verdict.replace("_", " ") for verdict in VERDICTS]
+    lines = [terminal.aligned(("tests of", *words, "look at"), rows, "<>>>>><"), ""]
+    for reason, own in told[:MOST]:
+        where = f"{short[own['paper'].iloc[0]]}, {own['source'].iloc[0]}"
+        said = "; ".join(
+            f"{row['statement']} (here: {story.measured(row)})" for row in own.to_dict("records")
+        )
+        why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
+        lines += _wrapped(f"deviates: {where}: {said}. Why: {why}.")
+    if len(told) > MOST:
+        lines.append(f"... and {len(told) - MOST} more reasons, see the report")
+    if chance := claims.by_chance(tests):
+        lines += _wrapped(
+            f"If all tests were true, at most about {chance:.1f} of them would deviate by chance."
+        )
+    if UNDECIDED in set(tests["verdict"]):
+        lines += _wrapped("undecided: these runs could not have exposed a wrong value.")
+    there = tests[tests["frozen_study"] != ""]
+    if len(there):
+        lines += _wrapped(
+            f"not run: {(tests['verdict'] == NOT_RUN).sum()} tests, of which circlet's frozen "
+            f"studies have judged {len(there)}: {claims.counted(there['frozen_verdict'])}."
+        )
+    lines += ["", f"all {len(card)} claims: python -m circlet scorecard"]
+    return "\n".join([*lines, *_pages(study)])
+
+
+def scorecard(study: Study) -> str:
+    """The scorecard, a line per claim, by paper: tests, what does not count, what was not run."""
+    card = _card(study)
+    if card is None:
+        return NOTHING
+    lines = []
+    for paper, short in _short(study).items():
+        if len(own := card[card["paper"] == paper]):
+            lines += [f"{short}:", terminal.aligned(COLUMNS, list(_claims(own)), "<<>>>>>")]
+            lines += [*_reasons(own), ""]
+    return "\n".join(
+        [
+            *lines,
+            "The interval is that of our value; the verdict also includes the sampling error of",
+            "the published value. n: number of independent samples (runs, embeddings or draws).",
+            "",
+            *_tallies(card),
+            *_pages(study),
+        ]
+    )
+
+
+def _pages(study: Study) -> list[str]:
+    return [f"{name + ':':10} {study.results / name}.html" for name in ("report", "explorer")]
+
+
+def _short(study: Study) -> dict[str, str]:
+    """What the collections of a study are called, by name."""
+    return {c.name: c.about.get("short") or c.name for c in study.used_collections}
+
+
+def _wrapped(text: str) -> list[str]:
+    """Lines of a paragraph, which after the first are indented."""
+    return textwrap.wrap(text, WIDTH + 28, subsequent_indent="  ")
+
+
+def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
+    """The figure that shows most of the tests that a study has judged, else its first."""
+    drawn = {figure.name: figure.outputs[0] for figure in targets.figures(study)}
+    judged = tests.loc[tests["verdict"] != NOT_RUN, "figure"].value_counts()
+    names = [name for name in (*judged.index, *collection.figures) if name in drawn]
+    return str(drawn[names[0]]) if names else ""
+
+
+def _claims(card: pd.DataFrame) -> Iterator[tuple]:
+    """Rows of the scorecard of a paper: what was judged by tally, then what frozen studies say."""
+    run = card["verdict"] != NOT_RUN
+    for tally, title in claims_file.TALLIES.items():
+        yield from _part(title, card[run & (card["tally"] == tally)])
+    for name in card.loc[card["frozen_study"] != "", "frozen_study"].unique():
+        there = card[card["frozen_study"] == name]
+        known = [column for column in card if f"frozen_{column}" in card]
+        there = there.assign(**{column: there[f"frozen_{column}"] for column in known})
+        yield from _part(f"not run here; in the frozen study {name}", there)
+    for note, own in card[~run & (card["frozen_study"] == "")].groupby("note", sort=False):
+        yield from _part(f"not run: {note}", own)
+
+
+def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
+    """Rows of some claims below a title; nothing if there are none."""
+    nothing = ("",) * (len(COLUMNS) - 2)
+    if len(card):
+        yield ("", f"-- {title}", *nothing)
+    for row in card.itertuples():
+        first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
+        low, high = terminal.number(row.measured_low), terminal.number(row.measured_high)
+        yield (
+            row.verdict.replace("_", " "),
+            first,
+            terminal.number(row.measured),
+            f"{low} … {high}",
+            terminal.span(row.same_low, row.same_high),
+            f"{row.measured_n:.0f}",
+            f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
+        )
+        yield from (("", text, *nothing) for text in further)
+
+
+def _reasons(card: pd.DataFrame) -> Iterator[str]:
+    """Why claims are undecided, and how the runs of others differ from the paper's."""
+    noted = card[(card["note"] != "") & (card["verdict"] != NOT_RUN)]
+    verdicts = noted["verdict"].where(noted["verdict"] == UNDECIDED, "judged on")
+    for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
+        yield f"{verdict} ({n}): {reason}"
+
+
+def _tallies(card: pd.DataFrame) -> Iterator[str]:
+    """How often each verdict occurs, for tests and for claims that do not count as tests."""
+    yield f"scorecard: {len(card)} claims"
+    for tally, own in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
+        title = list(claims_file.TALLIES.values())[tally]
+        yield f"  {len(own):3} {title}: {claims.counted(own['verdict'])}"
+    if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
+        yield f"  If all tests were true, at most about {chance:.1f} would deviate by chance."
