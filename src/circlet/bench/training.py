@@ -85,7 +85,7 @@ def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> 
     def advance(until: float) -> float:
         nonlocal current
         done = 0
-        while time.perf_counter() < until:
+        while not done or time.perf_counter() < until:
             if current.done == point.steps:
                 current.close()
                 current = native_run.NativeRun(point, next(seeds), {})
