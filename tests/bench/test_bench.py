@@ -56,7 +56,7 @@ def test_a_row_is_consistent(rows):
 
 
 def test_without_kernels_a_job_takes_pytorch(monkeypatch):
-    monkeypatch.setattr(native_run, "uncovered", lambda *_: "there are none")
+    monkeypatch.setattr(native, "uncovered", lambda *_: "there are none")
     assert list(training.ways(SYSTEMS[0])) == ["plain", "module", "pytorch"]
 
 

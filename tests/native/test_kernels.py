@@ -68,7 +68,7 @@ class Both:
     def __init__(self, system, parameters, dtype, seed=0):
         self.spec, self.parameters, self.dtype = SYSTEMS[system], parameters, getattr(torch, dtype)
         self.equations = autograd.equations(self.spec)
-        self.starts, seeds = native_run.starts(self.spec), Seeds(seed, seed, seed, seed)
+        self.starts, seeds = native.starts(self.spec.equations), Seeds(seed, seed, seed, seed)
         start = self.equations.initial(parameters, seeds)
         declared = getattr(self.equations, "learning_rate_multipliers", lambda _: {})
         multipliers = declared(parameters)
@@ -220,7 +220,7 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
         "for name in ('embedding_mlp', 'sparse_transformer'):\n"
         "    spec = registry.Systems(registry.SHIPPED)[name]\n"
         "    own, seeds = spec.defaults, Seeds(0, 0, 0, 0)\n"
-        "    starts = native_run.starts(spec)\n"
+        "    starts = n.starts(spec.equations)\n"
         "    start = starts.initial(own, seeds)\n"
         "    run = n.Run(starts.kernel(own, seeds), start, own, {}, 'float64')\n"
         "    print(n.instructions(), *map(repr, run.metrics().values()))\n"
@@ -273,11 +273,11 @@ def test_kernels_older_than_their_source_are_not_used(tmp_path, monkeypatch):
 
 @built
 def test_it_is_said_what_no_kernel_covers():
-    point = Study.of(config()).points[0]
-    assert native_run.uncovered(point, "cpu") == ""
-    assert native_run.uncovered(point, "cuda:0") == "kernels are for CPUs"
-    coarse = Study.of(config(products="tf32")).points[0]
-    assert native_run.uncovered(coarse, "cpu") == "kernels do not round products to tf32"
+    equations = SYSTEMS["particles"].equations
+    assert native.uncovered(equations, "float32", "cpu") == ""
+    assert native.uncovered(equations, "float32", "cuda:0") == "kernels are for CPUs"
+    assert native.uncovered(equations, "tf32", "cpu") == "kernels do not round products to tf32"
+    assert native.uncovered("circlet.native", "float32", "cpu") == "native has no kernel"
 
 
 @built
@@ -314,6 +314,6 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     file.write_text("{")
     measured._kept.cache_clear()
     assert measured.of_kernel(point).step == 1.0  # measured anew
-    monkeypatch.setattr(native_run, "uncovered", lambda *_: "not asked for")
+    monkeypatch.setattr(native, "uncovered", lambda *_: "not asked for")
     assert measured.of_kernel(point) is None
     measured._kept.cache_clear()

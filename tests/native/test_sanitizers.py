@@ -42,7 +42,7 @@ for name, own in CASES:
     for dtype in ("float32", "float64"):
         spec = systems[name]
         parameters, seeds = spec.defaults | own, Seeds(0, 0, 0, 0)
-        starts = native_run.starts(spec)
+        starts = native.starts(spec.equations)
         start = starts.initial(parameters, seeds)
         run = native.Run(starts.kernel(parameters, seeds), start, parameters, {}, dtype)
         run.train(0, 7, native_run.Batches(starts, parameters, seeds).of(1, 7))

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from conftest import PATIENCE, config
 
+from circlet import native
 from circlet.errors import Interrupted
 from circlet.storage import locks, parquet, provenance
 from circlet.study.plan import Study
@@ -48,7 +49,7 @@ def engine(request):
         patch.setattr(native_run, "FIRST", 1)
         patch.setattr(native_run, "LONGEST", 0.0)
         if request.param == "torch":
-            patch.setattr(native_run, "uncovered", lambda *_: "it is not asked for")
+            patch.setattr(native, "uncovered", lambda *_: "it is not asked for")
         yield request.param
 
 

@@ -61,10 +61,10 @@ BLOCKS = {
 # the parent's `wait4`: that counts what the parent had itself when it forked.
 MEASURE = """
 import re, sys
-from circlet import cli
-from circlet.training import checkpoint, native_run
+from circlet import cli, native
+from circlet.training import checkpoint
 
-native_run.uncovered = lambda *_: "it is not asked for"
+native.uncovered = lambda *_: "it is not asked for"
 checkpoint.FIRST = checkpoint.MOST = float(sys.argv[1])
 cli.main(sys.argv[2:])
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])

@@ -18,10 +18,10 @@ import torch
 
 from circlet.bench import training
 from circlet.errors import CircletError
+from circlet.native import starts
 from circlet.study import cost
 from circlet.study.points import Point
 from circlet.systems.matmul import matmul
-from circlet.training.native_run import starts
 from circlet.training.run import run_group
 
 # One thread, on the CPU; before JAX is imported.
@@ -216,7 +216,7 @@ class Group:
     """Runs of a system that JAX trains together, with seeds from 0."""
 
     def __init__(self, point: Point, runs: int, is_formulated: bool):
-        own: Any = starts(point.system)
+        own: Any = starts(point.system.equations)
         parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
         self.peer = PEERS[point.system.name]
         self.own, self.parameters = own, parameters

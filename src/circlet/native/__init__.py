@@ -8,9 +8,11 @@ and the best one that the processor has is loaded; CIRCLET_INSTRUCTIONS can name
 
 import ctypes
 import functools
+import importlib
 import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -129,6 +131,26 @@ def missing() -> str:
     if library() is not None:
         return ""
     return "the native kernels are not built: install a C++ compiler, and then circlet again"
+
+
+def starts(equations: str) -> ModuleType | None:
+    """The module with the weights, data and kernel of a system, by its module of equations."""
+    name = equations.replace(".equations.", ".starts.")
+    try:
+        return importlib.import_module(name) if name != equations else None
+    except ModuleNotFoundError:
+        return None
+
+
+def uncovered(equations: str, products: str, device: str) -> str:
+    """Why no kernel trains a system, by its module of equations; empty if one does."""
+    if device != "cpu":
+        return "kernels are for CPUs"
+    if starts(equations) is None:
+        return f"{equations.rpartition('.')[2]} has no kernel"
+    if products != "float32":
+        return f"kernels do not round products to {products}"
+    return missing()
 
 
 def path_of(kind: str) -> Path | None:

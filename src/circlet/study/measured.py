@@ -131,7 +131,9 @@ def of_kernel(point: "Point") -> Timed | None:
     its time follows from the operations and from a run with the default parameters.
     """
     system = point.system
-    if system.is_measured or import_module(BY_KERNEL).uncovered(point, "cpu"):
+    if system.is_measured or native.uncovered(
+        point.system.equations, point.settings["products"], "cpu"
+    ):
         return None
     assert system.flops_per_step and system.weights  # who declares one declares both
     flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))

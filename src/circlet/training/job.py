@@ -138,7 +138,7 @@ Train = Callable[..., dict[str, pa.Table]]
 def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     """What trains a block: a native kernel if one covers it, or else PyTorch."""
     point, seeds = block.point, list(block.seeds)
-    why = native_run.uncovered(point, device)
+    why = native.uncovered(point.system.equations, point.settings["products"], device)
     if not why:
         return functools.partial(native_run.run, point, seeds, parents)
     if why == native.missing():

@@ -1,7 +1,6 @@
 """Train runs by native kernels: one run after another, without torch."""
 
 import bisect
-import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -13,7 +12,6 @@ import pyarrow as pa
 from circlet import native
 from circlet.study.points import Point
 from circlet.study.seeds import Seeds
-from circlet.systems.spec import SystemSpec
 from circlet.training.fourier import signals
 from circlet.training.group import (
     After,
@@ -29,26 +27,6 @@ from circlet.training.recorder import check_alike
 # shown, in between.
 FIRST, LONGEST = 64, 0.2
 TIMED = 0.005  # seconds of steps that are timed
-
-
-def starts(system: SystemSpec) -> ModuleType | None:
-    """The module with the weights, data and kernel of a system, if it has one."""
-    name = system.equations.replace(".equations.", ".starts.")
-    try:
-        return importlib.import_module(name) if name != system.equations else None
-    except ModuleNotFoundError:
-        return None
-
-
-def uncovered(point: Point, device: str) -> str:
-    """Why no kernel trains the runs of a point; empty if one does."""
-    if device != "cpu":
-        return "kernels are for CPUs"
-    if starts(point.system) is None:
-        return f"{point.system.name} has no kernel"
-    if point.settings["products"] != "float32":
-        return f"kernels do not round products to {point.settings['products']}"
-    return native.missing()
 
 
 def run(
@@ -112,7 +90,7 @@ class NativeRun(Group):
 
     def __init__(self, point: Point, seed: int, parent: Arrays):
         super().__init__(point, [seed], "cpu")
-        own: Any = starts(point.system)
+        own: Any = native.starts(point.system.equations)
         streams, parameters = point.seeds(seed), point.parameters
         self.run = native.Run(
             own.kernel(parameters, streams),
