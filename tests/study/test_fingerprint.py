@@ -35,6 +35,7 @@ ROOMS = {
     "collections.*.starts": ("native", "study.seeds"),
     "collections.*.equations": ("systems", "study.seeds", "collections.*.starts"),
     "collections.*.plain": ("systems", "study.seeds", "bench.plain", "collections.*.equations"),
+    "collections.*.peers": ("bench.peers",),
     "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),

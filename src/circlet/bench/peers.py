@@ -3,8 +3,9 @@
 ``written`` is a network on examples, its mean cross-entropy and ``jax.grad``. ``formulated`` has
 what makes circlet fast: arrays with the examples last, the first layer on p numbers in place of
 pairs, tables of (token, position), and the residual of `circlet.systems.loss` pulled back by
-``jax.vjp``. Both are ``jit(vmap(scan))`` with AdamW. Weights, examples and orders of a run come
-from circlet's NumPy starts, so that all train the same networks.
+``jax.vjp``. Both are ``jit(vmap(scan))`` with AdamW. A collection has the networks of its
+systems in ``peers/NAME.py``, as ``PEER``. Weights, examples and orders of a run come from
+circlet's NumPy starts, so that all train the same networks.
 """
 
 import os
@@ -18,8 +19,9 @@ import torch
 
 from circlet.bench import training
 from circlet.errors import CircletError
+from circlet.lazy_import import load
 from circlet.native import starts
-from circlet.study import cost
+from circlet.study import cost, registry
 from circlet.study.points import Point
 from circlet.systems.matmul import matmul
 from circlet.training.run import run_group
@@ -59,12 +61,12 @@ class Peer:
     steps: int  # of a call
 
 
-def _rows(weights: Arrays, layer: str, x: Any) -> Any:
+def rows(weights: Arrays, layer: str, x: Any) -> Any:
     """A linear layer on x (examples, inputs)."""
     return x @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"][:, 0]
 
 
-def _columns(weights: Arrays, layer: str, x: Any) -> Any:
+def columns(weights: Arrays, layer: str, x: Any) -> Any:
     """A linear layer on x (inputs, examples)."""
     return weights[f"{layer}.weight"] @ x + weights[f"{layer}.bias"]
 
@@ -77,95 +79,15 @@ def pair_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
     return {"pairs": pairs, "incidence": incidence, "target": pairs.sum(1) % p}
 
 
-def constant_attention(weights: Arrays, examples: Arrays) -> Any:
-    """Mușat, section 3: o = W_o relu(W_h (E_a + E_b) + b_h) + b_o."""
-    embedding, pairs = weights["embedding"], examples["pairs"]
-    x = embedding[pairs[:, 0]] + embedding[pairs[:, 1]]
-    return _rows(weights, "output", jax.nn.relu(_rows(weights, "hidden", x)))
+def systems() -> dict[str, str]:
+    """Modules with the JAX code of circlet's systems, by system."""
+    return {name: m for c in registry.SHIPPED for name, m in c.modules("peers").items()}
 
 
-def constant_attention_formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; the sums E_a + E_b are a product with the incidence of numbers and pairs."""
-    x = weights["embedding"].T @ examples["incidence"]
-    return _columns(weights, "output", jax.nn.relu(_columns(weights, "hidden", x)))
-
-
-def embedding_mlp(weights: Arrays, examples: Arrays) -> Any:
-    """Ding et al., section 2: three layers on [E_a, E_b], with silu."""
-    embedding, pairs = weights["embedding"], examples["pairs"]
-    x = jnp.concatenate([embedding[pairs[:, 0]], embedding[pairs[:, 1]]], axis=1)
-    h = jax.nn.silu(_rows(weights, "hidden1", x))
-    return _rows(weights, "output", jax.nn.silu(_rows(weights, "hidden2", h)))
-
-
-def embedding_mlp_formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; the first layer is the sum of two rows of tables (p, hidden) of all numbers."""
-    (left, right), d = examples["pairs"].T, weights["embedding"].shape[1]
-    weight = weights["hidden1.weight"]
-    lefts = weights["embedding"] @ weight[:, :d].T + weights["hidden1.bias"][:, 0]
-    rights = weights["embedding"] @ weight[:, d:].T
-    h = jax.nn.silu(lefts[left] + rights[right]).T
-    return _columns(weights, "output", jax.nn.silu(_columns(weights, "hidden2", h)))
-
-
-def sequence_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
-    """Train sequences (examples, length), which token is where, sums of the first k tokens."""
-    tokens, _ = own.sequences(parameters, seeds)
-    target = tokens[:, : parameters["k"]].sum(1, dtype=np.int64) % parameters["p"]
-    here = tokens[:, None] == np.arange(parameters["p"])[:, None]  # (examples, p, length)
-    return {"tokens": tokens.astype(np.int32), "here": here, "target": target}
-
-
-def _norm(x: Any, axis: int) -> Any:
-    """Vectors along an axis, divided by their root mean square + 1e-5."""
-    return x / (jnp.sqrt(jnp.square(x).mean(axis, keepdims=True)) + 1e-5)
-
-
-def _gelu(x: Any) -> Any:
-    return jax.nn.gelu(x, approximate=False)
-
-
-def sparse_transformer(weights: Arrays, examples: Arrays) -> Any:
-    """Odonnat et al., section 2: attention of one query over a sequence, and an MLP."""
-    z = _norm(weights["embedding"][examples["tokens"]] + weights["position"], 2)
-    alpha = jax.nn.softmax(z @ weights["query"][0] / z.shape[2] ** 0.5, axis=1)
-    xi = (alpha[..., None] * (z @ weights["value.weight"].T)).sum(1)
-    r = xi + _rows(weights, "output", _gelu(_rows(weights, "hidden", _norm(xi, 1))))
-    return r @ weights["embedding"].T
-
-
-def sparse_transformer_formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; scores and values are tables of tokens and positions, (p, length)."""
-    here = jnp.moveaxis(examples["here"], 0, 2)  # (p, length, examples)
-    embedding = weights["embedding"]
-    z = _norm(embedding[: len(here), None] + weights["position"], 2)
-    scores = z @ weights["query"][0] / z.shape[2] ** 0.5
-    values = z @ weights["value.weight"].T
-    alpha = jax.nn.softmax(jnp.where(here, scores[..., None], 0).sum(0), axis=0)
-    xi = jnp.einsum("vld,vle->de", values, jnp.where(here, alpha, 0))
-    r = xi + _columns(weights, "output", _gelu(_columns(weights, "hidden", _norm(xi, 0))))
-    return embedding @ r
-
-
-PEERS = {
-    "constant_attention": Peer(
-        pair_examples,
-        constant_attention,
-        constant_attention_formulated,
-        groups=(10, 50, 100, 200),
-        steps=64,
-    ),
-    "embedding_mlp": Peer(
-        pair_examples, embedding_mlp, embedding_mlp_formulated, groups=(1, 2, 4), steps=8
-    ),
-    "sparse_transformer": Peer(
-        sequence_examples,
-        sparse_transformer,
-        sparse_transformer_formulated,
-        groups=(25, 50, 100, 200),
-        steps=64,
-    ),
-}
+def of(system: str) -> Peer:
+    """A system in JAX."""
+    peer: Peer = load(systems()[system]).PEER
+    return peer
 
 
 def cross_entropy(logits: Any, target: Any) -> Any:
@@ -218,7 +140,7 @@ class Group:
     def __init__(self, point: Point, runs: int, is_formulated: bool):
         own: Any = starts(point.system.equations)
         parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
-        self.peer = PEERS[point.system.name]
+        self.peer = of(point.system.name)
         self.own, self.parameters = own, parameters
         self.size = parameters.get("batch_size")
         self.done = 0
@@ -289,7 +211,7 @@ def way(system: str, is_formulated: bool, runs: int) -> training.Way:
 def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
     """The number of runs of a group that trains fastest, and the way with it."""
     tried = {}
-    for runs in PEERS[system].groups:
+    for runs in of(system).groups:
         own = way(system, is_formulated, runs)
         tried[runs] = (min(own(seconds / 2).cpu for _ in range(3)), own)
     runs = min(tried, key=lambda n: tried[n][0])
@@ -314,7 +236,7 @@ def products(system: str) -> training.Way:
     return lambda seconds: training.window(advance, seconds)
 
 
-def measure(systems: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
+def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """A row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
 
     The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
@@ -323,14 +245,14 @@ def measure(systems: list[str], repeats: int, seconds: float) -> Iterator[dict[s
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
     try:
-        for system in systems:
-            names = WAYS if system in PEERS else ()
-            apart = {name: difference(system, name == "jax_formulated") for name in names}
+        for system in names:
+            ours = WAYS if system in systems() else ()
+            apart = {name: difference(system, name == "jax_formulated") for name in ours}
             if max(apart.values(), default=0.0) > TOLERANCE:
                 raise CircletError(
                     f"bench: losses of {system} in JAX differ from circlet's: {apart}"
                 )
-            fast = {name: fastest(system, name == "jax_formulated", seconds) for name in names}
+            fast = {name: fastest(system, name == "jax_formulated", seconds) for name in ours}
             ways = training.ways(system, logs=False) | {
                 name: own for name, (_, own) in fast.items()
             }

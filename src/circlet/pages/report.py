@@ -203,7 +203,7 @@ def _section(
         "differs": story.differing(own),
         "untold": story.untold(own),
         "elsewhere": story.elsewhere(own),
-        "frozen": story.frozen(own),
+        "judged": story.frozen(own),
         "told": told,
         "lacking": lacking,
         "figures": [

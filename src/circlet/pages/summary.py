@@ -44,7 +44,7 @@ def _card(study: Study) -> pd.DataFrame | None:
 def summary(study: Study) -> str:
     """What a finished study found, on one screen: a line per paper, what deviates, the pages.
 
-    Of a collection without tests, such as findings beyond the papers, all claims have a line.
+    Of a collection without tests, such as what goes beyond the papers, all claims have a line.
     """
     card = _card(study)
     if card is None:
