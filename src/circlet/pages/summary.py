@@ -76,7 +76,7 @@ def summary(study: Study) -> str:
         )
     if UNDECIDED in set(tests["verdict"]):
         lines += _wrapped("undecided: these runs could not have exposed a wrong value.")
-    there = tests[tests["frozen_study"] != ""]
+    there = claims.frozen_tests(card)
     if len(there):
         lines += _wrapped(
             f"not run: {(tests['verdict'] == NOT_RUN).sum()} tests, of which circlet's frozen "
