@@ -108,7 +108,8 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     )
     assert "Mușat 0 0 0 0 1 " in " ".join(summary.summary(reported).split())
     judged = (
-        f"not run: 1 tests, of which circlet's frozen studies have judged 1: 1 {there['verdict']}."
+        "Tests not run here: 1. Frozen studies of circlet have judged 1 of them: "
+        f"1 {there['verdict']}."
     )
     assert judged in " ".join(summary.summary(reported).split())
     title, row = summary.scorecard(reported).splitlines()[3:5]
