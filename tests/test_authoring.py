@@ -302,7 +302,7 @@ def test_an_imported_module_of_its_collection_counts(network, tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(measured, "_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     measured._kept.cache_clear()
     yield tmp_path / "cache"
     measured._kept.cache_clear()

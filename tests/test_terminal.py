@@ -13,7 +13,7 @@ from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
 from circlet.pages import report, summary
 from circlet.storage import parquet, progress, provenance, schema
-from circlet.study import cost, fingerprint, measured, registry, targets
+from circlet.study import fingerprint, measured, registry, targets
 from circlet.study.plan import Study
 from circlet.sweeps.tables import scorecard
 from circlet.training import job
@@ -108,7 +108,8 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     )
     assert "Mușat 0 0 0 0 1 " in " ".join(summary.summary(reported).split())
     judged = (
-        f"not run: 1 tests, of which circlet's frozen studies have judged 1: 1 {there['verdict']}."
+        "Tests not run here: 1. Frozen studies of circlet have judged 1 of them: "
+        f"1 {there['verdict']}."
     )
     assert judged in " ".join(summary.summary(reported).split())
     title, row = summary.scorecard(reported).splitlines()[3:5]
@@ -206,7 +207,10 @@ def test_a_scorecard_from_older_runs_is_not_shown(reported):
 
 def test_the_plan_tells_minutes_from_days(monkeypatch):
     """At 60 billion operations a second, as kernels have on a core of 2023."""
-    monkeypatch.setattr(measured, "of_kernel", lambda p: measured.Timed(cost.flops(p) / 60e9, {}))
+    monkeypatch.setattr(
+        measured, "of_kernel",
+        lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
+    )  # fmt: skip
     config_ = json.loads(Study.read(ROOT / "config/standard.yaml").json)
     total = terminal.plan(Study.of(config_)).split("total")[1].splitlines()[0]
     assert f" {sum(block.count for block in Study.of(config_).blocks)} " in total

@@ -23,7 +23,7 @@ from circlet import terminal
 from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
-from circlet.study import config_file, cost, limits, targets
+from circlet.study import config_file, cost, limits, measured, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.targets import Target
@@ -137,9 +137,10 @@ class Pipeline:
         study, keys = self._variable("STUDY"), self._variable("KEYS")
         if self.outer:
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
+            os.environ["CIRCLET_COSTS"] = str(measured.folder())
             os.environ[study] = str(self._job_config(self.frozen))
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
-        self.workflow.register_envvars("CIRCLET_GPUS", study, keys)
+        self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys)
         self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
         # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
         here = str(Path(sys.executable).parent)

@@ -293,10 +293,16 @@ def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
     assert done.stdout.split() == ["False", "False"]
 
 
+def test_a_job_of_a_cluster_uses_the_costs_that_it_was_planned_with(monkeypatch, tmp_path):
+    """On other processors, too: the plan has decided whether it has a GPU."""
+    monkeypatch.setenv("CIRCLET_COSTS", str(tmp_path))
+    assert measured.folder.__wrapped__() == tmp_path
+
+
 @built
 def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
-    """That of a step of minutes follows from a small network."""
-    monkeypatch.setattr(measured, "_folder", lambda: tmp_path / "cache")
+    """That of a step of minutes follows from a small network; larger test sets take longer."""
+    monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     measured._kept.cache_clear()
     point, other, large = (
         Study.of(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
@@ -310,8 +316,12 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     assert measured.of_kernel(point) == measured.of_kernel(other) == found
     assert measured.of_kernel(large).step > 1000
     assert [p.parameters["p"] for p in timed] == [59]
-    (file,) = (tmp_path / "cache").iterdir()
-    file.write_text("{")
+    for n_test in (64, 128, 64):
+        own = {"n_test": n_test}
+        study = Study.of(config(tmp_path, system="sparse_transformer", parameters=own))
+        measured.of_kernel(study.points[0])
+    assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
+    (tmp_path / "cache/embedding_mlp.json").write_text("{")
     measured._kept.cache_clear()
     assert measured.of_kernel(point).step == 1.0  # measured anew
     monkeypatch.setattr(native, "uncovered", lambda *_: "not asked for")

@@ -12,7 +12,7 @@ ROW = {
     "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
     "tally": "test", "verdict": "reproduced", "measured": 11.0, "measured_low": 8.0,
     "measured_high": 14.0, "measured_n": 100, "kind": "share", "note": "", "reason": "",
-    "frozen_study": "",
+    "frozen_study": "", "frozen_tally": "",
 }  # fmt: skip
 
 
@@ -96,7 +96,8 @@ def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
 
 def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     there = {
-        "frozen_study": "full_length", "frozen_verdict": "deviates", "frozen_measured": 7.0,
+        "frozen_study": "full_length", "frozen_tally": "test", "frozen_verdict": "deviates",
+        "frozen_measured": 7.0,
         "frozen_measured_low": 6.0, "frozen_measured_high": 9.0, "frozen_measured_n": 100,
         "frozen_note": "",
     }  # fmt: skip
@@ -109,6 +110,7 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     assert story.untold(found) == (
         "1 test was not run here. Of these, in the frozen study full_length: 1 deviates."
     )
+    assert story.untold(found.assign(frozen_tally="other")) == "1 test was not run here."
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from circlet.errors import ConfigError
-from circlet.study import cost, points
+from circlet.study import cost, measured, points
 from circlet.study.plan import Study
 from circlet.study.points import canonical
 from circlet.study.schedules import Schedule
@@ -241,10 +241,13 @@ def test_a_billion_steps_are_counted_and_not_listed():
     assert cost.memory_mb(point.blocks[0]) > 10**6
 
 
-def test_cost_grows_with_the_study():
-    """By what is trained and by what is recorded: curves of every step, the rest at the ends."""
-    small, large = (cost.cpu_seconds(next(Study.of(config(steps=s)).blocks)) for s in (500, 5000))
-    assert 5 * small < large < 10 * small
+def test_cost_grows_with_the_study(monkeypatch):
+    """By what is trained and by what is recorded."""
+    monkeypatch.setattr(measured, "of_kernel", lambda _: measured.Timed(2.0, {"curves": 3.0}))
+    block = next(Study.of(config(steps=500)).blocks)
+    recorded = block.point.schedule("curves").size
+    assert cost.cpu_seconds(block) == block.count * (500 * 2.0 + recorded * 3.0)
+    assert cost.minutes(block) * 60 > 4 * cost.cpu_seconds(block)
 
 
 @pytest.mark.parametrize(

@@ -221,10 +221,10 @@ def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeyp
     assert found["note"] == "runs with steps 1000, the paper has 30000"
     strict = answer(monkeypatch, frame, rises(**known), steps=1000)
     assert strict["verdict"] == "not_run"
-    shown = known | {"shorter": "steps>=1000"}  # to have the same value
+    shown = known | {"shorter": "steps>=1000"}  # to decide the same
     same = answer(monkeypatch, frame, rises(**shown), steps=1000)
     assert (same["verdict"], same.get("tally", "test")) == ("reproduced", "test")
-    assert same["note"].endswith("the paper has 30000, but the value is the same from step 1000 on")
+    assert same["note"].endswith("the paper has 30000, but from step 1000 on they decide the same")
     assert answer(monkeypatch, frame, rises(**shown), steps=999)["verdict"] == "not_run"
 
 

@@ -338,6 +338,7 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     frozen.write_text(study.json)
     monkeypatch.setenv("CIRCLET_STUDY", str(frozen))
     monkeypatch.setenv("CIRCLET_GPUS", "0")
+    monkeypatch.setenv("CIRCLET_COSTS", str(empty_project.folder / "costs"))
     monkeypatch.setenv("CIRCLET_KEYS", "tables/runs=planned")
     block = next(study.blocks)
     remote = ("--mode", "remote", "--cores", "1")

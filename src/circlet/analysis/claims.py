@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from circlet.analysis.verdicts import DEVIATES, NOT_RUN, VERDICTS
-from circlet.study.claims_file import COLUMNS, NUMBERS, TALLIES, TEST, WHERE, claims
+from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TALLIES, TEST, WHERE, claims
 from circlet.study.pictures import listed
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
 
 FROZEN = (
-    "claim", "study", "verdict", "measured", "measured_low", "measured_high", "measured_n", "note",
+    "claim", "study", "tally", "verdict", "measured", "measured_low", "measured_high", "measured_n",
+    "note",
 )  # fmt: skip
 
 
@@ -65,8 +66,14 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     found = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
     found = found.join(verdicts, on="claim")
     found.loc[found["verdict"] != NOT_RUN, verdicts.columns] = None
-    texts = ["figure", "reason", "frozen_study", "frozen_verdict", "frozen_note"]
+    texts = ["figure", "reason", "frozen_study", "frozen_tally", "frozen_verdict", "frozen_note"]
     return found.assign(**{name: found[name].fillna("") for name in texts})
+
+
+def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
+    """The tests of an `explained` scorecard that only a frozen study has judged, as tests."""
+    is_test = (card["tally"] == TEST) & (card["frozen_tally"] != OTHER)
+    return card[is_test & (card["frozen_study"] != "")]
 
 
 def text_of(keys: dict) -> str:

@@ -1,17 +1,16 @@
 """Properties of the machine, and its measured rates, which bound the training time from below."""
 
-import contextlib
 import os
 import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from circlet import native
 from circlet.storage import provenance
+from circlet.study import measured
 from circlet.systems.matmul import matmul
 
 SIZE = {"cpu": 1024, "cuda": 8192}  # of the square matrices multiplied
@@ -22,15 +21,6 @@ REPEATS = 5  # fewest calls; a rate is the best of them
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def processor() -> str:
-    """Name of the processor, or its architecture where the system does not say."""
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-        return names[0] if names else platform.machine()
-    return platform.machine()
 
 
 def rate(work: float, function: Callable[[], Any], device: torch.device, seconds: float) -> float:
@@ -70,7 +60,7 @@ def describe(device: torch.device, seconds: float = 0.5) -> dict[str, Any]:
     cuda = device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if cuda else device.type,
-        "processor": processor(),
+        "processor": measured.processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "kernels": native.instructions(),
         "no_kernels": native.missing(),

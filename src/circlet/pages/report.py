@@ -247,7 +247,8 @@ def make(target: Target, frozen: bool = False) -> None:
     """Write the report of a study, which may be frozen."""
     study = target.study
     whole = study.whole or study
-    measured.measure(study.points)  # of all in one process, if no plan has
+    # The sizes of all in one process, if no plan has.
+    measured.measure(point for point in study.points if point.system.is_measured)
     provenance = parquet.read_table(study, "provenance")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:

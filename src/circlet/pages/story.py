@@ -121,8 +121,8 @@ def untold(card: pd.DataFrame) -> str:
 
 
 def frozen(card: pd.DataFrame) -> str:
-    """What frozen studies say of claims that were not run, in a sentence; empty if nothing."""
-    there = card[card["frozen_study"] != ""]
+    """How many tests that were not run frozen studies have judged as tests; empty if none."""
+    there = claims.frozen_tests(card)
     if there.empty:
         return ""
     names = listed(list(dict.fromkeys(there["frozen_study"])))

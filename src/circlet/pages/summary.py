@@ -18,7 +18,7 @@ from circlet.study.registry import Collection
 MOST = 6  # reasons of deviations in the summary
 WIDTH = 72  # of a claim, in characters
 NOTHING = "no scorecard: no entry of `reproduce` in the config has published values"
-COLUMNS = ("verdict", "claim", "here", "95 % interval", "agrees within", "n", "runs")
+COLUMNS = ("verdict", "claim", "ours", "95 % interval", "agrees within", "n", "runs")
 
 
 def _card(study: Study) -> pd.DataFrame | None:
@@ -75,12 +75,12 @@ def summary(study: Study) -> str:
             f"If all tests were true, at most about {chance:.1f} of them would deviate by chance."
         )
     if UNDECIDED in set(tests["verdict"]):
-        lines += _wrapped("undecided: these runs could not have exposed a wrong value.")
-    there = tests[tests["frozen_study"] != ""]
+        lines.append("undecided: these runs cannot decide it; the scorecard says why.")
+    there = claims.frozen_tests(card)
     if len(there):
         lines += _wrapped(
-            f"not run: {(tests['verdict'] == NOT_RUN).sum()} tests, of which circlet's frozen "
-            f"studies have judged {len(there)}: {claims.counted(there['frozen_verdict'])}."
+            f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. Frozen studies of circlet "
+            f"have judged {len(there)} of them: {claims.counted(there['frozen_verdict'])}."
         )
     lines += ["", f"all {len(card)} claims: python -m circlet scorecard"]
     return "\n".join([*lines, *_pages(study)])

@@ -17,14 +17,8 @@ def value_bytes(point: Point) -> int:
     return 8 if point.settings["dtype"] == "float64" else 4
 
 
-def flops(point: Point) -> float:
-    """What the plan counts for a step of a run, in operations of single precision."""
-    assert point.system.flops_per_step
-    return point.system.flops_per_step(**point.parameters) * value_bytes(point) / 4
-
-
 def product_flops(point: Point) -> float:
-    """Those of them that are in products of matrices."""
+    """Operations of the matrix products of a step of a run, counted in single precision."""
     formula = point.system.product_flops_per_step or point.system.flops_per_step
     assert formula
     return formula(**point.parameters) * value_bytes(point) / 4

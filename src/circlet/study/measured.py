@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,10 @@ if TYPE_CHECKING:
 
 
 BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
-IMPORTED = "import circlet.storage.parquet, circlet.study.plan, circlet.analysis.stats, pandas"
+STARTED = """
+import circlet.storage.parquet, circlet.study.plan, circlet.analysis.stats, pandas, time
+print(time.process_time())
+"""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,16 @@ class Timed:
 
 
 @functools.cache
-def _folder() -> Path:
-    """Of this machine: a home may be shared by machines with other processors."""
-    machine = hashlib.sha256(f"{processor()} {native.instructions()}".encode()).hexdigest()[:8]
+def folder() -> Path:
+    """Of this machine: a home may be shared by machines with other processors.
+
+    A job of a cluster uses the costs that it was planned with, which CIRCLET_COSTS names: they
+    decide whether it has a GPU.
+    """
+    if planned := os.environ.get("CIRCLET_COSTS"):
+        return Path(planned)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "circlet" / "costs" / machine
+    return cache / "circlet" / "costs" / _hash(processor(), native.built())
 
 
 def processor() -> str:
@@ -85,7 +92,7 @@ def processor() -> str:
 
 
 def _file(point: "Point") -> Path:
-    return _folder() / f"{point.system.name}.json"
+    return folder() / f"{point.system.name}.json"
 
 
 def _key(point: "Point") -> str:
@@ -127,18 +134,16 @@ def of(point: "Point") -> Measured:
 def of_kernel(point: "Point") -> Timed | None:
     """The time of a run that a kernel trains; None if none does.
 
-    Runs with as many operations and weights take as long. Where a step would take over a second,
-    its time follows from the operations and from a run with the default parameters.
+    Runs that differ only in numbers such as a learning rate, which are no whole numbers, take as
+    long if a step has as many operations. Where a step would take over a second, its time follows
+    from the operations and from a run with the default parameters.
     """
-    system = point.system
-    if system.is_measured or native.uncovered(
-        point.system.equations, point.settings["products"], "cpu"
-    ):
+    system, settings = point.system, point.settings
+    if not system.flops_per_step or native.uncovered(system.equations, settings["products"], "cpu"):
         return None
-    assert system.flops_per_step and system.weights  # who declares one declares both
     flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))
-    weights = system.weights(**point.parameters)
-    key = _hash(native.built(), flops, weights, point.settings["dtype"], point.logs)
+    sizes = {k: v for k, v in point.parameters.items() if not isinstance(v, float)}
+    key = _hash(flops, sizes, settings["dtype"], point.logs)
     file = _file(point)
     with contextlib.suppress(KeyError, TypeError):
         return Timed(**_kept(file)[key])
@@ -153,14 +158,11 @@ def of_kernel(point: "Point") -> Timed | None:
 
 def start() -> float:
     """CPU seconds in which the process of a table starts: Python and what it imports."""
-    file, key = _folder() / "start.json", _hash(sys.version, __version__)
+    file, key = folder() / "start.json", _hash(sys.version, __version__)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return float(_kept(file)[key])
     for _ in range(2):  # at first files are read from the disk
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", IMPORTED], check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        found = float(subprocess.check_output([sys.executable, "-c", STARTED]))
     _keep(file, {key: found})
     return found
 
@@ -207,7 +209,7 @@ def _alone(point: "Point") -> str:
 def _keep(file: Path, found: dict[str, Any]) -> None:
     """Keep it for other processes; where that is not possible, each measures for itself."""
     kept = _kept(file)
-    kept |= found
+    kept |= _kept.__wrapped__(file) | found  # others may have added to it
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:

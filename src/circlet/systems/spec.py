@@ -151,12 +151,13 @@ class SystemSpec:
     cannot do, False has them trained one after the other, by plain autograd."""
     flops_per_step: Formula | None = None
     """Floating-point operations of a run per step, others than in products of matrices weighted by
-    what they cost. If not given, what a run costs is measured when it is planned."""
+    what they cost. If not given, the memory of a run is measured when it is planned, as its time
+    always is."""
     product_flops_per_step: Formula | None = None
     """Those in products of matrices, if not all are; they bound the speed from below."""
     flops_per_second: float = 1e9
-    """How many of them one CPU core does, all overheads included, measured on a 2.6 GHz core with
-    AVX-512: it only serves to tell minutes from days."""
+    """How many of them one CPU core does, roughly: it decides the size of blocks, and above what
+    size of a network its time follows from that of a smaller one."""
     weights: Formula | None = None
     """Numbers that a run keeps: all that is trained or moved."""
     activations: Formula | None = None

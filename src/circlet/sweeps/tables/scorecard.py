@@ -6,9 +6,9 @@ Published values are in the ``claims.csv`` of each collection, a row per claim, 
 no such run, or not under the paper's conditions.
 
 Some claims can also be judged on other runs; the note says how these differ. If shorter runs have
-been shown to have the same value (column ``shorter`` of the claims), the claim still counts as a
-test. Under other conditions that it ``accepts`` it does not. Where a trivial answer would pass as
-well, the claim is undecided.
+been shown to decide the same (column ``shorter`` of the claims), the claim still counts as a test.
+Under other conditions that it ``accepts`` it does not. Where a trivial answer would pass as well,
+the claim is undecided.
 """
 
 from typing import Any
@@ -159,7 +159,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
     )
     reason = "" if same or accepted else differs
     if differs and same:
-        differs += f", but the value is the same from {claim['shorter'].replace('s>=', ' ')} on"
+        differs += f", but from {claim['shorter'].replace('s>=', ' ')} on they decide the same"
     if not reason:
         frame = parquet.read_table(study, claim["table"])
         if "experiment" in frame:
