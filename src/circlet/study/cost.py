@@ -125,8 +125,15 @@ def minutes(block: Block) -> int:
 
 
 def gpus(block: Block) -> int:
-    """Whether a GPU is worth its start: one where a core would take minutes, else none."""
-    return int(cpu_seconds(block) >= 120)
+    """Whether a GPU is worth its start: one where a core would take minutes, else none.
+
+    Where operations are declared they decide, so that it is the same on all machines.
+    """
+    point, formula = block.point, block.point.system.flops_per_step
+    if formula is None:
+        return int(cpu_seconds(block) >= 120)
+    flops = block.count * point.steps * formula(**point.parameters)
+    return int(flops / point.system.flops_per_second >= 120)
 
 
 def memory_mb(block: Block, on_gpu: bool = False) -> int:

@@ -51,7 +51,7 @@ from circlet.study.pictures import Picture
 from circlet.study.plan import Study
 from circlet.systems.spec import SystemSpec
 
-FEW_RUNS = 2000  # of which a table is made in seconds
+FEW_RUNS, LITTLE_MB = 2000, 1200  # of which most tables are made in seconds
 # What makes a file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
 
@@ -103,8 +103,9 @@ class Target:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is made in seconds, for which a job of a cluster would wait longer."""
-        return sum(point.count for point in self.study.points) <= FEW_RUNS
+        """Whether a job of a cluster would mostly wait: few runs, and little memory."""
+        runs = sum(point.count for point in self.study.points)
+        return runs <= FEW_RUNS and self.memory_mb <= LITTLE_MB
 
     @property
     def memory_mb(self) -> int:

@@ -156,8 +156,8 @@ class SystemSpec:
     product_flops_per_step: Formula | None = None
     """Those in products of matrices, if not all are; they bound the speed from below."""
     flops_per_second: float = 1e9
-    """How many of them one CPU core does, roughly: it decides the size of blocks, and above what
-    size of a network its time follows from that of a smaller one."""
+    """How many of them one CPU core does, roughly: it decides the size of blocks, whether one is
+    worth a GPU, and above what size of a network its time follows from that of a smaller one."""
     weights: Formula | None = None
     """Numbers that a run keeps: all that is trained or moved."""
     activations: Formula | None = None
