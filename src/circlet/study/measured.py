@@ -9,11 +9,13 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -172,7 +174,13 @@ def measure(points: Iterable["Point"]) -> None:
 
     That process takes a step of each network, so this also tells whether they work at all.
     """
-    missing = {_key(p): p for p in points if of_kernel(p) is None and known(p) is None}
+    missing, silent = {}, time.monotonic() + 1
+    for point in points:
+        if of_kernel(point) is None and known(point) is None:
+            missing[_key(point)] = point
+        if time.monotonic() > silent:
+            print("Timing a step of each network, once ...", file=sys.stderr)
+            silent = math.inf
     if not missing:
         return
     n = len(missing)
