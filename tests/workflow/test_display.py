@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import subprocess
 import sys
 import time
 
@@ -34,10 +35,13 @@ class OnTerminal:
         }  # fmt: skip
         command = [sys.executable, "-m", "snakemake", *arguments,
                    "--cores", "1", "--configfile", "config/mine.yaml"]  # fmt: skip
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.chdir(project.folder)
-            os.execve(sys.executable, command, environment)
+        self.terminal, theirs = pty.openpty()
+        # Not pty.fork, which no process with other threads may call: JAX has some.
+        self.process = subprocess.Popen(
+            ["setsid", "--ctty", *command], cwd=project.folder, env=environment,
+            stdin=theirs, stdout=theirs, stderr=theirs,
+        )  # fmt: skip
+        os.close(theirs)
 
     def reads(self, until=None):
         """Its output up to its end, or until a text appears."""
@@ -53,7 +57,7 @@ class OnTerminal:
     def ends(self):
         """Its output and its exit status."""
         said = self.reads()
-        return said, os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return said, self.process.wait(timeout=PATIENCE)
 
 
 def plain(said):
