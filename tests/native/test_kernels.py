@@ -327,3 +327,22 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     monkeypatch.setattr(native, "uncovered", lambda *_: "not asked for")
     assert measured.of_kernel(point) is None
     measured._kept.cache_clear()
+
+
+@built
+def test_a_run_that_is_too_large_for_the_memory_is_refused(monkeypatch, tmp_path):
+    """As a line in place of an abort, in a process that may take no more than it has and 256 MB."""
+    study = Study.of(config(tmp_path, parameters={"d": 10**6}))
+    code = (
+        "import resource, sys; from circlet import cli, native; native.library()\n"
+        "from circlet.training import native_run\n"
+        "pages = int(open('/proc/self/statm').read().split()[0])\n"
+        "most = pages * resource.getpagesize() + 2**28\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+        "cli.main(['run', '--device', 'cpu', '--study', sys.argv[1]])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, study.json], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "not enough memory for 2 runs" in done.stderr

@@ -205,6 +205,8 @@ class Run:
         maker = getattr(self.library, settings.maker)
         maker.argtypes, maker.restype = [ADDRESS, FLAG], ADDRESS
         self.handle = maker(ctypes.byref(settings), dtype == "float64")
+        if not self.handle:
+            raise MemoryError(f"no memory for a kernel of {len(self.values)} numbers")
         numbers = self.library.size(self.handle)
         if numbers != len(self.values):
             raise ValueError(f"a kernel of {numbers} numbers for {len(self.values)}")

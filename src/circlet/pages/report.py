@@ -248,7 +248,7 @@ def make(target: Target, frozen: bool = False) -> None:
     study = target.study
     whole = study.whole or study
     # The sizes of all in one process, if no plan has.
-    measured.measure(point for point in study.points if point.system.is_measured)
+    measured.measure(study.points)
     provenance = parquet.read_table(study, "provenance")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import math
 from circlet.study import measured
 from circlet.study.points import Block, Point, even
 
+STEP_SECONDS = 2e-4  # overhead of a step in PyTorch, however small the tensors are
 NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 
@@ -87,14 +88,23 @@ def values(point: Point, kind: str) -> float:
 
 
 def cpu_seconds(block: Block) -> float:
-    """Expected computing time of a block on one CPU core of this machine."""
+    """Expected computing time of a block on one CPU core of this machine.
+
+    Where a system declares its operations and no kernel trains it, they take the time that they do
+    in PyTorch on a core with AVX-512.
+    """
     point = block.point
     if kernel := measured.of_kernel(point):
         recorded = sum(point.schedule(k).size * s for k, s in kernel.records.items())
         return block.count * (point.steps * kernel.step + recorded)
-    own, size = measured.of(point), cpu_batch(block)
+    size = cpu_batch(block)
+    groups = math.ceil(block.count / size)
+    if formula := point.system.flops_per_step:
+        computing = block.count * formula(**point.parameters) / point.system.flops_per_second
+        return point.steps * (computing + STEP_SECONDS * groups)
+    own = measured.of(point)
     evaluations = point.schedule("curves").size if "curves" in point.logs else 0
-    training = point.steps * math.ceil(block.count / size) * own.step_seconds(size)
+    training = point.steps * groups * own.step_seconds(size)
     return training + block.count * evaluations * own.evaluation
 
 

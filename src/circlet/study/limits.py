@@ -121,7 +121,7 @@ def check_logs(where: str, point: "Point") -> None:
 
 def check_measured(points: Iterable["Point"]) -> None:
     """Measure what the plan cannot know, and whether logs of that size fit; raises CircletError."""
-    points = list(points)
+    points = [point for point in points if point.system.is_measured]
     measured.measure(points)
-    for point in (p for p in points if p.system.is_measured):
+    for point in points:
         check_logs(f"experiments.{point.experiment}", point)

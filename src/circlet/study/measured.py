@@ -1,7 +1,7 @@
 """What runs cost on this machine: measured once, kept in the user's cache.
 
-The time of kernels is measured here. A separate process measures the time of PyTorch, which it
-imports, and the memory of networks that do not declare it. The numbers decide what jobs request
+The time of kernels is measured here. A separate process measures what networks cost that do not
+declare it, because that needs torch. The numbers decide what jobs request
 and how long the plan expects them to take, never the results.
 """
 
@@ -9,7 +9,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import math
 import os
 import platform
 import subprocess
@@ -29,7 +28,9 @@ from circlet.study import fingerprint, registry
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
-
+MOST_SPENT = 2.0  # seconds in which a process times kernels
+MOST_HELD = 3e7  # numbers of a run that is timed
+_spent = 0.0
 BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
 STARTED = """
 import circlet.storage.parquet, circlet.study.plan, circlet.analysis.stats, pandas, time
@@ -137,25 +138,32 @@ def of_kernel(point: "Point") -> Timed | None:
     """The time of a run that a kernel trains; None if none does.
 
     Runs that differ only in numbers such as a learning rate, which are no whole numbers, take as
-    long if a step has as many operations. Where a step would take over a second, its time follows
-    from the operations and from a run with the default parameters.
+    long if a step has as many operations. The time of large networks, and of any when timing has
+    taken some seconds, follows from the operations and from a run with the default parameters.
     """
+    global _spent
     system, settings = point.system, point.settings
     if not system.flops_per_step or native.uncovered(system.equations, settings["products"], "cpu"):
         return None
+    assert system.weights and system.activations  # who declares one declares all
     flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))
     sizes = {k: v for k, v in point.parameters.items() if not isinstance(v, float)}
     key = _hash(flops, sizes, settings["dtype"], point.logs)
     file = _file(point)
     with contextlib.suppress(KeyError, TypeError):
         return Timed(**_kept(file)[key])
-    scale = 1.0
-    if flops > max(usual, system.flops_per_second):
-        point, scale = replace(point, parameters=system.defaults), flops / usual
+    held = system.weights(**point.parameters) + system.activations(**point.parameters)
+    is_large = flops > max(usual, 0.1 * system.flops_per_second) or held > MOST_HELD
+    if flops != usual and (is_large or _spent > MOST_SPENT):
+        like = of_kernel(replace(point, parameters=system.defaults))
+        assert like
+        times = {kind: seconds * flops / usual for kind, seconds in like.records.items()}
+        return Timed(like.step * flops / usual, times)
+    began = time.process_time()
     step, records = import_module(BY_KERNEL).timed(replace(point, interventions=[], parent=None))
-    found = Timed(step * scale, {kind: seconds * scale for kind, seconds in records.items()})
-    _keep(file, {key: vars(found)})
-    return found
+    _spent += time.process_time() - began
+    _keep(file, {key: vars(Timed(step, records))})
+    return Timed(step, records)
 
 
 def start() -> float:
@@ -170,17 +178,11 @@ def start() -> float:
 
 
 def measure(points: Iterable["Point"]) -> None:
-    """Measure what PyTorch trains and is not known yet, in one process; raises CircletError.
+    """Measure what no system declares and is not known yet, in one process; raises CircletError.
 
     That process takes a step of each network, so this also tells whether they work at all.
     """
-    missing, silent = {}, time.monotonic() + 1
-    for point in points:
-        if of_kernel(point) is None and known(point) is None:
-            missing[_key(point)] = point
-        if time.monotonic() > silent:
-            print("Timing a step of each network, once ...", file=sys.stderr)
-            silent = math.inf
+    missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
     if not missing:
         return
     n = len(missing)

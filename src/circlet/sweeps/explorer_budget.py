@@ -105,7 +105,7 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     ``seed`` and ``outcome``, and ``named``, whether it comes before others of its point.
     """
     # The sizes of all in one process, if no plan has.
-    measured.measure(point for point in points if point.system.is_measured)
+    measured.measure(points)
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
     turn = turn.where(~runs["named"], -1)
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from circlet.errors import CircletError
-from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import place_in_own
@@ -32,31 +31,21 @@ CPU = torch.device("cpu")
 
 def measured(point: Point) -> dict[str, Any]:
     """What a run of a point costs, as `circlet.study.measured.Measured` has it."""
-    if not point.system.is_measured:  # it declares what its memory depends on
-        most = point.cpu_batch(point.block_size)
-        sizes = dict.fromkeys(("weights", "activations", "evaluated", "data"), 0)
-        return sizes | {"embedding": (0, 0)} | _times(point, most)
     equations = autograd.equations(point.system)
     seed = point.every_seed.start
     verify.verify(point, point.every_seed, CPU)  # good to know before there are jobs
     arrays = equations.initial(point.parameters, point.seeds(seed))
+    alone = _step_seconds(point, 1)
+    if point.system.batched:
+        _step_seconds(point, 2)  # whether vmap can do it, too
+    most = together(point)
+    timed = min(most, point.block_size, MOST)
     return {
         "weights": sum(array.size for array in arrays.values()),
         "activations": activations(point),
         "evaluated": activations(point, evaluated=True),
         "data": data_size(point),
         "embedding": arrays["embedding"].shape if point.system.embedding else (0, 0),
-        **_times(point, together(point)),
-    }
-
-
-def _times(point: Point, most: int) -> dict[str, Any]:
-    """The seconds of its steps; ``most`` runs advance together at most."""
-    alone = _step_seconds(point, 1)
-    if point.system.batched:
-        _step_seconds(point, 2)  # whether vmap can do it, too
-    timed = min(most, point.block_size, MOST)
-    return {
         "together": most,
         "timed": timed,
         "alone": alone,
@@ -110,9 +99,6 @@ def _seconds(act: Callable[[], bool]) -> float:
 
 def _signature(point: Point) -> str:
     """What the cost of a step depends on: the shapes of all arrays, and the optimiser."""
-    if point.system.flops_per_step:
-        operations = point.system.flops_per_step(**point.parameters)
-        return repr((point.system.name, operations, cost.weights(point), _settings(point)))
     equations, seeds = autograd.equations(point.system), point.seeds(point.every_seed.start)
     data = equations.data(point.parameters, [seeds], torch.float32, CPU)
     shapes = [tuple(t.shape) for t in trees.tensors(data)]
@@ -123,17 +109,13 @@ def _signature(point: Point) -> str:
     return repr(
         (
             point.system.name,
-            _settings(point),
+            {k: point.settings[k] for k in ("dtype", "block")},
             shapes,
             weights,
             said,
             held,
         )
     )
-
-
-def _settings(point: Point) -> list[Any]:
-    return [point.settings[key] for key in ("dtype", "products", "block")]
 
 
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:

@@ -1,5 +1,7 @@
 // The functions that Python calls (circlet/native/__init__.py). One object is one run.
 
+#include <new>
+
 #include "optimizers.hpp"
 #include "pair_network.hpp"
 #include "particles.hpp"
@@ -70,9 +72,11 @@ template <class T, template <class> class System> struct Simulated final : Run {
 template <
     template <class, template <class> class> class Kind, template <class> class System,
     class Settings>
-Run* made(const Settings& settings, bool is_double) {
+Run* made(const Settings& settings, bool is_double) try {
     if (is_double) return new Kind<double, System>(settings);
     return new Kind<float, System>(settings);
+} catch (const std::bad_alloc&) {
+    return nullptr;
 }
 
 }  // namespace circlet
