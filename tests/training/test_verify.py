@@ -276,6 +276,15 @@ def test_what_trains_otherwise_is_refused(tmp_path, name):
     assert not own.blocks[0].log("runs").exists()
 
 
+def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path):
+    """Of runs that are trained one after another, too, of which few are tried."""
+    frozen = {"init": "self.output.weight.requires_grad_(seeds.network != 1)"}
+    own = of(tmp_path, frozen, batched=False)
+    said = r"network\(\): whether output.weight requires a gradient differs between seeds"
+    with pytest.raises(CircletError, match=said):
+        job.run_block(own.blocks[0], "cpu")
+
+
 # Whether runs advance together, and what differs from the usual network.
 EQUAL = {
     "the usual": (True, {}),

@@ -118,8 +118,7 @@ class FromLoss:
         given = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         frozen: list[str] = []
         if self.has_network:
-            network = self.network(parameters, Seeds(0, 0, 0, 0))
-            frozen = [n for n, values in network.named_parameters() if not values.requires_grad]
+            frozen = _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
         if moved := [name for name in frozen if given.get(name)]:
             raise self._error(
                 f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
@@ -159,6 +158,13 @@ class FromLoss:
             network = trees.cast(self.network(parameters, seeds[0]), dtype).to(device)
             others = [self.network(parameters, own) for own in seeds]
             self._check_alike(others)
+            usual = _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
+            for other in map(_frozen, others):  # all runs have the multipliers of one network
+                if differing := sorted({*usual} ^ {*other}):
+                    raise self._error(
+                        f"network(): whether {differing[0]} requires a gradient differs between "
+                        "seeds"
+                    )
             every = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
             found = trees.mapped(stacked, *every)
             buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
@@ -453,6 +459,11 @@ def has_hooks(values: Tensor) -> bool:
     """Whether functions change the gradient of a tensor, as far as this PyTorch tells."""
     kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # nothing public has them
     return any(getattr(values, kind, None) for kind in kinds)
+
+
+def _frozen(network: nn.Module) -> list[str]:
+    """Names of the weights that do not require a gradient."""
+    return [name for name, values in network.named_parameters() if not values.requires_grad]
 
 
 def _weights(network: nn.Module) -> Arrays:
