@@ -191,6 +191,15 @@ REFUSED = {
         {"more": "_loss = loss\ndef loss(network, examples, calls=[0]):\n    calls[0] += 1\n"
                  "    return _loss(network, examples)"},
         r"quadratic.loss\(\).* changes at every call"),
+    "a counter in a default of a static method": (
+        {"more": "class Scale:\n    @staticmethod\n    def of(n=[0]):\n        n[0] += 1\n"
+                 "        return 2.0 if 400 < n[0] < 700 else 1.0",
+         "loss": "scores = network(pairs) * Scale.of()"},
+        "changes at every call"),
+    "a counter on a function with a cache": (
+        {"more": "import functools\n@functools.lru_cache\ndef one():\n    return 1.0\none.n = 0",
+         "loss": "one.n += 1\nscores = network(pairs) * (2 if 400 < one.n < 700 else one())"},
+        "changes at every call"),
     "a counter of a method": (
         {"loss": "Network.forward.calls = getattr(Network.forward, 'calls', 0) + 1\n"
                  "scores = network(pairs)"},
@@ -296,6 +305,12 @@ EQUAL = {
                "forward": "h = self.hidden(pairs)\n"
                           "return self.output((h.to(self.dft.dtype) @ self.dft).real)"}),
     "tied weights": (True, {"init": "self.output.weight = self.embed.weight"}),
+    "values without plain numbers": (
+        True, {"init": "self.a = np.array({'x': 1}, dtype=object)\n"
+                       "self.m = torch.empty(3, device='meta')\n"
+                       "self.n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\n"
+                       "x = torch.ones(2).float()\n"
+                       "self.q = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)"}),
     "a pruned weight": (
         True, {"init": "prune.random_unstructured(self.output, 'weight', 0.5)"}),
     "weight norm": (True, {"init": "parametrizations.weight_norm(self.output)"}),
@@ -350,6 +365,8 @@ EQUAL = {
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.parametrize("name", EQUAL)
 def test_what_is_right_equals_a_plain_loop(tmp_path, name):
     """One of `torch.optim`'s classes, written here."""

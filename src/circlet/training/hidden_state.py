@@ -111,7 +111,10 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case Tensor() if value.grad_fn is not None:
             yield path, ("computed", tuple(value.shape))  # from weights: an activation, say
         case Tensor():
-            yield path, _array(_numbers(value))
+            try:
+                yield path, _array(_numbers(value))
+            except (RuntimeError, TypeError):  # quantised, nested, or without numbers: "meta"
+                yield path, str(value.dtype)
         case np.ndarray() if value.dtype != object:
             yield path, _array(value)
         case np.random.Generator():
@@ -125,7 +128,7 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case Seeds() | RemovableHandle():  # of hooks
             yield path, type(value).__qualname__
         case Mapping() if all(isinstance(item, int | float | str) for item in value.values()):
-            yield path, repr(value)
+            yield path, repr([(_name(key), item) for key, item in value.items()])
         case Mapping():
             yield path, (type(value).__qualname__, [_name(key) for key in value])
             for key, item in list(value.items()):
@@ -133,13 +136,18 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case list() | tuple() if all(isinstance(item, int | float | str) for item in value):
             yield path, repr(value)
         case list() | tuple() | deque() | np.ndarray():
-            yield path, (type(value).__qualname__, len(value))
-            for i, item in enumerate(list(value)):
+            items = list(np.atleast_1d(value)) if isinstance(value, np.ndarray) else list(value)
+            yield path, (type(value).__qualname__, len(items))
+            for i, item in enumerate(items):
                 yield from _walk(_joined(path, str(i)), item, seen)
         case set() | frozenset():
             yield path, sorted(map(_name, value))
         case types.MethodType():
             yield from _walk(path, (value.__func__, value.__self__), seen)
+        case staticmethod() | classmethod():
+            yield from _walk(path, value.__func__, seen)
+        case property():
+            yield from _walk(path, (value.fget, value.fset, value.fdel), seen)
         case types.FunctionType():
             cells = [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
             yield path, value.__code__
@@ -160,8 +168,8 @@ def _state(value: Any) -> Any:
     own = getattr(value, "__dict__", {})
     with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
         reduced = value.__reduce_ex__(4)
-        if isinstance(reduced, str):
-            return reduced
+        if isinstance(reduced, str):  # it is found by its name, such as a function with a cache
+            return {"": reduced} | own
         _, arguments, *state = reduced
         own = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
     return {"": type(value).__qualname__} | own if isinstance(own, dict) else own
