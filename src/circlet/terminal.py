@@ -104,8 +104,7 @@ def plan(study: Study) -> str:
 def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]:
     """What to do if most blocks of an experiment take less than their start; else nothing."""
     n, block = max(alike, key=lambda one: one[0] * one[1].count)
-    seconds = cost.cpu_seconds(block)
-    start = cost.job_seconds(block) - seconds
+    seconds, start = cost.cpu_seconds(block), cost.job_start_seconds(block)
     if seconds >= start or n < 2:
         return []
     count, per_run = block.point.count, seconds / block.count

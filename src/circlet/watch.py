@@ -161,8 +161,8 @@ class Watch:
         if progress.state(block) != "done":
             return False
         name, expected = block.point.system.name, self.seconds[block.key]
-        starts = expected - cost.cpu_seconds(block)
-        took = parquet.footer(path).get("seconds", expected - starts) + starts
+        start = cost.job_start_seconds(block)
+        took = parquet.footer(path).get("seconds", expected - start) + start
         self.took[name] = self.took.get(name, 0.0) + took
         self.expected[name] = self.expected.get(name, 0.0) + expected
         self.done.add(block.key)

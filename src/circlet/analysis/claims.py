@@ -95,6 +95,11 @@ def by_chance(card: pd.DataFrame) -> float:
     return float(np.where(run["kind"].str.startswith("words"), 0.025, 0.05).sum())
 
 
+def counts(card: pd.DataFrame) -> dict[str, int]:
+    """How many claims have each verdict."""
+    return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}
+
+
 def counted(verdicts: pd.Series) -> str:
     """How often each verdict occurs: ``3 reproduced, 1 deviates``."""
     counts = verdicts.value_counts()

@@ -78,7 +78,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "title": _title(figure, title),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
-        "counts": _counts(own),
+        "counts": claims.counts(own),
         "uncounted": int((own["tally"] != claims_file.TEST).sum()),
         "watched": watched,
     }
@@ -194,9 +194,9 @@ def _section(
         "name": collection.name,
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ABOUT},
-        "tests": _counts(tests),
+        "tests": claims.counts(tests),
         "uncounted": int((own["verdict"].eq(DEVIATES) & own["tally"].ne(claims_file.TEST)).sum()),
-        "claims": _counts(own),
+        "claims": claims.counts(own),
         "answer": claims.answer(own),
         "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
         "agrees": story.agreeing(own, collection.headlines),
@@ -227,11 +227,6 @@ def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
     return int(provenance.loc[provenance["system"].isin(systems), "runs"].sum())
 
 
-def _counts(card: pd.DataFrame) -> dict[str, int]:
-    """How many claims have each verdict."""
-    return {verdict: int((card["verdict"] == verdict).sum()) for verdict in claims.VERDICTS}
-
-
 def _says(section: dict[str, Any]) -> bool:
     """Whether there is more to say of a collection than that it has runs."""
     has_results = section["figures"] or section["told"] or section["lacking"]
@@ -247,8 +242,7 @@ def make(target: Target, frozen: bool = False) -> None:
     """Write the report of a study, which may be frozen."""
     study = target.study
     whole = study.whole or study
-    # The sizes of all in one process, if no plan has.
-    measured.measure(study.points)
+    measured.measure(study.points)  # of all in one process, if no plan has
     provenance = parquet.read_table(study, "provenance")
 
     def table(name: str, columns: list[str]) -> pd.DataFrame:
@@ -286,7 +280,7 @@ def make(target: Target, frozen: bool = False) -> None:
         ],
         probe=next(iter(figures), ""),
         has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
-        verdicts=_counts(tests),
+        verdicts=claims.counts(tests),
         deviating=tests[tests["verdict"] == DEVIATES].to_dict("records"),
         n_claims=len(card),
         tallies={

@@ -56,8 +56,7 @@ def summary(study: Study) -> str:
         if len(every):
             name = short[collection.name] + " (no tests)" * own.empty
             own = every if own.empty else own
-            counts = [(own["verdict"] == verdict).sum() for verdict in VERDICTS]
-            rows.append((name, *counts, _figure(study, collection, own)))
+            rows.append((name, *claims.counts(own).values(), _figure(study, collection, own)))
             told += claims.deviations(own)
     words = [verdict.replace("_", " ") for verdict in VERDICTS]
     lines = [terminal.aligned(("tests of", *words, "look at"), rows, "<>>>>><"), ""]

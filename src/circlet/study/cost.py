@@ -99,13 +99,20 @@ def cpu_seconds(block: Block) -> float:
         return block.count * (point.steps * kernel.step + recorded)
     size = cpu_batch(block)
     groups = math.ceil(block.count / size)
-    if formula := point.system.flops_per_step:
-        computing = block.count * formula(**point.parameters) / point.system.flops_per_second
-        return point.steps * (computing + STEP_SECONDS * groups)
+    if not point.system.is_measured:
+        return _declared_seconds(block) + point.steps * groups * STEP_SECONDS
     own = measured.of(point)
     evaluations = point.schedule("curves").size if "curves" in point.logs else 0
     training = point.steps * groups * own.step_seconds(size)
     return training + block.count * evaluations * own.evaluation
+
+
+def _declared_seconds(block: Block) -> float:
+    """Seconds of the operations that its system declares, the same on all machines."""
+    point = block.point
+    assert point.system.flops_per_step
+    flops = block.count * point.steps * point.system.flops_per_step(**point.parameters)
+    return flops / point.system.flops_per_second
 
 
 def start_seconds() -> float:
@@ -113,9 +120,14 @@ def start_seconds() -> float:
     return measured.start()
 
 
+def job_start_seconds(block: Block) -> float:
+    """Computing time in which the job of a block starts here: PyTorch starts slowly."""
+    return (1 if measured.of_kernel(block.point) else 3) * start_seconds()
+
+
 def job_seconds(block: Block) -> float:
-    """Expected computing time of a block with the start of its job: PyTorch starts slowly."""
-    return (1 if measured.of_kernel(block.point) else 3) * start_seconds() + cpu_seconds(block)
+    """Expected computing time of a block with the start of its job."""
+    return job_start_seconds(block) + cpu_seconds(block)
 
 
 def target_seconds() -> float:
@@ -139,11 +151,8 @@ def gpus(block: Block) -> int:
 
     Where operations are declared they decide, so that it is the same on all machines.
     """
-    point, formula = block.point, block.point.system.flops_per_step
-    if formula is None:
-        return int(cpu_seconds(block) >= 120)
-    flops = block.count * point.steps * formula(**point.parameters)
-    return int(flops / point.system.flops_per_second >= 120)
+    is_measured = block.point.system.is_measured
+    return int((cpu_seconds if is_measured else _declared_seconds)(block) >= 120)
 
 
 def memory_mb(block: Block, on_gpu: bool = False) -> int:

@@ -107,14 +107,16 @@ def _hash(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-@functools.cache
-def _kept(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> dict[str, Any]:
     """What the cache has of a system; whatever is not readable is measured anew."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+_kept = functools.cache(_read)
 
 
 def known(point: "Point") -> Measured | None:
@@ -160,10 +162,11 @@ def of_kernel(point: "Point") -> Timed | None:
         times = {kind: seconds * flops / usual for kind, seconds in like.records.items()}
         return Timed(like.step * flops / usual, times)
     began = time.process_time()
-    step, records = import_module(BY_KERNEL).timed(replace(point, interventions=[], parent=None))
+    alone = replace(point, interventions=[], parent=None)
+    found = Timed(*import_module(BY_KERNEL).timed(alone))
     _spent += time.process_time() - began
-    _keep(file, {key: vars(Timed(step, records))})
-    return Timed(step, records)
+    _keep(file, {key: vars(found)})
+    return found
 
 
 def start() -> float:
@@ -219,7 +222,7 @@ def _alone(point: "Point") -> str:
 def _keep(file: Path, found: dict[str, Any]) -> None:
     """Keep it for other processes; where that is not possible, each measures for itself."""
     kept = _kept(file)
-    kept |= _kept.__wrapped__(file) | found  # others may have added to it
+    kept |= _read(file) | found  # others may have added to it
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:

@@ -104,8 +104,7 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
     Texts in the order of the rows of ``runs``, whose columns are ``point`` (place in ``points``),
     ``seed`` and ``outcome``, and ``named``, whether it comes before others of its point.
     """
-    # The sizes of all in one process, if no plan has.
-    measured.measure(points)
+    measured.measure(points)  # of all in one process, if no plan has
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
     turn = turn.where(~runs["named"], -1)
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])

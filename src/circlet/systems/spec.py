@@ -151,13 +151,13 @@ class SystemSpec:
     cannot do, False has them trained one after the other, by plain autograd."""
     flops_per_step: Formula | None = None
     """Floating-point operations of a run per step, others than in products of matrices weighted by
-    what they cost. If not given, the memory of a run is measured when it is planned, as its time
-    always is."""
+    what they cost. If not given, time and memory of a run are measured when it is planned; the
+    time of a kernel always is."""
     product_flops_per_step: Formula | None = None
     """Those in products of matrices, if not all are; they bound the speed from below."""
     flops_per_second: float = 1e9
     """How many of them one CPU core does, roughly: it decides the size of blocks, whether one is
-    worth a GPU, and above what size of a network its time follows from that of a smaller one."""
+    worth a GPU, how long it takes in PyTorch, and which networks are too large to be timed."""
     weights: Formula | None = None
     """Numbers that a run keeps: all that is trained or moved."""
     activations: Formula | None = None

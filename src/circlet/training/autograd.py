@@ -116,15 +116,17 @@ class FromLoss:
         """The multipliers that the author gives; 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
         given = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
-        frozen: list[str] = []
-        if self.has_network:
-            frozen = _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
+        frozen = self._usually_frozen(parameters) if self.has_network else []
         if moved := [name for name in frozen if given.get(name)]:
             raise self._error(
                 f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
                 "gradient: set requires_grad=True, or leave it out"
             )
         return {self.logged(name): m for name, m in (given | dict.fromkeys(frozen, 0)).items()}
+
+    def _usually_frozen(self, parameters: dict[str, Any]) -> list[str]:
+        """Names of the weights that do not require a gradient, of the runs of all seeds."""
+        return _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
 
     def without_gradient(self, weights: dict[str, Tensor], data: Examples) -> set[str]:
         """Names of the weights of a run at step 0 that the loss does not depend on.
@@ -158,7 +160,7 @@ class FromLoss:
             network = trees.cast(self.network(parameters, seeds[0]), dtype).to(device)
             others = [self.network(parameters, own) for own in seeds]
             self._check_alike(others)
-            usual = _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
+            usual = self._usually_frozen(parameters)
             for other in map(_frozen, others):  # all runs have the multipliers of one network
                 if differing := sorted({*usual} ^ {*other}):
                     raise self._error(

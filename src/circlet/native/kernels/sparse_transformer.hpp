@@ -158,7 +158,7 @@ private:
     Tile select(int64_t first, int64_t end, const int32_t* order) {
         Tile tile = {std::min(TILE, end - first), 0};
         tile.columns = padded<T>(tile.count);
-                for (int64_t t = 0; t < tile.columns; ++t) {
+        for (int64_t t = 0; t < tile.columns; ++t) {
             int64_t i = first + std::min(t, tile.count - 1);
             int64_t own = order ? order[i] : i;
             const uint8_t* sequence = s.tokens + own * s.length;
