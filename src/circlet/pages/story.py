@@ -79,7 +79,7 @@ def measured(row: dict[str, Any]) -> str:
     of = re.fullmatch(r"of (\d+)", unit)  # a collection may call its unit something else
     if row["kind"] != "share" or not of or int(of[1]) == n or math.isnan(row["measured"]):
         return told
-    return f"{told}, counted {round(row['measured'] / int(of[1]) * n)} of {n}"
+    return f"{told}, counted {row['measured'] / int(of[1]) * n:.0f} of {n:.0f}"
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
