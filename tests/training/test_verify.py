@@ -109,6 +109,11 @@ REFUSED = {
         {"init": "w = self.output.weight\nself.scores = lambda h: h @ w.T",
          "forward": "return self.scores(self.hidden(pairs))"},
         "does not train as in a plain PyTorch loop"),
+    "weights in a list that matter little, beside a metric in bfloat16": (
+        {"init": "self.all = [self.output.weight]",
+         "loss": "scores = network(pairs) + 1e-3 * noise * network.all[0].norm()",
+         "metrics": "network.output.weight.bfloat16().norm()"},
+        "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
     "modules that are not registered": (
         {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
          "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},
@@ -374,7 +379,7 @@ def test_what_is_right_equals_a_plain_loop(tmp_path, name):
     own = of(tmp_path, changes, batched, steps=20)
     assert verify(own, own.every_seed, CPU) < 1e-9
     seeds = [0, 1, 2] if batched else [2]
-    *_, group = run_group(own, seeds, CPU, trained=verify_end)
+    *_, group = run_group(own, seeds, CPU, trained=lambda group: verify_end(group, seeds))
     for weight, expected in plain_loop(own, 2).items():
         torch.testing.assert_close(group.stack.arrays[weight][-1], expected, rtol=0, atol=1e-12)
 
@@ -413,6 +418,12 @@ LATE = {
         "batched": False, "init": "self.s = {'last': 9.0}",
         "loss": "scores = network(pairs)\nlast, network.s['last'] = network.s['last'], "
                 "float(network.output.weight.detach().norm())\nif last < 0.5: scores = 2 * scores"},
+    "weights in a list that matter in a run between": {
+        "steps": 4000,
+        "init": "self.held = [self.output.weight]\n"
+                "self.register_buffer('late', torch.tensor(seeds.embedding == 1.0))",
+        "loss": "scores = network(pairs)\nfor w in network.held:\n"
+                "    scores = scores * (1 + network.late * torch.relu(0.5 - w.norm()))"},
     "a counter that a generator hides": {
         "batched": False,
         "more": "def warm():\n    for factor in [1.0] * 200 + [2.0] * 100000: yield factor\n"
@@ -424,7 +435,8 @@ LATE = {
 @pytest.mark.parametrize("name", LATE)
 def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
     changes = dict(LATE[name])
-    own = of(tmp_path, changes, changes.pop("batched", True), steps=300, weight_decay=10)
+    settings = {"steps": changes.pop("steps", 300), "weight_decay": 10}
+    own = of(tmp_path, changes, changes.pop("batched", True), **settings)
     with pytest.raises(CircletError, match="not that of a fresh network"):
         job.run_block(own.blocks[0], "cpu")
 

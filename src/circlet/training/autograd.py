@@ -42,7 +42,8 @@ _REFUSED = {
     "nonzero or unique",
     "broadcast shape": "write x = x + y in place of x += y",
     "inplace arithmetic": "build tensors with torch.stack or torch.cat in place of x[i] = y",
-    "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True",
+    "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True, "
+    "and modules no full backward hooks",
 }
 _RANDOM = "draws random numbers: draw them in data(), from its seeds; there is no dropout"
 _CHANGES = (
@@ -250,6 +251,8 @@ class FromLoss:
                 if lacks_memory(error) or place_in_own(error):
                     raise
                 line = " ".join(str(error).split())
+                if "does not require grad" in line:
+                    line = "it freezes weights, which only network() may"
                 raise self._error(f"loss() cannot be differentiated: {line}") from error
             for name, values in zip(own, found, strict=True):
                 if values is not None and values.layout != torch.strided:

@@ -149,8 +149,7 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     verify.verify(point, seeds, where, parents)
 
     def trained(group: Any) -> None:
-        if {seeds[0], seeds[-1]} & set(group.seeds):
-            verify.verify_end(group, parents)
+        verify.verify_end(group, (seeds[0], seeds[-1]), parents)
 
     def train(after: Any, ended: Any, saved: Sequence[dict[str, Any]] = ()) -> dict[str, pa.Table]:
         return run.run(point, seeds, where, parents, after, ended, trained, saved)

@@ -8,7 +8,7 @@ network whose weights differ by more than rounding.
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,13 +36,14 @@ CLOSE = 1e-5  # largest difference that is rounding of float64, see `_difference
 ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
+SHARE_AT_END = 2.5e-4  # runs compared at the end, by steps of all runs: under 3 % of their time
 
 Shares = dict[tuple[int, str], float]
 """Differences by seed and name."""
 
 _CAUSES = (
     "common causes are weights that are also kept in a list or a closure, one module for several "
-    "seeds, and code that asks for w.requires_grad or for nn.Parameter"
+    "seeds, and code that asks for w.requires_grad, nn.Parameter or torch.is_grad_enabled()"
 )
 
 
@@ -73,10 +74,13 @@ def verify(
     if not isinstance(autograd.equations(point.system), autograd.FromLoss):
         return 0.0
     steps = steps or steps_of(point, len(seeds))
+    tried = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
+    # Both ways in which circlet trains: two runs in one stack, and one alone.
+    size = 1 if group_size(point, len(seeds), device) == 1 else 2
     for dtype in ("float64", "float32"):
-        trial = _Trial(point, seeds, device, parents or {}, steps, dtype)
+        trial = _Trial(point, [*tried], device, parents or {}, steps, dtype)
         try:
-            return trial.compare()
+            return trial.compare(size)
         except CircletError:
             raise
         except Exception:  # whatever the author's code says of another dtype
@@ -86,17 +90,22 @@ def verify(
 
 
 @torch.no_grad()
-def verify_end(group: RunGroup, parents: dict[int, Arrays] | None = None) -> None:
-    """Compare the first and the last run of a group that has been trained with fresh networks.
+def verify_end(
+    group: RunGroup, ends: Collection[int], parents: dict[int, Arrays] | None = None
+) -> None:
+    """Compare runs of a group that has been trained with fresh networks.
 
-    At their first and at their last weights, both must have the same gradients and metrics. They
-    have not if the network, or a module of its collection, has come to hold something that matters,
-    or does something late in training that a plain loop does otherwise. Raises CircletError.
+    At its first and at its last weights, a run must have the same gradient and metrics in both. It
+    has not if the network, or a module of its collection, has come to hold something that matters,
+    or does something late in training that a plain loop does otherwise. The seeds ``ends`` are
+    compared, and others as long as that is cheap: all after 4000 steps. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
     seeds, finite = list(group.seeds), group.stack.finite().tolist()
-    places = [i for i in sorted({0, len(seeds) - 1}) if finite[i]]
+    count = min(len(seeds), int(SHARE_AT_END * len(seeds) * group.point.steps))
+    also = np.linspace(0, len(seeds) - 1, count, dtype=int)
+    places = [i for i, seed in enumerate(seeds) if finite[i] and (seed in ends or i in also)]
     last = {
         seeds[i]: {name: values[i].cpu().numpy() for name, values in group.stack.arrays.items()}
         for i in places
@@ -149,27 +158,28 @@ class _Trial:
         usual = point.settings["dtype"] == dtype
         self.plain = PlainLoop(self.point, parents, device, self.dtype, usual)
         self.path = path_of(point.system.equations)
-        chosen = dict.fromkeys((seeds[0], seeds[len(seeds) // 2], seeds[-1]))
-        self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in chosen}
-        for seed, start in self.starts.items():
-            if point.parent and not all(np.isfinite(values).all() for values in start.values()):
-                chosen.pop(seed)  # the run that it starts from has diverged
-        # Both ways in which circlet trains: two runs in one stack, and one alone.
-        runs, alone = list(chosen), group_size(point, len(seeds), device) == 1
-        groups = [[seed] for seed in runs] if alone else [runs[:2], runs[2:]]
-        self.groups = [group for group in groups if group]
+        self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in seeds}
 
-    def compare(self) -> float:
-        """The largest difference between the ways to train; raises CircletError."""
+    def compare(self, size: int) -> float:
+        """The largest difference between the ways to train, in groups of some runs.
+
+        Raises CircletError.
+        """
+        seeds = [
+            seed
+            for seed, start in self.starts.items()  # the run that it starts from may have diverged
+            if not self.point.parent or all(np.isfinite(values).all() for values in start.values())
+        ]
+        groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
         if hasattr(self.equations.own, "gradients") and self.dtype == torch.float64:
-            self._check_last_batch()
+            self._check_last_batch([group[0] for group in groups])
         steps, half = self.point.steps, self.point.steps // 2
         logged: dict[int, Values] = {}
-        for group in self.groups:
+        for group in groups:
             logged |= self._trained(group, {"at": [half]})
         plain = {seed: self._ends(seed) for seed in logged}
         found = self._differences(logged, plain)
-        unlogged = self._interrupted(self.groups[0], half) if self.groups else {}
+        unlogged = self._interrupted(groups[0], half) if groups else {}
         found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
         (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
         if worst > CLOSE and (
@@ -224,9 +234,9 @@ class _Trial:
                     "or a closure have changed it, and no checkpoint has it"
                 )
 
-    def _check_last_batch(self) -> None:
+    def _check_last_batch(self, seeds: list[int]) -> None:
         """Compare gradients() with autograd's in the last batch of an epoch, which may be small."""
-        for seed in [group[0] for group in self.groups]:
+        for seed in seeds:
             data = self.equations.data(
                 self.point.parameters, [self.point.seeds(seed)], self.dtype, self.device
             )
@@ -334,11 +344,13 @@ class _Trial:
                 "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
                 "use no clock or uninitialised memory"
             )
-        noisy = {seed: compute(seed, noise=coarsest.eps) for seed in plain}
         usual: dict[str, float] = {}
-        for (_, name), share in differences(noisy, plain).items():
-            kind = name if name.startswith("metric ") else ""
-            usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
+        for is_metric, eps in enumerate((coarsest.of_loss, coarsest.of_all)):
+            noisy = {seed: compute(seed, noise=eps) for seed in plain}
+            for (_, name), share in differences(noisy, plain).items():
+                if name.startswith("metric ") == is_metric:
+                    kind = name if is_metric else ""
+                    usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
         beyond = {
             key: share
             for key, share in found.items()
@@ -350,12 +362,16 @@ class _Trial:
 class _Coarsest(TorchDispatchMode):
     """Finds the lowest precision of the floating-point numbers that operations compute."""
 
-    eps = 1e-15
+    of_loss = 1e-15  # what has a gradient
+    of_all = 1e-15
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
         floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
-        self.eps = max([self.eps, *(torch.finfo(t.dtype).eps for t in floats)])
+        eps = max((torch.finfo(t.dtype).eps for t in floats), default=0.0)
+        self.of_all = max(self.of_all, eps)
+        if torch.is_grad_enabled():
+            self.of_loss = max(self.of_loss, eps)
         return result
 
 
