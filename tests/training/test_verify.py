@@ -205,6 +205,14 @@ REFUSED = {
         {"more": "import functools\n@functools.lru_cache\ndef one():\n    return 1.0\none.n = 0",
          "loss": "one.n += 1\nscores = network(pairs) * (2 if 400 < one.n < 700 else one())"},
         "changes at every call"),
+    "a counter in a gradient": (
+        {"more": "class Scale(torch.autograd.Function):\n    n, generate_vmap_rule = 0, True\n"
+                 "    @staticmethod\n    def forward(x):\n        return x.clone()\n"
+                 "    @staticmethod\n    def setup_context(ctx, inputs, output):\n        pass\n"
+                 "    @staticmethod\n    def backward(ctx, g):\n        Scale.n += 1\n"
+                 "        return g * (2 if 400 < Scale.n < 700 else 1)",
+         "loss": "scores = Scale.apply(network(pairs))"},
+        "Scale.n changes at every call"),
     "a counter of a method": (
         {"loss": "Network.forward.calls = getattr(Network.forward, 'calls', 0) + 1\n"
                  "scores = network(pairs)"},

@@ -44,9 +44,12 @@ def check(
         if equations.has_network:
             equations.network(parameters, seeds)
         equations.examples(parameters, seeds)
-        found = [equations.own.loss(network, trees.copied(examples)).detach().clone()]
+        loss = equations.own.loss(network, trees.copied(examples))
+        trained = [values for values in weights if values.requires_grad]
+        torch.autograd.grad(loss, trained, allow_unused=True)
         with torch.no_grad():
-            return [*found, *(v.clone() for v in equations.measured(network, parts).values())]
+            measured = equations.measured(network, parts).values()
+            return [loss.detach().clone(), *(values.clone() for values in measured)]
 
     def state() -> hidden_state.State:
         found = hidden_state.of_modules(modules.values())
