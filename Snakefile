@@ -3,4 +3,7 @@ include: "workflow/Snakefile"
 
 
 # An included file's default target does not count.
-workflow.default_target = "all"
+rule default:
+    default_target: True
+    input:
+        rules.all.input,

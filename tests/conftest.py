@@ -163,7 +163,8 @@ class Project:
             if rule == "total":
                 break
             jobs[rule] = int(count)
-        return {rule: n for rule, n in jobs.items() if rule not in ("all", "tables", "figures")}
+        targets = ("all", "default", "tables", "figures")
+        return {rule: n for rule, n in jobs.items() if rule not in targets}
 
     def edit(self, file, old, new):
         path = self.folder / file

@@ -1,12 +1,13 @@
 """What Snakemake's rules need from circlet: the plan, the inputs of jobs, a lock on the results.
 
 The workflow may be used as a whole, or as a module of another workflow, also several times in one.
-Nothing here imports Snakemake: its rules hand over the object ``workflow``.
+Nothing here imports Snakemake: its rules hand over the object ``workflow``. `start`, `finish` and
+`explain` are for its events; Snakemake leaves out those of a module, so the workflow around it may
+call them.
 """
 
 import hashlib
 import json
-import logging
 import math
 import os
 import re
@@ -14,10 +15,10 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from circlet import terminal
 from circlet.errors import CircletError, ConfigError
@@ -28,13 +29,45 @@ from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.targets import Target
 
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+    from circlet.watch import Display
+
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
-# Events of Snakemake that the display of a study stands for.
-OF_JOBS = ("run_info", "resources_info", "job_info", "group_info", "job_finished", "progress")
 PATIENCE = 60  # most seconds for the command of `notify`
+
+
+USES: dict[Path, "Pipeline"] = {}  # of the workflow in this process, by their results
+
+
+def start() -> None:
+    """Lock the results, and write down what later jobs need."""
+    for use in USES.values():
+        use.start()
+
+
+def finish() -> None:
+    """Say where to look, when all is made."""
+    for use in USES.values():
+        use.finish()
+
+
+def explain() -> None:
+    """Say what has failed, and what to do."""
+    for use in USES.values():
+        use.explain()
+
+
+def display(jobs: Mapping[str, int]) -> "Display | None":
+    """The display of the study, with a number of jobs of each rule; None of a module."""
+    [use, *others] = USES.values() or [None]
+    if use is None or others or use.modules or use.workflow.touch:
+        return None
+    return use.displayed(jobs)
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -51,7 +84,7 @@ def checked(path: str | Path) -> dict[str, Any]:
 class Pipeline:
     """One use of the workflow. Ends the program with one line if its config is wrong."""
 
-    def __init__(self, workflow: Any, config: dict[str, Any]):
+    def __init__(self, workflow: "Workflow", config: dict[str, Any]):
         self.workflow = workflow
         # Names of the module and of those around it; none if the workflow is used as a whole.
         self.modules = [m.namespace for m in workflow.modifier_stack if m.namespace]
@@ -63,13 +96,18 @@ class Pipeline:
         # edit. It must make what the Snakemake that submitted it has planned, which passes on its
         # plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
-        if provider := workflow.storage_settings.default_storage_provider:
+        storage = workflow.storage_settings
+        if storage and storage.default_storage_provider:
             sys.exit(
-                f"error: {self.name}: --default-storage-provider {provider}: circlet writes to "
+                f"error: {self.name}: --default-storage-provider "
+                f"{storage.default_storage_provider}: circlet writes to "
                 "local or shared folders only; leave this option out"
             )
         try:
-            given = self._given(config) if self.outer else self._planned()
+            given = self._given(config)
+            # Of a module: what its rules name, to which Snakemake adds the prefix of the module.
+            self.folder = Path(given.get("results") or "")
+            given = self._prefixed(given) if self.outer else self._planned()
             self.study = Study.of(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
@@ -77,11 +115,6 @@ class Pipeline:
                 limits.check_measured(self.study.points)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
-        if self.modules:
-            # By now the prefix of a module is in `results`, and so in rules and commands alike.
-            # Snakemake, which knows the paths in rules alone, must not add it again.
-            modifier = workflow.modifier
-            modifier.path_modifier = type(modifier.path_modifier)(None, None, workflow)
         for folder in self.study.folders:
             other = FOLDERS.setdefault(Path(folder).name, folder)
             if other != folder:
@@ -99,11 +132,10 @@ class Pipeline:
         # What is logged, by experiment: at least what the config asks for.
         self.schedules_file = self.job_configs / "schedules.json"
         self.logged = self._logged()
-        self.display: Any = None
+        self.display: Display | None = None
+        self.wanted: set[Path] = set()  # what Snakemake makes, or has found to be there
         self._prepare_environment()
         self._register()
-        for handler in self._terminal_handlers():
-            handler.addFilter(self._is_shown)
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """The config with the folders of its collections and of its results as they are meant."""
@@ -119,10 +151,15 @@ class Pipeline:
         if not self.files and isinstance(folders, list):
             here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
             given["collections"] = [str(here / str(folder)) for folder in folders]
-        if self.modules and isinstance(given.get("results"), str):
-            prefix = self.workflow.modifier.path_modifier
-            given["results"] = prefix.replace_prefix(f"{given['results']}/x").removesuffix("/x")
         return given
+
+    def _prefixed(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The config with its results below the prefix of the module."""
+        if not (self.modules and isinstance(given.get("results"), str)):
+            return given
+        modifier = self.workflow.modifier.path_modifier
+        prefixed = modifier.replace_prefix(f"{given['results']}/x").removesuffix("/x")
+        return given | {"results": prefixed}
 
     def _variable(self, name: str) -> str:
         """An environment variable of this module alone."""
@@ -140,6 +177,8 @@ class Pipeline:
             os.environ["CIRCLET_COSTS"] = str(measured.folder())
             os.environ[study] = str(self._job_config(self.frozen))
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
+        if self.modules:  # which have no display
+            os.environ.pop(progress.DISPLAYED, None)
         self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys)
         self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
         # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
@@ -148,16 +187,10 @@ class Pipeline:
             os.environ["PATH"] = os.pathsep.join([here, *os.get_exec_path()])
 
     def _register(self) -> None:
-        """Have Snakemake tell when it begins to run jobs, and when one has failed.
-
-        It runs `onstart` and `onerror` of the main Snakefile alone, and only the last of each.
-        """
-        uses: dict[Path, Pipeline] = vars(self.workflow).setdefault("circlet", {})
-        if not uses:
-            _before(self.workflow, "onstart", uses, Pipeline.start)
-            _before(self.workflow, "onsuccess", uses, Pipeline.finish)
-            _before(self.workflow, "onerror", uses, Pipeline.explain)
-        other = uses.setdefault(self.study.results, self)
+        """Count among the uses of the workflow; no two may write to the same folder."""
+        if any(use.workflow is not self.workflow for use in USES.values()):
+            USES.clear()
+        other = USES.setdefault(self.study.results, self)
         if other.frozen != self.frozen:
             sys.exit(
                 f"error: {self.name}: results: {other.name} writes to {self.study.results}, too; "
@@ -184,14 +217,12 @@ class Pipeline:
                 _write(self.study_file, self.frozen)
         except CircletError as error:
             sys.exit(f"error: {error}")
-        if self.is_displayed:
-            self._display()
 
     def finish(self) -> None:
         """Say where to look."""
         self._end_display()
         report = self.study.results / "report.html"
-        if self.is_displayed and report in self._wanted():
+        if self.display and report in self.wanted:
             print(f"report: {report}", file=sys.stderr)
         self._notify("success", "")
 
@@ -207,57 +238,23 @@ class Pipeline:
         print(whose + text, file=sys.stderr)
         self._notify("failure", text)
 
-    @property
-    def is_displayed(self) -> bool:
-        """Whether the display of the study replaces Snakemake's lists of jobs.
-
-        Not in a workflow with jobs of others, nor if somebody asks to see everything.
-        """
-        return not (
-            self.modules
-            or not self.outer
-            or self.workflow.dryrun
-            or self.workflow.touch
-            or self.workflow.execution_settings is None  # it does not run anything (yet)
-            or self.workflow.execution_settings.no_hooks
-            or self.workflow.output_settings.verbose
-            or self.workflow.output_settings.printshellcmds
-            or not self._terminal_handlers()
-        )
-
-    def _terminal_handlers(self) -> list[logging.StreamHandler]:
-        """What writes Snakemake's messages to the terminal; none if a plugin of a user does."""
-        handlers = logging.getLogger("snakemake.logging").handlers
-        return [
-            handler
-            for handler in handlers
-            if isinstance(handler, logging.StreamHandler) and handler.name == "DefaultStreamHandler"
-        ]
-
-    def _is_shown(self, record: logging.LogRecord) -> bool:
-        """Whether a message of Snakemake is shown: not if the display says it."""
-        is_of_jobs = getattr(record, "event", None) in OF_JOBS or str(record.msg).startswith(
-            ("Select jobs", "Execute ", "Job ", "RuleException:\nCalledProcessError ")
-        )
-        return not (is_of_jobs and self.is_displayed and (not self.display or self.display.is_on))
-
-    def _display(self) -> None:
+    def displayed(self, jobs: Mapping[str, int]) -> "Display":
         """Begin to display the study: as much of it as this Snakemake makes."""
-        watch, dag = load("circlet.watch"), self.workflow.dag
-        old = {Path(p) for job in dag.needrun_jobs(exclude_finished=False) for p in job.output}
+        watch = load("circlet.watch")
+        again = [path for t in self.targets if rule_of(t) in jobs for path in t.outputs]
+        for system in self.study.systems:
+            blocks = [b for b in self.blocks.values() if b.point.system.name == system]
+            if jobs.get(system) == len(blocks):
+                again += [path for block in blocks for path in block.logs]
         looking = watch.Watch(
             self.study,
-            wanted=self._wanted(),
-            old={path: path.stat().st_mtime for path in old if path.exists()},
+            wanted=self.wanted,
+            old={path: path.stat().st_mtime for path in again if path.exists()},
             since=time.time(),
         )
-        os.environ[progress.DISPLAYED] = "1"
-        self.display = watch.Display(looking, self._terminal_handlers())
+        self.display = watch.Display(looking)
         self.display.start()
-
-    def _wanted(self) -> set[Path]:
-        """What this Snakemake makes, or has found to be there."""
-        return {Path(path) for job in self.workflow.dag.jobs for path in job.output}
+        return self.display
 
     def _end_display(self) -> None:
         if self.display is not None:
@@ -342,6 +339,15 @@ class Pipeline:
         folders = self.study.folders
         return f"--collections {shlex.join(folders)}" if folders else ""
 
+    def place(self, path: Path) -> Path:
+        """A path in the results, as rules name it: without the prefix of a module."""
+        return self.folder / path.relative_to(self.study.results)
+
+    def inputs(self, what: Block | Target) -> list[Path]:
+        """The files that a job reads; Snakemake asks for them of all that it makes or checks."""
+        self.wanted |= {*(what.logs if isinstance(what, Block) else what.outputs)}
+        return [self.place(path) for path in what.inputs]
+
     def block(self, wildcards: Any) -> Block:
         """The block that a job makes."""
         return self.blocks[wildcards.experiment, wildcards.point, wildcards.seeds]
@@ -397,27 +403,8 @@ def _write(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _before(
-    workflow: Any, event: str, uses: dict[Path, Pipeline], ours: Callable[[Pipeline], None]
-) -> None:
-    """Call ours at an event of Snakemake, before what Snakefiles say for it, now or later."""
-    register, handler = getattr(workflow, event), f"_{event}"
-
-    def add_ours() -> None:
-        theirs = getattr(workflow, handler)
-
-        def both(log: Any) -> None:
-            for use in uses.values():
-                ours(use)
-            theirs(log)
-
-        setattr(workflow, handler, both)
-
-    def later(theirs: Callable[[Any], object]) -> None:
-        before = getattr(workflow, handler)
-        register(theirs)
-        if getattr(workflow, handler) is not before:  # Snakemake leaves out that of a module
-            add_ours()
-
-    add_ours()
-    setattr(workflow, event, later)
+def rule_of(target: Target) -> str:
+    """Name of the rule that makes a target."""
+    return (
+        target.name if target.kind == "pages" else f"{target.kind.removesuffix('s')}_{target.name}"
+    )

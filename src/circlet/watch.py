@@ -258,15 +258,11 @@ def picture(state: State, left: float | None) -> RenderableType:
     return Group(head, rows)
 
 
-def show(
-    watch: Watch,
-    wait: Callable[[float], bool | None],
-    handlers: Iterable[logging.StreamHandler] = (),
-) -> None:
+def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
     """Display the progress of a study until it is done, or until ``wait(seconds)`` is true.
 
-    Messages that others print, and those of ``handlers``, stand above the display. Where standard
-    error is no terminal: a line every thirty seconds, and one for each failure.
+    Messages that others print stand above the display. Where standard error is no terminal: a line
+    every thirty seconds, and one for each failure.
     """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=False)
     every = EVERY[console.is_terminal]
@@ -275,9 +271,6 @@ def show(
         live = None
         if console.is_terminal:
             live = stack.enter_context(Live(console=console, auto_refresh=False))
-            for handler in handlers:
-                stack.callback(handler.setStream, handler.stream)
-                handler.setStream(sys.stderr)  # which now prints above the display
         over = False
         while True:
             began = time.monotonic()
@@ -303,9 +296,10 @@ def show(
 class Display:
     """The display of a study in a thread of its own, while Snakemake makes it."""
 
-    def __init__(self, watch: Watch, handlers: Iterable[logging.StreamHandler] = ()):
+    def __init__(self, watch: Watch):
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._show, args=(watch, handlers), daemon=True)
+        self._thread = threading.Thread(target=self._show, args=(watch,), daemon=True)
+        self.has_failed = False
 
     @property
     def is_on(self) -> bool:
@@ -323,8 +317,9 @@ class Display:
         if self._thread.is_alive():
             self._thread.join()
 
-    def _show(self, watch: Watch, handlers: Iterable[logging.StreamHandler]) -> None:
+    def _show(self, watch: Watch) -> None:
         try:
-            show(watch, self._over.wait, handlers)
+            show(watch, self._over.wait)
         except Exception as error:  # an error in the display must not stop the study
+            self.has_failed = True
             log.warning("no progress is displayed: %s: %s", type(error).__name__, error)

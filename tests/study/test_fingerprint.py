@@ -60,7 +60,7 @@ ROOMS = {
     "check": (*FILES, "systems", "training", "build"),
     "config_edit": FILES,
     "cli": (*FILES, "build", "terminal", "watch", "compare", "new", "check"),
-    "pipeline": (*FILES, "terminal"),
+    "pipeline": (*FILES, "terminal", "watch"),
     "__main__": ("", "errors", "cli"),
     "errors": (),
     "lazy_import": (),
@@ -124,6 +124,17 @@ def test_imports_point_to_the_ground(module):
             assert any(fits(short(name), place) for place in (here, *allowed)), name
 
 
+@pytest.mark.parametrize("file", [
+    *(ROOT / "workflow").rglob("*.smk"), ROOT / "Snakefile", ROOT / "workflow/Snakefile",
+    ROOT / "src/circlet/pipeline.py", *(ROOT / "src/snakemake_logger_plugin_circlet").glob("*.py"),
+], ids=lambda file: file.name)  # fmt: skip
+def test_of_snakemake_only_public_names_are_read_and_none_is_set(file):
+    text = file.read_text()
+    assert not re.findall(r"(?<!self)\._[a-z]\w*", text)
+    assert not re.search(r"setattr|getHandler|\bvars\(", text)
+    assert not re.search(r"\bworkflow(?:\.\w+)+ = ", text)
+
+
 @pytest.mark.parametrize("module", [m for m in MODULES if re.search(r"\.(table|figure)s\.", m)])
 def test_what_tables_and_figures_do_without(module):
     """Figures draw what tables hold, so they need no equations."""
@@ -152,8 +163,10 @@ def test_nothing_imports_the_command_line_but_what_starts_it():
 
 
 def test_the_package_knows_no_snakemake():
+    """But for the type of what its rules hand over."""
     for module in MODULES:
-        assert not any(name.split(".")[0] == "snakemake" for name in imported(module)), module
+        names = {name for name in imported(module) if name.split(".")[0] == "snakemake"}
+        assert names == ({"snakemake.workflow"} if module == "circlet.pipeline" else set()), module
 
 
 def test_planning_imports_nothing_heavy(mine, tmp_path):

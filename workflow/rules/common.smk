@@ -13,17 +13,17 @@ if INSTALLED != VERSION:
         "version; see docs/elsewhere.md"
     )
 
-from circlet.pipeline import Pipeline, checked
+from circlet import pipeline
 from circlet.study.points import JOB_LOG, LOG
 from circlet.study import cost, targets
 
 if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
-    checked("config/config.yaml")  # before Snakemake reads it
+    pipeline.checked("config/config.yaml")  # before Snakemake reads it
 
     configfile: "config/config.yaml"
 
 
-PLAN = Pipeline(workflow, config)
+PLAN = pipeline.Pipeline(workflow, config)
 STUDY = PLAN.study
 # The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = PLAN.collections

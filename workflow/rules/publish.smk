@@ -12,17 +12,17 @@ for figure in FIGURES:
         name:
             f"figure_{figure.name}"
         input:
-            figure.inputs,
+            lambda wildcards, figure=figure: PLAN.inputs(figure),
         output:
             report(
-                figure.outputs[0],
+                PLAN.place(figure.outputs[0]),
                 caption="../report/figure.rst",
                 category="figures",
                 labels={"figure": figure.name.replace("_", " ")},
             ),
-            figure.outputs[1],
+            PLAN.place(figure.outputs[1]),
         log:
-            figure.job_log,
+            PLAN.place(figure.job_log),
         priority: PLAN.turn(figure)
         localrule: True
         conda:
@@ -41,7 +41,7 @@ for figure in FIGURES:
 
 rule figures:
     input:
-        [figure.outputs for figure in FIGURES],
+        [PLAN.place(path) for figure in FIGURES for path in figure.outputs],
 
 
 REPORT, EXPLORER = PLAN.of_kind("pages")
@@ -49,16 +49,16 @@ REPORT, EXPLORER = PLAN.of_kind("pages")
 
 rule report:
     input:
-        REPORT.inputs,
+        lambda wildcards: PLAN.inputs(REPORT),
     output:
         report(
-            REPORT.outputs[0],
+            PLAN.place(REPORT.outputs[0]),
             caption="../report/report.rst",
             category="report",
             labels={"page": "scorecard, figures, and what made them"},
         ),
     log:
-        REPORT.job_log,
+        PLAN.place(REPORT.job_log),
     localrule: True
     conda:
         CONDA
@@ -75,11 +75,11 @@ rule report:
 
 rule explorer:
     input:
-        EXPLORER.inputs,
+        lambda wildcards: PLAN.inputs(EXPLORER),
     output:
-        EXPLORER.outputs[0],
+        PLAN.place(EXPLORER.outputs[0]),
     log:
-        EXPLORER.job_log,
+        PLAN.place(EXPLORER.job_log),
     localrule: True
     conda:
         CONDA

@@ -5,15 +5,15 @@ for system in STUDY.systems:
         name:
             system
         input:
-            lambda wildcards: PLAN.block(wildcards).inputs,
+            lambda wildcards: PLAN.inputs(PLAN.block(wildcards)),
         output:
             expand(
-                f"{STUDY.results}/{LOG}",
+                f"{PLAN.folder}/{LOG}",
                 kind=STUDY.known[system].kinds,
                 allow_missing=True,
             ),
         log:
-            f"{STUDY.results}/{JOB_LOG}",
+            f"{PLAN.folder}/{JOB_LOG}",
         wildcard_constraints:
             experiment="|".join(STUDY.of_systems([system])),
             seeds=r"\d+-\d+",
@@ -46,9 +46,14 @@ for experiment in STUDY.config["experiments"]:
         name:
             f"logs_{experiment}"
         input:
-            [b.logs for point in STUDY.experiment(experiment) for b in point.blocks],
+            [
+                PLAN.place(path)
+                for point in STUDY.experiment(experiment)
+                for block in point.blocks
+                for path in block.logs
+            ],
 
 
 rule logs:
     input:
-        [block.logs for block in PLAN.blocks.values()],
+        [PLAN.place(path) for block in PLAN.blocks.values() for path in block.logs],

@@ -7,11 +7,11 @@ for table in TABLES:
         name:
             f"table_{table.name}"
         input:
-            table.inputs,
+            lambda wildcards, table=table: PLAN.inputs(table),
         output:
-            table.outputs,
+            [PLAN.place(path) for path in table.outputs],
         log:
-            table.job_log,
+            PLAN.place(table.job_log),
         priority: PLAN.turn(table)
         localrule: table.is_small
         conda:
@@ -34,4 +34,4 @@ for table in TABLES:
 
 rule tables:
     input:
-        [table.outputs for table in TABLES],
+        [PLAN.place(path) for table in TABLES for path in table.outputs],
