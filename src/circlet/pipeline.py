@@ -129,9 +129,6 @@ class Pipeline:
         self.study_file = self.study.results / "study.json"
         self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == given
         self.blocks = {block.key: block for block in self.study.blocks}
-        # What is logged, by experiment: at least what the config asks for.
-        self.schedules_file = self.job_configs / "schedules.json"
-        self.logged = self._logged()
         self.display: Display | None = None
         self.wanted: set[Path] = set()  # what Snakemake makes, or has found to be there
         self._prepare_environment()
@@ -208,7 +205,6 @@ class Pipeline:
         # ends with its process, so that the same command resumes.
         self.lock = locks.lock(self.study.results)
         try:
-            _write(self.schedules_file, json.dumps(self.logged, sort_keys=True))
             for path in self.job_configs.glob("*.json"):
                 if time.time() - path.stat().st_mtime > KEPT:
                     path.unlink()
@@ -353,45 +349,8 @@ class Pipeline:
         return self.blocks[wildcards.experiment, wildcards.point, wildcards.seeds]
 
     def block_study(self, wildcards: Any) -> str:
-        """Config of the study that is just the block of a job, with what is logged of it."""
-        block = self.block(wildcards)
-        config = json.loads(block.study)
-        usual = {kind: log.schedule for kind, log in block.point.system.logs.items()}
-        logged = self.logged[block.point.experiment]
-        config["experiments"][block.point.experiment]["log"] = {
-            kind: schedule for kind, schedule in logged.items() if schedule != usual[kind]
-        }
-        return self.argument(json.dumps(config, sort_keys=True))
-
-    def _logged(self) -> dict[str, dict[str, Any]]:
-        """Schedules of all experiments: those that their logs have, if no step is lacking.
-
-        So a schedule that asks for less runs nothing again, and nor does the next that asks for
-        what is there.
-        """
-        asked = {name: own["log"] for name, own in self.study.config["experiments"].items()}
-        try:
-            known = json.loads(self.schedules_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return asked
-        return {
-            name: known[name]
-            if (self.study.results / "logs" / name).is_dir()
-            and known.get(name, {}).keys() == log.keys()
-            and all(self._has(name, kind, known[name][kind]) for kind in log)
-            else log
-            for name, log in asked.items()
-        }
-
-    def _has(self, experiment: str, kind: str, schedule: Any) -> bool:
-        """Whether a schedule has all steps that the points of an experiment ask for."""
-        seen: set[tuple[int, int]] = set()
-        for point in self.study.experiment(experiment):
-            if (at := (point.steps, point.steps_per_epoch)) not in seen:
-                seen.add(at)
-                if not point.is_logged_by(kind, schedule):
-                    return False
-        return True
+        """Config of the study that is just the block of a job."""
+        return self.argument(self.block(wildcards).study)
 
     def gpus(self, wildcards: Any) -> int:
         """Number of GPUs that the job requests."""

@@ -231,26 +231,6 @@ def test_no_log_is_taken_for_another(tmp_path):
         assert len(parquet.read_log(block, kind))
 
 
-def test_an_early_log_is_known_by_its_columns(block):
-    """Early logs do not state their kind, and lack columns that were added later."""
-
-    def as_early(origin, target, lacking=()):
-        made = parquet.footer(block.log(origin))
-        made.pop("kind", None)
-        table = pa.parquet.read_table(block.log(origin)).drop_columns(list(lacking))
-        parquet.write(table, block.log(target), made)
-
-    as_early("runs", "runs", ["order_seed", "products"])
-    assert parquet.read_log(block, "runs")["order_seed"].isna().all()
-    assert set(parquet.read_log(block, "runs")["products"]) == {"float32"}
-    assert progress.state(block) == "done"
-    as_early("signals", "signals")
-    as_early("signals", "curves")
-    for read in (lambda: parquet.read_log(block, "curves"), lambda: parquet.is_current(block)):
-        with pytest.raises(LogError, match="has other columns than the log 'curves'"):
-            read()
-
-
 def table_of(study, name="runs"):
     """A table of a study, made."""
     target = next(p for p in targets.tables(study) if p.name == name)

@@ -16,7 +16,7 @@ from circlet.errors import LogError
 from circlet.storage import schema
 from circlet.storage.files import atomic
 from circlet.study.plan import Study
-from circlet.study.points import Block, Point
+from circlet.study.points import Block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,12 +55,7 @@ def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
         with pa.OSFile(str(path)) as file:
             content = file.read_buffer()
         made, _ = _footer(pa.BufferReader(content))
-        digest = made.get("sha256")
-        if digest is None:
-            raise LogError(
-                f"{path}: is damaged, or was made by an early version without checksums; if so, "
-                "delete the folders `logs` and `tables`, and run again"
-            )
+        digest = made["sha256"]
         bytes_read = memoryview(content)
         end = len(bytes_read) - int.from_bytes(bytes_read[-8:-4], "little") - 8  # of the columns
         blank = hashlib.sha256(bytes_read[:end])
@@ -150,26 +145,12 @@ def differing(block: Block) -> list[str]:
             made, columns = _footer(block.log(kind))
         _check_log(block, kind, made, columns)
         found |= dict.fromkeys(_differing(block, made))
-        if "sha256" not in made:
-            found["release of circlet"] = None
     return [*found]
 
 
 def _differing(block: Block, made: dict[str, Any]) -> list[str]:
     planned, own = block.point.spec, made.get("spec") or {}
-    other = [k for k in planned | own if own.get(k) != planned.get(k)]
-    # A log may have more steps than are asked for.
-    point = block.point
-    if other == ["log"] and all(
-        point.is_logged_by(kind, _logged(point, kind, own)) for kind in point.logs[1:]
-    ):
-        return []
-    return [_WORDS.get(k) or k for k in other]
-
-
-def _logged(point: Point, kind: str, made: dict[str, Any]) -> Any:
-    """The schedule that a log was made with; what made it names none that is its system's own."""
-    return made["log"].get(kind, point.system.logs[kind].schedule)
+    return [_WORDS.get(k) or k for k in planned | own if own.get(k) != planned.get(k)]
 
 
 def statuses(block: Block) -> list[str]:
@@ -215,11 +196,6 @@ def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:
             f"{path}: was made with another {', '.join(others)} than the config has now; "
             f"delete {path.parent} and run again"
         )
-    table = schema.completed(table, schema.logs(block.point.system)[kind])
-    point = block.point
-    asked = point.settings["log"].get(kind)
-    if steps is None and asked is not None and _logged(point, kind, made["spec"]) != asked:
-        steps = point.steps_logged(kind)
     if steps is not None:
         table = table.filter(pc.is_in(table["step"], pa.array(list(steps), pa.int32())))
     return table
@@ -230,8 +206,7 @@ def _check_log(block: Block, kind: str, made: dict[str, Any], columns: list[str]
     path, declared = block.log(kind), schema.logs(block.point.system)[kind].names
     if made.get("seeds") != block.ends:
         raise LogError(f"{path}: holds other seeds than {block.name}; delete it and run again")
-    if made.get("kind", kind) != kind:  # logs of an early version do not say
-        raise LogError(f"{path}: holds the log {made['kind']!r}; delete it and run again")
-    lacking = set(declared) - set(columns) - schema.ADDED_LATER.keys()
-    if lacking or set(columns) - set(declared) - schema.LEFT_OUT_LATER:
+    if (other := made.get("kind")) != kind:
+        raise LogError(f"{path}: holds the log {other!r}; delete it and run again")
+    if set(declared) != set(columns):
         raise LogError(f"{path}: has other columns than the log {kind!r}; delete it and run again")

@@ -122,11 +122,6 @@ def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     return [*_BEFORE, *metrics(systems), *_AFTER]
 
 
-# Columns that logs of an early version lack, and what they have there.
-ADDED_LATER = {"order_seed": None, "products": "float32"}
-# Columns that logs of an early version have, of systems without a loss, too.
-LEFT_OUT_LATER = {"train_loss", "test_loss", "train_accuracy", "test_accuracy"}
-
 PART = column("name", pa.string(), "name of the weight or bias")
 GRADIENT_NORM = [
     PART,
@@ -210,17 +205,6 @@ def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
     """Columns of a log as a table with exactly the declared ones; NaN is null."""
     arrays = [_array(columns[field.name], field.type) for field in declared]
     return pa.Table.from_arrays(arrays, schema=declared)
-
-
-def completed(log: pa.Table, declared: pa.Schema) -> pa.Table:
-    """A log as it was read, with exactly the declared columns; those that it lacks filled in."""
-    lacking = {
-        field.name: pa.repeat(pa.scalar(ADDED_LATER[field.name], field.type), len(log))
-        for field in declared
-        if field.name not in log.column_names
-    }
-    columns = {name: lacking[name] if name in lacking else log[name] for name in declared.names}
-    return pa.table(columns).cast(declared)
 
 
 def conform(frame: "pd.DataFrame", fields: list[pa.Field], name: str) -> pa.Table:

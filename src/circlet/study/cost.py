@@ -95,14 +95,14 @@ def cpu_seconds(block: Block) -> float:
     """
     point = block.point
     if kernel := measured.of_kernel(point):
-        recorded = sum(point.schedule(k).size * s for k, s in kernel.records.items())
+        recorded = sum(point.n_logged(k) * s for k, s in kernel.records.items())
         return block.count * (point.steps * kernel.step + recorded)
     size = cpu_batch(block)
     groups = math.ceil(block.count / size)
     if not point.system.is_measured:
         return _declared_seconds(block) + point.steps * groups * STEP_SECONDS
     own = measured.of(point)
-    evaluations = point.schedule("curves").size if "curves" in point.logs else 0
+    evaluations = point.n_logged("curves") if "curves" in point.logs else 0
     training = point.steps * groups * own.step_seconds(size)
     return training + block.count * evaluations * own.evaluation
 
@@ -159,7 +159,7 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     """Main memory that its job needs: the process, its tensors, and logs until it ends."""
     point = block.point
     logs = block.count * sum(
-        record_bytes(point, kind) * point.schedule(kind).size for kind in point.logs[1:]
+        record_bytes(point, kind) * point.n_logged(kind) for kind in point.logs[1:]
     )
     logs *= 1.25  # and the checkpoint made from them
     if on_gpu:  # the tensors are there; the driver's libraries are here

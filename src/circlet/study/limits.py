@@ -104,13 +104,16 @@ def check_logs(where: str, point: "Point") -> None:
         )
     block = point.block_size
     for kind in point.logs[1:]:
-        schedule = point.schedule(kind)
-        late = schedule.listed[schedule.listed.searchsorted(point.steps, "right") :]
-        if late.size:
+        try:
+            logged = point.n_logged(kind)
+        except ConfigError as error:
+            raise ConfigError(f"{where}.log.{kind}: {error}") from None
+        late = [at for at in (point.settings["log"][kind] or {}).get("at", ()) if at > point.steps]
+        if late:
             raise ConfigError(
                 f"{where}.log.{kind}.at: step {late[0]} is beyond the {point.steps} steps of a run"
             )
-        values = int(block * schedule.size * cost.values(point, kind))
+        values = int(block * logged * cost.values(point, kind))
         if values > INT32_MAX:
             raise ConfigError(
                 f"{where}.log.{kind}: a block of {point.name} would have {values} values in one "

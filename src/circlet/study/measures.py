@@ -61,7 +61,7 @@ def check_logs(study: "Study") -> None:
         logs = set(says.get("LOGS", ())) - {"runs"}
         systems = says.get("SYSTEMS", study.systems)
         points = [point for point in study.points if point.system.name in systems]
-        if not any(all(k in p.logs and p.schedule(k).size for k in logs) for p in points):
+        if not any(all(k in p.logs and p.n_logged(k) for k in logs) for p in points):
             raise ConfigError(
                 f"measures.{i}: {name} needs an experiment of {' or '.join(systems)} that logs "
                 f"{' and '.join(sorted(logs))}"

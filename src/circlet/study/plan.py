@@ -28,7 +28,6 @@ from circlet.study.interventions import acts, columns, is_list_of_values
 from circlet.study.pictures import Picture
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
-from circlet.study.schedules import Schedules
 from circlet.study.seeds import PURPOSES
 from circlet.study.starts import Parents
 from circlet.systems.spec import Metric, Outcome, SystemSpec
@@ -339,7 +338,6 @@ def _combinations(
     choices = [_alternatives(intervention) for intervention in settings["interventions"]]
     cases = settings.get("cases", [])
     swept = frozenset([*sweep, *itertools.chain(*cases), *validation.listed(settings)])
-    schedules = Schedules()
     for case in settings.get("cases", [{}]):
         for values in itertools.product(*sweep.values()):
             varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
@@ -354,9 +352,7 @@ def _combinations(
                     own["steps"] = epochs * int(per_epoch(**parameters))
                 for combination in itertools.product(*choices):
                     acting = list(combination)
-                    yield Point(
-                        experiment, system, parameters, acting, own, results, schedules, swept=swept
-                    )
+                    yield Point(experiment, system, parameters, acting, own, results, swept=swept)
 
 
 def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:

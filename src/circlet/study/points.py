@@ -12,15 +12,17 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from circlet.study import fingerprint
 from circlet.study.interventions import INTERVENTIONS, acts, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
-from circlet.study.schedules import Schedule, Schedules
+from circlet.study.schedules import steps_of
 from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
@@ -172,7 +174,6 @@ class Point:
         str, Any
     ]  # the rest of the experiment: steps, dtype, products, block, seeds, log
     results: Path
-    schedules: Schedules = field(compare=False, repr=False)  # shared by the whole experiment
     parent: "Point | None" = None  # whose outcome an intervention looks at
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
     swept: frozenset[str] = frozenset()  # columns that stand in its name even at their default
@@ -262,22 +263,17 @@ class Point:
         formula = self.system.cpu_batch
         return even(count, int(formula(**self.parameters)) if formula else count)
 
-    def schedule(self, kind: str) -> Schedule:
-        """The steps at which a kind of log is written, to count them."""
-        always, log = self.system.logs[kind].always, self.settings["log"][kind]
-        return self.schedules.of(kind, log, self.steps, self.steps_per_epoch, always)
-
-    def is_logged_by(self, kind: str, schedule: Any) -> bool:
-        """Whether a log of another schedule has all steps that are asked for."""
-        if schedule == self.settings["log"][kind]:
-            return True
-        always = self.system.logs[kind].always
-        has = Schedule.of(schedule, self.steps, self.steps_per_epoch, always)
-        return set(self.steps_logged(kind)) <= set(has.steps)
-
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
-        return self.schedule(kind).steps
+        return self._steps_logged(kind).tolist()
+
+    def n_logged(self, kind: str) -> int:
+        """How many these are."""
+        return self._steps_logged(kind).size
+
+    def _steps_logged(self, kind: str) -> np.ndarray:
+        always, schedule = self.system.logs[kind].always, self.settings["log"][kind]
+        return steps_of(schedule, self.steps, self.steps_per_epoch, always)
 
     @property
     def steps(self) -> int:

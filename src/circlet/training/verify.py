@@ -19,7 +19,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from circlet.errors import CircletError
 from circlet.study.points import Point
 from circlet.study.registry import path_of
-from circlet.study.schedules import Schedules
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
@@ -152,7 +151,7 @@ class _Trial:
         dtype: str,
     ):
         settings = point.settings | {"steps": steps, "dtype": dtype, "keep_state": True}
-        self.point = replace(point, settings=settings, schedules=Schedules())
+        self.point = replace(point, settings=settings)
         self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
         self.equations: Any = autograd.equations(point.system)
         usual = point.settings["dtype"] == dtype
@@ -265,9 +264,7 @@ class _Trial:
         log = {k: usual and schedule for k, usual in self.point.settings["log"].items()}
         if "curves" in log:
             log["curves"] = schedule
-        return replace(
-            self.point, settings=self.point.settings | {"log": log}, schedules=Schedules()
-        )
+        return replace(self.point, settings=self.point.settings | {"log": log})
 
     def _trained(self, seeds: list[int], schedule: dict[str, Any]) -> dict[int, Values]:
         """Runs that log their first, last and some other steps."""

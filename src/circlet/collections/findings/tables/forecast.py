@@ -24,7 +24,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
-from circlet.study.schedules import Schedule
+from circlet.study.schedules import steps_of
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 LOGS = ("runs", "signals")
@@ -69,7 +69,7 @@ def grid(points: list[Point]) -> list[int]:
     """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
-    wanted = [0, *Schedule.of({"per_decade": 6}, last).steps]
+    wanted = steps_of({"per_decade": 6}, last).tolist()
     return sorted({nearest(sorted(logged), step) for step in wanted})
 
 
