@@ -1,23 +1,25 @@
-"""Locks between processes: one Snakemake per results folder, one job per block.
+"""Locks between processes: one Snakemake per results folder, one job per block and per GPU.
 
-The system drops a lock when its process ends, however it ends.
+The system drops a lock when its process ends, however it ends. The file stays.
 """
 
 import contextlib
 import errno
-import fcntl
 import logging
 import os
 import platform
 import re
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 from circlet.errors import CircletError, Interrupted, LogError
+from circlet.lazy_import import load
 from circlet.study.points import Block
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 log = logging.getLogger("circlet")
 
@@ -30,73 +32,54 @@ class Busy(CircletError):
     """Another process holds a lock; the text says which."""
 
 
-def _locked(path: Path) -> IO[bytes] | None:
-    """Hold a lock until the file that is returned is closed or the process ends.
+def hold(path: Path, seconds: float = 0) -> "FileLock | None":
+    """Hold a lock until it is released or the process ends; wait some seconds for it.
 
     None where the file system has no locks. Raises Busy if another process holds it, and LogError
     if the file cannot be written.
     """
-    for _ in range(100):  # again whenever its last holder deletes the file at the same moment
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Not through a link: what it points to would be emptied.
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            stream = os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0)
-        except OSError as error:
-            raise LogError(f"{path}: cannot be written: {error.strerror}") from error
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            with stream:
-                stream.seek(0)
-                raise Busy(stream.read().decode().strip() or "another process") from None
-        except OSError as error:
-            stream.close()
-            if error.errno == errno.ESTALE:  # deleted on another node
-                continue
-            with contextlib.suppress(OSError):
-                path.unlink()
-            return None
-        if _is_at(stream, path):
-            # On a full disk the lock holds, but does not name its holder.
-            with contextlib.suppress(OSError):
-                stream.truncate(0)
-                stream.write(f"process {os.getpid()} on {platform.node()}\n".encode())
-            return stream
-        stream.close()
-    raise Busy("several short-lived processes")
-
-
-def _is_at(stream: IO[bytes], path: Path) -> bool:
-    """Whether a file is still at its path: the last holder of a block's lock deletes it."""
+    filelock = load("filelock")
+    lock: FileLock = filelock.FileLock(path, fallback_to_soft=False)
     try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except OSError:
-        return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=seconds, poll_interval=0.1)
+    except filelock.Timeout:
+        who = ""
+        with contextlib.suppress(OSError):
+            who = path.read_text(encoding="utf-8").strip()
+        raise Busy(who or "another process") from None
+    except (OSError, NotImplementedError) as error:
+        code = getattr(error, "errno", None)
+        if code in (None, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
+            return None
+        raise LogError(f"{path}: cannot be written: {os.strerror(code)}") from error
+    with contextlib.suppress(OSError):  # on a full disk it does not name its holder
+        path.write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
+    return lock
 
 
-def lock(results: Path) -> IO[bytes] | None:
-    """Keep other Snakemakes from some results until the lock is closed or the process ends.
+def lock(results: Path) -> "FileLock | None":
+    """Keep other Snakemakes from some results until the lock is released or the process ends.
 
     None, and a warning, where the file system has no locks. Ends the program with a line if another
     Snakemake works there.
     """
     path = results / ".lock"
     try:
-        stream = _locked(path)
+        held = hold(path)
     except Busy as who:
         sys.exit(
             f"error: another Snakemake works on {results} ({who}); if that is gone, delete {path}"
         )
     except LogError as error:
         sys.exit(f"error: {error}")
-    if stream is None:
+    if held is None:
         print(
-            f"warning: {path.parent} does not support file locks: do not start a second Snakemake "
-            "on it",
+            f"warning: {results} does not support file locks: do not start a second Snakemake on "
+            "it",
             file=sys.stderr,
         )
-    return stream
+    return held
 
 
 @contextlib.contextmanager
@@ -107,33 +90,28 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
     again. What a killed job left half-written is removed. Where the file system has no locks,
     nothing is waited for or removed. Raises Interrupted if a signal is in ``caught`` meanwhile.
     """
-    path, waiting = block.log("runs").with_name(".lock"), False
+    path, seconds = block.log("runs").with_name(".lock"), 0.0
     while True:
         try:
-            held = _locked(path)
+            held = hold(path, seconds)
             break
         except Busy as who:
-            if not waiting:
+            if not seconds:
                 log.info(
                     "%s: already runs (%s); waiting for it. If it is gone, delete %s",
                     "/".join(block.key), who, path,
                 )  # fmt: skip
-            waiting = True
+            seconds = 0.5
             if caught:
                 said = f"{WAITED} (of {who}); if that is gone, delete {path}"
                 raise Interrupted(caught[0], said) from None
-            time.sleep(0.5)
     if held is None:
         yield
         return
     with held:
-        try:
-            for file in path.parent.iterdir():
-                if _TEMPORARY.fullmatch(file.name):
-                    with contextlib.suppress(OSError):
-                        file.unlink()
-            yield
-        finally:
-            if _is_at(held, path):  # somebody may have deleted it and locked a new file
+        held.release()  # `with` has counted it a second time
+        for file in path.parent.iterdir():
+            if _TEMPORARY.fullmatch(file.name):
                 with contextlib.suppress(OSError):
-                    path.unlink()
+                    file.unlink()
+        yield

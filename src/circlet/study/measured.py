@@ -81,8 +81,12 @@ def folder() -> Path:
     """
     if planned := os.environ.get("CIRCLET_COSTS"):
         return Path(planned)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "circlet" / "costs" / _hash(processor(), native.built())
+    return cache() / "costs" / _hash(processor(), native.built())
+
+
+def cache() -> Path:
+    """Folder of what this user keeps between studies."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
 
 
 def processor() -> str:

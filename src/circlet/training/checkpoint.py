@@ -6,18 +6,14 @@ it alone when a job fails. It goes when the block is done.
 
 import contextlib
 import hashlib
-import json
 import logging
-import math
+import pickle
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from circlet.errors import Interrupted, LogError, lacks_memory
 from circlet.storage import files
@@ -28,48 +24,6 @@ log = logging.getLogger("circlet")
 # told to send: the Snakemakes around a job would die of it.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
-
-
-def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
-    """A value as JSON has it, without its arrays, which are appended to a list."""
-    if isinstance(value, np.ndarray):
-        arrays.append(np.ascontiguousarray(value))
-        return {"array": [value.dtype.str, value.shape]}
-    if isinstance(value, dict):  # JSON would make texts of keys that are numbers
-        return {"items": [[key, _plain(item, arrays)] for key, item in value.items()]}
-    is_list = isinstance(value, list | tuple)
-    return [_plain(item, arrays) for item in value] if is_list else value
-
-
-def packed(value: Any) -> list[Any]:
-    """A value as what to write into a file: the length of a header, the header, and its arrays.
-
-    The value is made of numbers, texts and arrays in lists and dictionaries. The header is JSON.
-    """
-    arrays: list[np.ndarray] = []
-    header = json.dumps(_plain(value, arrays)).encode()
-    return [len(header).to_bytes(8), header, *arrays]
-
-
-def unpacked(content: memoryview) -> Any:
-    """The value that was packed, with arrays in this memory; raises what a damaged one causes."""
-    size = int.from_bytes(content[:8])
-    at = 8 + size
-
-    def whole(value: Any) -> Any:
-        nonlocal at
-        if isinstance(value, list):
-            return [whole(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        if "items" in value:
-            return {key: whole(item) for key, item in value["items"]}
-        dtype, shape = value["array"]
-        array = np.frombuffer(content, dtype, math.prod(shape), at).reshape(shape)
-        at += array.nbytes
-        return array
-
-    return whole(json.loads(bytes(content[8:at])))
 
 
 class Checkpoint:
@@ -90,36 +44,27 @@ class Checkpoint:
     def load(self) -> list[dict[str, Any]]:
         """The saved states of its groups; none if there is no checkpoint made by this code."""
         try:
-            file = self.path.open("rb")
+            content = memoryview(self.path.read_bytes())
         except FileNotFoundError:
             return []
         except OSError as error:
             log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
             return []
-        with file:
-            return self._read(file)
-
-    def _read(self, file: BufferedReader) -> list[dict[str, Any]]:
-        """The content of its file."""
+        size = hashlib.sha256().digest_size
+        # A flipped bit would be read as a valid number.
+        if hashlib.sha256(content[size:]).digest() != content[:size]:
+            log.info("%s: is damaged and left unused", self.path)
+            return []
         try:
-            content = memoryview(file.read())
-            size = hashlib.sha256().digest_size
-            # A flipped bit would be read as a valid number.
-            if hashlib.sha256(content[size:]).digest() != content[:size]:
-                log.info("%s: is damaged and left unused", self.path)
-                return []
-            saved = unpacked(content[size:])
+            saved = pickle.loads(content[size:])
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
-            interruptions, groups = saved["interruptions"] + 1, list(saved["groups"])
-            if type(interruptions) is not int or not 0 < interruptions < 2**31:
-                raise ValueError("interruptions")
-        except Exception as error:  # a changed file may contain anything
+            self.interruptions = saved["interruptions"] + 1
+            return saved["groups"]
+        except Exception as error:  # of another release
             self.refuse(error)
             return []
-        self.interruptions = interruptions
-        return groups
 
     def refuse(self, error: BaseException) -> None:
         """Report that the checkpoint is ignored because its content does not fit.
@@ -144,12 +89,9 @@ class Checkpoint:
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
         try:
-            parts = packed(saved)
-            digest = hashlib.sha256()
-            for part in parts:
-                digest.update(part)
+            content = pickle.dumps(saved)
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                file.writelines([digest.digest(), *parts])
+                file.writelines([hashlib.sha256(content).digest(), content])
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

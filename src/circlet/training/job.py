@@ -21,7 +21,7 @@ from circlet.study.points import Block, Point
 from circlet.training import native_run
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.group import Arrays, Group
-from circlet.training.recorder import Unfit, as_logged
+from circlet.training.recorder import as_logged
 
 log = logging.getLogger("circlet")
 
@@ -172,9 +172,10 @@ def _resumed(
         try:
             if checkpoint is not found[0]:
                 began[:] = [as_logged(point, state) for state in began]
+        except LookupError as error:
+            checkpoint.refuse(error)
+        else:
             return train(saved=began)
-        except Unfit as error:
-            checkpoint.refuse(error.__cause__ or error)
     began.clear()
     return train()
 

@@ -21,7 +21,6 @@ from circlet.training.group import (
     learning_rate_multipliers,
     tables,
 )
-from circlet.training.recorder import check_alike
 
 # Steps of a first call of a kernel, and seconds of a longer one: signals are seen, and progress is
 # shown, in between.
@@ -169,13 +168,7 @@ class NativeRun(Group):
         if not is_done or len(moments["means"]):
             pairs += [(moments["means"], self.run.means), (moments["squares"], self.run.squares)]
         for saved, into in pairs:
-            check_alike(saved, into.shape, into.dtype)
             into[:] = saved
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arrays by name, with an axis of one run."""
-        return {name: (1, *array.shape) for name, array in self.weights.items()}
 
 
 class Batches:

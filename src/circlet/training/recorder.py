@@ -20,31 +20,18 @@ Kept = dict[str, dict[int, dict[str, np.ndarray]]]
 """Recorded arrays, float32 with the runs first, by kind of log, step and name."""
 
 
-class Unfit(Exception):
-    """A saved state does not belong to these runs."""
-
-
 def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
     """The state of a group that may have logged more steps, reduced to the steps of a point.
 
-    Raises Unfit if it lacks a step.
+    Raises LookupError if it lacks a step.
     """
-    try:
-        done, recorded = state["done"], {}
-        for kind in point.logs[1:]:
-            due = [step for step in point.steps_logged(kind) if step <= done]
-            if lacking := [step for step in due if step not in state["recorded"][kind]]:
-                raise ValueError(f"has no {kind} of step {lacking[0]}")
-            recorded[kind] = {step: state["recorded"][kind][step] for step in due}
-        return state | {"recorded": recorded}
-    except Exception as error:  # a changed file may contain anything
-        raise Unfit(str(error)) from error
-
-
-def check_alike(array: Any, shape: tuple[int, ...], dtype: Any) -> None:
-    """Raise ValueError unless something is an array of this shape and type."""
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-        raise ValueError(f"an array has the shape {np.shape(array)}")
+    recorded: Kept = {}
+    for kind in point.logs[1:]:
+        due = [step for step in point.steps_logged(kind) if step <= state["done"]]
+        if lacking := [step for step in due if step not in state["recorded"][kind]]:
+            raise LookupError(f"no {kind} of step {lacking[0]}")
+        recorded[kind] = {step: state["recorded"][kind][step] for step in due}
+    return state | {"recorded": recorded}
 
 
 class _Copies:
@@ -86,37 +73,6 @@ class Recorder:
     def keep(self, kind: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep a copy of what is logged at a step, in float32."""
         self.kept[kind][step] = {name: self._copies.of(array) for name, array in arrays.items()}
-
-    def restore(self, kept: Kept, done: int, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Resume from values recorded up to a step; raises ValueError if they do not fit.
-
-        ``shapes`` are those of the weights.
-        """
-        runs, embedding = len(self.seeds), shapes.get("embedding", (0, 0, 0))
-        frequencies = (embedding[1] - 1) // 2
-        wanted: dict[str, dict[str, tuple[int, ...]]] = {
-            "curves": dict.fromkeys(self.metrics, (runs,)),
-            "signals": {"signal": (runs, frequencies)},
-            "gradients": {"gradient": (runs, frequencies)},
-            "gradient_norms": dict.fromkeys(shapes, (runs,)),
-            "embeddings": {"vector": embedding},
-            "parameters": dict(shapes),
-        }
-        restored: Kept = {}
-        for kind in self.kept:
-            due = [step for step in self.point.steps_logged(kind) if step <= done]
-            if list(kept[kind]) != due:
-                raise ValueError(f"{kind} has other steps")
-            for arrays in kept[kind].values():
-                if arrays.keys() != wanted[kind].keys():
-                    raise ValueError(f"{kind} has other names")
-                for name, array in arrays.items():
-                    check_alike(array, wanted[kind][name], np.float32)
-            restored[kind] = {
-                step: {name: arrays[name] for name in wanted[kind]}  # rows go by this order
-                for step, arrays in kept[kind].items()
-            }
-        self.kept = restored
 
     def tables(self, outcomes: dict[str, Any]) -> dict[str, pa.Table]:
         """All logs of the runs as tables, given the columns of the log ``runs``."""

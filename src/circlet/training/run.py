@@ -54,8 +54,7 @@ def run(
     ``parents`` has, by seed, what interventions read from the end of another run: arrays by name.
     ``after`` is called after every step, ``trained`` when a group has done its last one, ``ended``
     with all groups when they have finished.
-    ``saved`` has the states from which groups resume, if there are any; raises Unfit if one is not
-    a state of these runs.
+    ``saved`` has the states from which groups resume, if there are any.
     """
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
@@ -311,8 +310,3 @@ class RunGroup(Group):
         copy_exactly(state["values"], self.stack.tensors)
         if self.optimizer and (not is_done or state["optimizer"]):
             copy_exactly(state["optimizer"], self.optimizer.state)
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arrays by name."""
-        return {name: tuple(values.shape) for name, values in self.weights.items()}

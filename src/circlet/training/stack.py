@@ -8,8 +8,6 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from circlet.training.recorder import check_alike
-
 
 class Stack:
     """Arrays of all runs: one tensor per learning rate, and views of them by name.
@@ -60,13 +58,9 @@ def on_cpu(value: Any) -> Any:
 
 
 def copy_exactly(saved: Any, into: Any) -> None:
-    """Copy an array, or all those of a dictionary, into a tensor on any device.
-
-    Raises ValueError if two are not alike, where PyTorch would convert.
-    """
+    """Copy an array, or all those of a dictionary, into a tensor on any device."""
     if isinstance(into, dict):
         for name, tensor in into.items():
             copy_exactly(saved[name], tensor)
     else:
-        check_alike(saved, tuple(into.shape), torch.empty(0, dtype=into.dtype).numpy().dtype)
         into.copy_(torch.from_numpy(saved.copy()))
