@@ -25,7 +25,7 @@ SPEC = ("systems.spec", "systems.parameters")
 # counts; * stands for any name. A room that is not here fails.
 ROOMS = {
     "study": ("", "errors", "native", *SPEC),
-    "storage": ("", "errors", "study", "systems.spec"),
+    "storage": ("", "errors", "lazy_import", "study", "systems.spec"),
     "systems": ("", "study.seeds"),
     "native": ("errors",),
     "training": (*FILES, "systems", "native"),
@@ -58,7 +58,6 @@ ROOMS = {
     "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
-    "config_edit": FILES,
     "cli": (*FILES, "build", "terminal", "watch", "compare", "new", "check"),
     "pipeline": (*FILES, "terminal", "watch"),
     "__main__": ("", "errors", "cli"),

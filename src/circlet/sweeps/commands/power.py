@@ -1,8 +1,7 @@
-"""``circlet power``: how many seeds would do, and into the config with them."""
+"""``circlet power``: how many seeds would do."""
 
 import argparse
 import math
-from pathlib import Path
 
 from circlet import terminal
 from circlet.errors import ConfigError, unknown
@@ -31,17 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only these; default: those of --half-width, or else those that the figures show; "
         "claims, too",
     )
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="put the seeds into the config file; what else is in it stays as it is",
-    )
 
 
 def run(study: Study, arguments: argparse.Namespace) -> None:
-    """Print how many seeds would do, and put them into the config file if asked."""
-    if arguments.write and arguments.study is not None:
-        raise ConfigError("--write: needs --configfile, the file to write to")
+    """Print how many seeds would do."""
     widths = dict(map(_half_width, arguments.half_width))
     names = sorted({one.name for system in study.systems for one in study.outcomes(system)})
     for name in (*widths, *arguments.outcomes):
@@ -64,10 +56,6 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     if not chosen:
         claims = " and the claims" if has_claims else ""
         print(f"\nThese are the outcomes that figures show{claims}; --outcomes names others.")
-    if arguments.write and found.seeds:
-        load("circlet.config_edit").set_seeds(Path(arguments.configfile), found.seeds)
-        then = terminal.to_run(Path(arguments.configfile))
-        print(f"\nwritten: {arguments.configfile}; now run: {then}")
 
 
 def _half_width(text: str) -> tuple[str, float]:
