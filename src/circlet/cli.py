@@ -260,9 +260,11 @@ def _study(arguments: argparse.Namespace) -> Study:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
         raise errors.ConfigError(f"--study: not JSON: {error}") from None
-    if arguments.collections and isinstance(config, dict):
+    if not isinstance(config, dict):
+        raise errors.ConfigError("--study: must be an object, as circlet writes it")
+    if arguments.collections:
         config["collections"] = arguments.collections
-    return Study.of(config, is_part=True)
+    return Study.resolved(config)
 
 
 def show_status(arguments: argparse.Namespace) -> None:

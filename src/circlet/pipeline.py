@@ -108,7 +108,7 @@ class Pipeline:
             # Of a module: what its rules name, to which Snakemake adds the prefix of the module.
             self.folder = Path(given.get("results") or "")
             given = self._prefixed(given) if self.outer else self._planned()
-            self.study = Study.of(given)
+            self.study = Study.of(given) if self.outer else Study.resolved(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
                 progress.check_parents(self.study)

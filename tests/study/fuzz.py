@@ -272,8 +272,8 @@ def _jobs(path: Path) -> str:
         points = study.experiment(name)
         for block in (points[0].blocks[0], points[-1].blocks[-1]):
             try:
-                (own,) = Study.of(json.loads(block.study), is_part=True).blocks
-                again = Study.of(json.loads(study.part([name]).json), is_part=True).experiment(name)
+                (own,) = Study.resolved(json.loads(block.study)).blocks
+                again = Study.resolved(json.loads(study.part([name]).json)).experiment(name)
             except CircletError as error:
                 return f"{'/'.join(block.key)}: a job refuses what the plan allows: {error}"
             if (own.logs, own.point.spec) != (block.logs, block.point.spec):

@@ -24,7 +24,7 @@ SPEC = ("systems.spec", "systems.parameters")
 # What the modules of a room may import from circlet, besides their own room. The first that fits
 # counts; * stands for any name. A room that is not here fails.
 ROOMS = {
-    "study": ("", "errors", "native", *SPEC),
+    "study": ("", "errors", "lazy_import", "native", *SPEC),
     "storage": ("", "errors", "lazy_import", "study", "systems.spec"),
     "systems": ("", "study.seeds"),
     "native": ("errors",),
@@ -282,7 +282,7 @@ def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
     def code():
         study = Study.read(ROOT / "config/smoke.yaml")
         part = study.part(study.of_systems(["particles"]), ["table2"])
-        part = Study.of(json.loads(part.json), is_part=True)
+        part = Study.resolved(json.loads(part.json))
         return next(t.code for t in targets.tables(part) if t.name == "scorecard")
 
     before = code()

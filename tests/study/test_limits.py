@@ -192,10 +192,8 @@ def test_yaml_without_its_library_in_c_has_the_same_limits(tmp_path, with_libyam
 JSON = {
     "no JSON": ("{", "--study: not JSON"),
     "5000 digits": ('{"results": ' + "9" * 5000 + "}", "--study: not JSON"),
-    "400 digits": ('{"results": ' + "9" * 400 + "}", "results: an integer of more than 64 bits"),
-    "500 levels": (nested(500), "nested more than 20 levels deep"),
     "100 000 levels": (nested(100_000), "--study: not JSON"),
-    "a number": ("5", "5 must be a mapping"),
+    "a number": ("5", "--study: must be an object"),
 }
 
 

@@ -238,7 +238,7 @@ def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
 def as_its_job_sees_it(target):
     config_ = json.loads(target.study.json) | {"collections": target.study.folders}
     study = replace(
-        Study.of(config_, is_part=True), keys={table.name: table.key for table in target.tables}
+        Study.resolved(config_), keys={table.name: table.key for table in target.tables}
     )
     return next(t for t in targets.ordered(study) if (t.kind, t.name) == (target.kind, target.name))
 

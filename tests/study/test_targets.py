@@ -98,7 +98,7 @@ def test_footers_name_the_part_of_the_study():
 
 def as_its_job_sees_it(target):
     """A target as planned by its job, which is given its part of the study as JSON."""
-    study = Study.of(json.loads(target.study.json), is_part=True)
+    study = Study.resolved(json.loads(target.study.json))
     study = replace(study, keys={table.name: table.key for table in target.tables})
     if target.kind == "pages":
         return getattr(targets, target.name)(study)

@@ -113,4 +113,4 @@ def test_a_study_without_the_log_is_told_what_to_log(system):
         Study.of(config(system=system) | ASKED)
     both = {"other": experiment(system), **logging()["experiments"]}
     whole = Study.of(config() | ASKED | {"experiments": both})
-    assert Study.of(json.loads(whole.part(["other"]).json), is_part=True).points
+    assert Study.resolved(json.loads(whole.part(["other"]).json)).points

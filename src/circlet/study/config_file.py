@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator, validators
 
 from circlet.errors import ConfigError
+from circlet.lazy_import import load
 
 HERE = Path(__file__).parent
 
@@ -178,10 +178,20 @@ def check_content(config: Any) -> None:
 def _unique_items(validator, wanted, instance, schema):
     """Whether no two items are the same; jsonschema's own takes hours for 20 000 mixed ones."""
     if wanted and isinstance(instance, list) and len({repr(v) for v in instance}) < len(instance):
-        yield validators.exceptions.ValidationError(f"{shown(instance)} lists a value twice")
+        yield load("jsonschema").ValidationError(f"{shown(instance)} lists a value twice")
 
 
-validator = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
+@functools.cache
+def _validator() -> Any:
+    """The class of validators; jobs import none."""
+    library = load("jsonschema")
+    checks = {"uniqueItems": _unique_items}
+    return library.validators.extend(library.Draft202012Validator, checks)
+
+
+def validator(schema: dict[str, Any]) -> Any:
+    """What tells whether something fits a schema."""
+    return _validator()(schema)
 
 
 @functools.cache
@@ -303,6 +313,11 @@ def check(instance: Any, schema: dict[str, Any], prefix: str = "") -> Any:
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
         raise ConfigError(_explain((unknown or errors)[-1], prefix))
+    return filled(instance, schema)
+
+
+def filled(instance: Any, schema: dict[str, Any]) -> Any:
+    """A copy of an instance with the schema's defaults filled in and integers as such."""
     return _fill(copy.deepcopy(instance), schema, schema)
 
 
@@ -324,9 +339,3 @@ def _fill(instance: Any, schema: dict[str, Any], root: dict[str, Any]) -> Any:
             for key in instance.keys() - schema.get("properties", {}).keys():
                 instance[key] = _fill(instance[key], others, root)
     return instance
-
-
-def validate(config: dict[str, Any]) -> dict[str, Any]:
-    """A config with all defaults filled in; raises ConfigError naming the offending key."""
-    check_content(config)
-    return check(config, schema())

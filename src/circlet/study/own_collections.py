@@ -50,6 +50,8 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
     own = [collection for collection in collections if not collection.shipped]
     if not own:
         return
+    for collection in own:
+        collection.check()
     tables, figures = (
         {n: m for c in collections for n, m in c.modules(kind).items()}
         for kind in ("tables", "figures")

@@ -5,7 +5,7 @@ Nothing here looks at results, but for `Study._as_found`: a point keeps the fold
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,39 +49,54 @@ class Study:
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
     keys: Mapping[str, str] = field(default_factory=dict)  # of tables: what their readers check
     notify: str | None = None  # the command to run at its end
+    is_resolved: bool = False  # whether a plan has checked it
 
     @classmethod
-    def of(cls, config: dict[str, Any], *, is_part: bool = False) -> "Study":
-        """The study of a config; raises ConfigError naming the offending key.
-
-        A part, as a job gets it, may lack what only the whole study needs.
-        """
-        config = config_file.validate(config)
-        notify = config.pop("notify")  # no result depends on it
-        collections = registry.find(config.pop("collections"))
-        systems = registry.Systems(collections)
-        own_collections.check(collections, systems)
-        for where in ("experiments", "parents"):
-            for name, settings in config[where].items():
-                validation.canonicalise(settings, systems, f"{where}.{name}")
-                validation.check_experiment(f"{where}.{name}", settings, systems)
+    def of(cls, config: dict[str, Any]) -> "Study":
+        """The study of a config; raises ConfigError naming the offending key."""
+        config_file.check_content(config)
+        config_file.check(config, config_file.schema())
+        study = cls._filled(config, validation.check_experiment, is_resolved=False)
+        config = study.config
         config_file.check_content(config)  # jobs get it with all defaults
         limits.check_results(config["results"])
         limits.check_totals(config)
         if both := config["experiments"].keys() & config["parents"].keys():
             raise ConfigError(f"parents.{min(both)}: is also an experiment")
-        study = cls(config, collections, Path(config["results"]), notify=notify)
         measures.check(study)
         _ = study.points  # no two are the same
         study._check_compared()
-        if not is_part:
-            milestones.check(study)
-            measures.check_logs(study)
+        milestones.check(study)
+        measures.check_logs(study)
         limits.check_blocks(study)
         if config["figures"]:  # the usual ones need no check, and jobs none of them
             _ = study.pictures
         roles.check(study)
         return study
+
+    @classmethod
+    def resolved(cls, config: dict[str, Any]) -> "Study":
+        """The study of a config, or a part of one, that a plan has checked: nothing is again."""
+        return cls._filled(config, lambda *_: None, is_resolved=True)
+
+    @classmethod
+    def _filled(
+        cls, config: dict[str, Any], check: Callable[..., None], is_resolved: bool
+    ) -> "Study":
+        """The study of a config with all defaults and values in their types; each is checked."""
+        config = config_file.filled(config, config_file.schema())
+        notify = config.pop("notify")  # no result depends on it
+        collections = registry.find(config.pop("collections"))
+        systems = registry.Systems(collections)
+        if not is_resolved:
+            own_collections.check(collections, systems)
+        for where in ("experiments", "parents"):
+            for name, settings in config[where].items():
+                validation.canonicalise(settings, systems, f"{where}.{name}")
+                check(f"{where}.{name}", settings, systems)
+        return cls(
+            config, collections, Path(config["results"]), notify=notify, is_resolved=is_resolved
+        )
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
@@ -269,7 +284,8 @@ class Study:
         starts: Parents | None = None
         system = self.known[settings["system"]]
         for point in _combinations(experiment, system, settings, self.results):
-            validation.check_point(where, point)
+            if not self.is_resolved:
+                validation.check_point(where, point)
             if names := validation.parents({"interventions": point.interventions}):
                 starts = starts or Parents(known[names[0]], point.intervenes("transfer"))
                 point = replace(point, parent=starts.find(where, point))

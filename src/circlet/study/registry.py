@@ -104,9 +104,16 @@ class Collection:
             return {}
         try:
             text = yaml.load(path.read_text(encoding="utf-8"), Loader=config_file.StrictLoader)
-            return config_file.check(text, config_file.schema("collection"))
+            return config_file.filled(text, config_file.schema("collection"))
         except (OSError, yaml.YAMLError, ValueError, ConfigError) as error:
             raise ConfigError(f"{path}: {error}") from None
+
+    def check(self) -> None:
+        """Raise ConfigError if its ``collection.yaml`` has other keys than it may."""
+        try:
+            config_file.check(self.about, config_file.schema("collection"))
+        except ConfigError as error:
+            raise ConfigError(f"{self.folder / 'collection.yaml'}: {error}") from None
 
     @property
     def figures(self) -> dict[str, str]:

@@ -121,7 +121,7 @@ def _signature(point: Point) -> str:
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
     found: dict[str, dict] = {}
     for key, text in studies.items():
-        (point,) = Study.of(json.loads(text) | {"collections": collections}, is_part=True).points
+        (point,) = Study.resolved(json.loads(text) | {"collections": collections}).points
         signature = _signature(point)
         if signature not in found:
             found[signature] = measured(point)
