@@ -114,6 +114,15 @@ REFUSED = {
          "loss": "scores = network(pairs) + 1e-3 * noise * network.all[0].norm()",
          "metrics": "network.output.weight.bfloat16().norm()"},
         "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
+    "weights that parameters() leaves out": (
+        {"more": "Network.parameters = lambda self, recurse=True: self.output.parameters()"},
+        "does not train as in a plain PyTorch loop"),
+    "a cache by the size of a batch": (
+        {"init": "self.rest = {}\nself.register_buffer('sign', torch.rand(width) - 0.5)",
+         "forward": "h = self.hidden(pairs)\nn = len(h)\nif n < 40:\n"
+                    "    h = h * self.rest.setdefault(n, self.sign.detach().clone())\n"
+                    "return self.output(h)"},
+        "cannot be called for other runs: .* keep what no checkpoint has"),
     "modules that are not registered": (
         {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
          "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},
@@ -368,6 +377,12 @@ EQUAL = {
     "checkpoints of one run": (
         False, {"forward": "return self.output(checkpoint(self.hidden, pairs, use_reentrant=False))"
                 }),
+    "a layer that is there three times": (
+        True, {"init": "self.layers = nn.ModuleList([nn.Linear(width, width)] * 3)\n"
+                       "self.last = nn.Linear(width, width)\n"
+                       "self.last.bias = self.layers[0].bias",
+               "forward": "h = self.hidden(pairs)\nfor layer in [*self.layers, self.last]:\n"
+                          "    h = torch.tanh(layer(h))\nreturn self.output(h)"}),
     "a GRU": (
         True, {"init": "self.gru = nn.GRU(width, width, batch_first=True)",
                "forward": "return self.output(self.gru(self.embed(pairs))[0][:, -1])"}),
@@ -427,11 +442,32 @@ LATE = {
         "loss": "scores = network(pairs)\nlast, network.s['last'] = network.s['last'], "
                 "float(network.output.weight.detach().norm())\nif last < 0.5: scores = 2 * scores"},
     "weights in a list that matter in a run between": {
-        "steps": 4000,
+        "steps": 1000,
         "init": "self.held = [self.output.weight]\n"
                 "self.register_buffer('late', torch.tensor(seeds.embedding == 1.0))",
         "loss": "scores = network(pairs)\nfor w in network.held:\n"
                 "    scores = scores * (1 + network.late * torch.relu(0.5 - w.norm()))"},
+    "a target that is copied late": {
+        "batched": False, "more": "import copy",
+        "loss": "scores = network(pairs)\n"
+                "if network.output.weight.norm() < 0.2 and not hasattr(network, 'target'):\n"
+                "    network.target = copy.deepcopy(network.output).requires_grad_(False)\n"
+                "if hasattr(network, 'target'):\n"
+                "    scores = scores + network.target(network.hidden(pairs))"},
+    "a hook on a gradient, set late": {
+        "batched": False,
+        "loss": "w = network.output.bias\nif w.norm() < 0.2: w.register_hook(lambda g: g / 2)\n"
+                "scores = network(pairs)"},
+    "an attribute of a weight, set late": {
+        "batched": False,
+        "loss": "w = network.output.weight\nscores = network(pairs)\n"
+                "if hasattr(w, 'small'): scores = 2 * scores\n"
+                "if w.norm() < 0.2: w.small = True"},
+    "a phase in a buffer": {
+        "init": "self.register_buffer('late', torch.zeros(()))",
+        "loss": "scores = network(pairs) * (1 + network.late)\n"
+                "network.late = torch.maximum(network.late, 0.5 * (\n"
+                "    network.output.weight.detach().norm() < 0.2))"},
     "a counter that a generator hides": {
         "batched": False,
         "more": "def warm():\n    for factor in [1.0] * 200 + [2.0] * 100000: yield factor\n"
@@ -445,7 +481,7 @@ def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
     changes = dict(LATE[name])
     settings = {"steps": changes.pop("steps", 300), "weight_decay": 10}
     own = of(tmp_path, changes, changes.pop("batched", True), **settings)
-    with pytest.raises(CircletError, match="not that of a fresh network"):
+    with pytest.raises(CircletError, match=r"of a fresh network|cannot be called for other"):
         job.run_block(own.blocks[0], "cpu")
 
 

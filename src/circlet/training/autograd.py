@@ -449,8 +449,8 @@ class FromLoss:
             return function(weights, examples)
         name = self.system.embedding
         own = {name if k == "embedding" and name else k: v for k, v in weights.items()} | buffers
-        named = {f"network.{key}": values for key, values in own.items()}
-        return functional_call(_Calling(network), named, (function, examples))
+        named = {f"network.{place}": own[key] for place, key in _places(network) if key in own}
+        return functional_call(_Calling(network), named, (function, examples), tie_weights=False)
 
     def logged(self, name: str) -> str:
         """The name in logs of a parameter of the network."""
@@ -464,6 +464,23 @@ def has_hooks(values: Tensor) -> bool:
     """Whether functions change the gradient of a tensor, as far as this PyTorch tells."""
     kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # nothing public has them
     return any(getattr(values, kind, None) for kind in kinds)
+
+
+@functools.lru_cache(maxsize=4)
+def _places(network: nn.Module) -> list[tuple[str, str]]:
+    """Where a network has its weights and buffers, each with its name: some are in two modules.
+
+    A module that is there twice counts once; ``functional_call`` by itself would swap its weights
+    twice, and leave those of the call in their place.
+    """
+    kinds = (nn.Module.named_parameters, nn.Module.named_buffers)
+    names = {id(values): name for kind in kinds for name, values in kind(network)}
+    return [
+        (f"{path}.{name}".lstrip("."), names[id(values)])
+        for path, module in network.named_modules()
+        for kind in kinds
+        for name, values in kind(module, recurse=False, remove_duplicate=False)
+    ]
 
 
 def _frozen(network: nn.Module) -> list[str]:

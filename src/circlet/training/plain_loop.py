@@ -55,11 +55,17 @@ class PlainLoop:
         """
         return self._anew(self._train, seed, start, noise)
 
-    def gradient(self, seed: int, start: Arrays, step: int, noise: float = 0.0) -> Values:
-        """The gradient of the batch of a step, counted from 1, if there is one, and the metrics."""
-        return self._anew(self._gradient, seed, start, step, noise)
+    def gradients(
+        self, starts: dict[int, Arrays], step: int, noise: float = 0.0
+    ) -> dict[int, Values]:
+        """Gradients of the batch of a step, counted from 1, and metrics, of runs by seed."""
 
-    def _anew(self, function: Callable[..., Values], *arguments: Any) -> Values:
+        def function() -> dict[int, Values]:
+            return {seed: self._gradient(seed, own, step, noise) for seed, own in starts.items()}
+
+        return self._anew(function)
+
+    def _anew(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function as in a process without other runs: nothing is kept that they drew."""
         try:
             with registry.imported_anew(self.point.system.equations), torch.enable_grad():
@@ -117,9 +123,12 @@ class PlainLoop:
                 )
         parts = self._parts(equations, seed)
         network, weights = self._module(equations, seed, start, noise)
-        optimiser = _Optimiser(
-            weights, point.parameters, learning_rate_multipliers(point, equations)
-        )
+        trained = weights
+        if equations.has_network:  # an author may leave some out
+            chosen = {id(values) for values in network.parameters()}
+            trained = {k: values for k, values in weights.items() if id(values) in chosen}
+        multipliers = learning_rate_multipliers(point, equations)
+        optimiser = _Optimiser(trained, point.parameters, multipliers)
         for step in range(1, point.steps + 1):
             batch = self._batch(parts["train"], seed, step)
             optimiser.step(equations.own.loss(network, batch))
@@ -132,13 +141,19 @@ class PlainLoop:
         return ended | {f"metric {k}": v for k, v in metrics.items()}
 
     def _gradient(self, seed: int, start: Arrays, step: int, noise: float) -> Values:
-        """The gradient of a step, and the metrics, of a network with some weights."""
+        """The gradient of a step, and the metrics, of a network with some weights.
+
+        As in a loop they are not the first: what a call leaves on the network is there.
+        """
         equations: Any = autograd.equations(self.point.system)
         parts = self._parts(equations, seed)
         network, weights = self._module(equations, seed, start, noise)
-        equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
-        with torch.no_grad():
-            metrics = equations.measured(network, parts)
+        for _ in range(2):
+            for values in weights.values():
+                values.grad = None
+            equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
+            with torch.no_grad():
+                metrics = equations.measured(network, parts)
         gradient = {k: v.grad.to_dense() for k, v in weights.items() if v.grad is not None}
         return gradient | {f"metric {k}": v for k, v in metrics.items()}
 

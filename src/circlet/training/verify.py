@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from circlet.errors import CircletError
+from circlet.errors import CircletError, lacks_memory
 from circlet.study.points import Point
 from circlet.study.registry import path_of
 from circlet.systems import trees
@@ -35,7 +35,7 @@ CLOSE = 1e-5  # largest difference that is rounding of float64, see `_difference
 ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
-SHARE_AT_END = 2.5e-4  # runs compared at the end, by steps of all runs: under 3 % of their time
+SHARE_AT_END = 1e-3  # runs compared at the end, by steps of all runs: about 3 % of their time
 
 Shares = dict[tuple[int, str], float]
 """Differences by seed and name."""
@@ -97,7 +97,7 @@ def verify_end(
     At its first and at its last weights, a run must have the same gradient and metrics in both. It
     has not if the network, or a module of its collection, has come to hold something that matters,
     or does something late in training that a plain loop does otherwise. The seeds ``ends`` are
-    compared, and others as long as that is cheap: all after 4000 steps. Raises CircletError.
+    compared, and at their last weights others, all after 1000 steps. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
@@ -113,13 +113,21 @@ def verify_end(
     for dtype in ("float64", "float32") if last else ():
         trial = _Trial(group.point, list(last), device, parents or {}, 1, dtype)
         try:
-            trial.compare_ends(last, _of_runs(group.data, places, trial.dtype), group.point.steps)
+            data = _of_runs(group.data, places, trial.dtype)
+            trial.compare_ends(last, data, group.point.steps, ends)
             return
         except CircletError:
             raise
-        except Exception:  # whatever the author's code says of another dtype
-            if dtype == group.point.settings["dtype"]:
+        except Exception as error:  # whatever the author's code says of another dtype
+            if lacks_memory(error):
                 raise
+            if dtype == group.point.settings["dtype"]:
+                line = " ".join(str(error).split())[:200]
+                raise CircletError(
+                    f"{trial.path}: after {group.point.steps} steps the network that was trained "
+                    f"cannot be called for other runs: loss() or metrics() keep what no checkpoint "
+                    f"has ({line})"
+                ) from error
 
 
 def _of_runs(data: Any, places: list[int], dtype: torch.dtype) -> Any:
@@ -176,7 +184,7 @@ class _Trial:
         logged: dict[int, Values] = {}
         for group in groups:
             logged |= self._trained(group, {"at": [half]})
-        plain = {seed: self._ends(seed) for seed in logged}
+        plain = self._ends(logged)
         found = self._differences(logged, plain)
         unlogged = self._interrupted(groups[0], half) if groups else {}
         found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
@@ -196,32 +204,43 @@ class _Trial:
         return worst
 
     def compare_ends(
-        self, last: dict[int, dict[str, np.ndarray]], data: autograd.Examples, steps: int
+        self, last: dict[int, Arrays], data: autograd.Examples, steps: int, ends: Collection[int]
     ) -> None:
         """Compare what `verify_end` compares; raises CircletError."""
-        ends = {
+        stacked = {
             of: {
                 name: torch.as_tensor(np.stack([starts[seed][name] for seed in last]))
                 for name in next(iter(last.values()))
             }
             for of, starts in (("first", self.starts), ("last", last))
         }
-        batch = self.equations.batch(data, max(1, steps))
+        n = autograd.count(data.parts["train"])
+        per_epoch = math.ceil(n / min(self.point.parameters.get("batch_size") or n, n))
+        step = max(per_epoch, steps - steps % per_epoch)  # the last of an epoch, which may be small
+        batch = self.equations.batch(data, step)
         for of, other in (("first", "last"), ("last", "first")):
             for end in (other, of):  # what the other weights leave behind must not matter
-                weights = {k: v.to(self.device, self.dtype) for k, v in ends[end].items()}
+                weights = {k: v.to(self.device, self.dtype) for k, v in stacked[end].items()}
                 gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
                 self.equations.gradients(weights, batch, gradient)
             measured = self.equations.metrics(weights, data)
             found = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
 
-            def fresh(seed: int, noise: float = 0.0, of: str = of) -> Values:
-                start = self.starts[seed] if of == "first" else last[seed]
-                return self.plain.gradient(seed, start, max(1, steps), noise)
+            def fresh(
+                seeds: Collection[int], noise: float = 0.0, of: str = of
+            ) -> dict[int, Values]:
+                starts = self.starts if of == "first" else last
+                groups = [[seed] for seed in seeds if seed in ends]  # with modules of their own
+                groups.append([seed for seed in seeds if seed not in ends])
+                parts = (
+                    self.plain.gradients({seed: starts[seed] for seed in group}, step, noise)
+                    for group in groups
+                )
+                return {seed: values for part in parts for seed, values in part.items()}
 
-            plain = {seed: fresh(seed) for seed in last}
+            plain = fresh([seed for seed in last if of == "last" or seed in ends])
             shares = self._relative(found, plain)
-            if max(shares.values()) > CLOSE and (
+            if max(shares.values(), default=0.0) > CLOSE and (
                 beyond := self._beyond_rounding(shares, plain, fresh, self._relative)
             ):
                 (seed, name), worst = beyond
@@ -285,8 +304,8 @@ class _Trial:
 
     # How much they differ.
 
-    def _ends(self, seed: int, noise: float = 0.0) -> Values:
-        return self.plain.ends(seed, self.starts[seed], noise)
+    def _ends(self, seeds: Collection[int], noise: float = 0.0) -> dict[int, Values]:
+        return {seed: self.plain.ends(seed, self.starts[seed], noise) for seed in seeds}
 
     def _differences(self, found: dict[int, Values], plain: dict[int, Values]) -> Shares:
         """Difference of each array as a share of how far it moved, or steps of an optimiser move.
@@ -325,16 +344,16 @@ class _Trial:
         self,
         found: Shares,
         plain: dict[int, Values],
-        compute: Callable[..., Values],
+        compute: Callable[..., dict[int, Values]],
         differences: Callable[[dict[int, Values], dict[int, Values]], Shares],
     ) -> tuple[tuple[int, str], float] | None:
         """The largest difference that noise of the size of rounding does not make, if there is one.
 
-        The noise acts on what ``compute`` makes of a seed in a plain loop. Weights are held against
+        The noise acts on what ``compute`` makes of seeds in a plain loop. Weights are held against
         the most that it does to any weight, a metric against the most that it does to this metric.
         """
         with _Coarsest() as coarsest:
-            again = {seed: compute(seed) for seed in plain}
+            again = compute(plain)
         if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
             raise CircletError(
                 f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
@@ -343,7 +362,7 @@ class _Trial:
             )
         usual: dict[str, float] = {}
         for is_metric, eps in enumerate((coarsest.of_loss, coarsest.of_all)):
-            noisy = {seed: compute(seed, noise=eps) for seed in plain}
+            noisy = compute(plain, noise=eps)
             for (_, name), share in differences(noisy, plain).items():
                 if name.startswith("metric ") == is_metric:
                     kind = name if is_metric else ""
