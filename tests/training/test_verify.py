@@ -123,6 +123,9 @@ REFUSED = {
                     "    h = h * self.rest.setdefault(n, self.sign.detach().clone())\n"
                     "return self.output(h)"},
         "cannot be called for other runs: .* keep what no checkpoint has"),
+    "a sparse buffer": (
+        {"init": "self.register_buffer('mask', torch.eye(width).to_sparse())"},
+        r"network\(\): mask must be a dense tensor"),
     "modules that are not registered": (
         {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
          "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},

@@ -313,6 +313,9 @@ class FromLoss:
                     f"network(): {name} is {values.dtype}, but weights must be real floats: "
                     "register it as a buffer, or as two real weights"
                 )
+        for name, values in network.named_buffers():
+            if values.layout != torch.strided or values.is_meta or values.is_nested:
+                raise self._error(f"network(): {name} must be a dense tensor with values")
         return network
 
     def examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
