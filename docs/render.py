@@ -9,6 +9,7 @@ No number that a study gives is typed: `value("full_length", "ding_circle_number
 claims, for studies that cannot judge them (`circlet.analysis.claims.explained`).
 """
 
+import ast
 import json
 import math
 import re
@@ -460,6 +461,18 @@ def parameters(system: SystemSpec) -> str:
     return "\n".join(lines)
 
 
+def modules(package: str) -> str:
+    """The modules of a package as a Markdown table, each with the start of its docstring."""
+    folder = ROOT / "src/circlet" / package
+    lines = ["| module | contents |", "|---|---|"]
+    for file in sorted(folder.glob("*.py")):
+        text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        said = " ".join(text.split("\n\n")[0].split()).replace("``", "`")
+        if said and file.name != "__main__.py":
+            lines.append(f"| [{file.name}](../{file.relative_to(ROOT)}) | {said} |")
+    return "\n".join(lines)
+
+
 def pages() -> dict[Path, str]:
     """Content of every page that has a template, and of the verdicts of each collection."""
     environment = jinja2.Environment(
@@ -478,7 +491,7 @@ def pages() -> dict[Path, str]:
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
         gains=gains, moduli_scatter=moduli_scatter, peer_table=peer_table, peer_ratio=peer_ratio,
-        peer_machine=peer_machine, peer_processes=peer_processes, shorter=shorter,
+        modules=modules, peer_machine=peer_machine, peer_processes=peer_processes, shorter=shorter,
     )  # fmt: skip
     with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
     found = {c.folder / "frozen.csv": frozen_verdicts(c.name) for c in with_claims}

@@ -16,7 +16,6 @@ TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/ta
 RECIPES = re.findall(r"```python\n(.*?)```", TEXT + TABLE_PAGE, re.DOTALL)
 EXTENDING = (ROOT / "docs/extending.md").read_text()
 TABLES = [name for c in registry.SHIPPED for name in c.modules("tables")]
-ARCHITECTURE = ROOT / "docs/architecture.md"
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
@@ -72,17 +71,6 @@ def test_recipes_for_pandas_run_one_after_the_other(project):
     assert said.endswith("all recipes have run\n")
     for picture in ("structures.png", "survival.png"):
         assert (project.folder / picture).stat().st_size > 5000
-
-
-def test_the_map_names_every_room_and_every_module_that_rooms_share():
-    text = ARCHITECTURE.read_text()
-    package = ROOT / "src/circlet"
-    rooms = [path for path in package.iterdir() if (path / "__init__.py").exists()]
-    assert {f"`{room.name}/`" for room in rooms} <= set(re.findall(r"`\w+/`", text))
-    shared = [*package.glob("*.py"), *(p for r in rooms for p in r.glob("*.py"))]
-    for path in shared:
-        known = path.name.startswith("__") or str(path.relative_to(ROOT)) in text
-        assert known or path.parent.name in ("bench", "sweeps"), path
 
 
 @pytest.mark.parametrize("file", [

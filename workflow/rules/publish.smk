@@ -44,51 +44,33 @@ rule figures:
         [PLAN.place(path) for figure in FIGURES for path in figure.outputs],
 
 
-REPORT, EXPLORER = PLAN.of_kind("pages")
+# The pages: the report, and the explorer.
+for page in PLAN.of_kind("pages"):
 
-
-rule report:
-    input:
-        lambda wildcards: PLAN.inputs(REPORT),
-    output:
-        report(
-            PLAN.place(REPORT.outputs[0]),
-            caption="../report/report.rst",
-            category="report",
-            labels={"page": "scorecard, figures, and what made them"},
-        ),
-    log:
-        PLAN.place(REPORT.job_log),
-    localrule: True
-    conda:
-        CONDA
-    resources:
-        collections=COLLECTIONS,
-    params:
-        study=lambda wildcards: PLAN.argument(REPORT.study.json),
-        key=PLAN.key(REPORT),
-        tables=PLAN.table_keys(REPORT),
-    shell:
-        "python -m circlet report --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} {resources.collections} --log {log:q}"
-
-
-rule explorer:
-    input:
-        lambda wildcards: PLAN.inputs(EXPLORER),
-    output:
-        PLAN.place(EXPLORER.outputs[0]),
-    log:
-        PLAN.place(EXPLORER.job_log),
-    localrule: True
-    conda:
-        CONDA
-    resources:
-        collections=COLLECTIONS,
-    params:
-        study=lambda wildcards: PLAN.argument(EXPLORER.study.json),
-        key=PLAN.key(EXPLORER),
-        tables=PLAN.table_keys(EXPLORER),
-    shell:
-        "python -m circlet explorer --study {params.study:q} --key {params.key} "
-        "--tables={params.tables:q} {resources.collections} --log {log:q}"
+    rule:
+        name:
+            page.name
+        input:
+            lambda wildcards, page=page: PLAN.inputs(page),
+        output:
+            report(
+                PLAN.place(page.outputs[0]),
+                caption="../report/report.rst",
+                category="pages",
+                labels={"page": page.name},
+            ),
+        log:
+            PLAN.place(page.job_log),
+        localrule: True
+        conda:
+            CONDA
+        resources:
+            collections=COLLECTIONS,
+        params:
+            name=page.name,
+            study=lambda wildcards, page=page: PLAN.argument(page.study.json),
+            key=PLAN.key(page),
+            tables=PLAN.table_keys(page),
+        shell:
+            "python -m circlet {params.name} --study {params.study:q} --key {params.key} "
+            "--tables={params.tables:q} {resources.collections} --log {log:q}"
