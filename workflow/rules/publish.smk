@@ -55,7 +55,7 @@ for page in PLAN.of_kind("pages"):
         output:
             report(
                 PLAN.place(page.outputs[0]),
-                caption="../report/report.rst",
+                caption=f"../report/{page.name}.rst",
                 category="pages",
                 labels={"page": page.name},
             ),
