@@ -33,6 +33,7 @@ from circlet.analysis.verdicts import NOT_RUN, VERDICTS
 from circlet.collections.ding import shorter_runs
 from circlet.collections.ding.tables import ding_claims
 from circlet.lazy_import import load
+from circlet.pages.story import number
 from circlet.plotting import style
 from circlet.storage import parquet
 from circlet.study import claims_file, points, registry, targets
@@ -54,11 +55,6 @@ def claim(study: str, name: str) -> Any:
     """The row of a claim in the scorecard of a study."""
     rows = table(study, "scorecard").set_index("claim")
     return rows.loc[name]
-
-
-def number(x: float) -> str:
-    """A number for a reader."""
-    return terminal.number(x).replace("-", "−")
 
 
 def interval(low: float, high: float) -> str:

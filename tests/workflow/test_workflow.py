@@ -239,7 +239,7 @@ def test_snakemakes_own_report_has_the_figures(project):
     page = (project.folder / "report.html").read_text()
     assert "Embedding vectors organise themselves" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
-    assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
+    assert "The report of the study: the scorecard" in page  # our own report, with its provenance
 
 
 def test_targets(empty_project):
