@@ -100,7 +100,7 @@ def shipped(collection: str) -> registry.Collection:
 
 def about(collection: str, what: str) -> Any:
     """What the collection.yaml of a collection says."""
-    return shipped(collection).about[what]
+    return shipped(collection).metadata[what]
 
 
 def reasons(study: str, collection: str) -> str:

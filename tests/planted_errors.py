@@ -260,7 +260,7 @@ def scorecard(name, error=None):
         copy = Study.of(study.config | {"results": f"{temporary}/study"})
         copytree(STUDIES / name, copy.results)
         [card] = [table for table in targets.tables(copy) if table.name == "scorecard"]
-        behind = {table.name for table in targets.behind(card)}
+        behind = {table.name for table in targets.with_dependencies(card)}
         again = [table for table in frozen.made_again(copy) if table.name in behind]
         if error:
             assert error.table not in {table.name for table in again}, (

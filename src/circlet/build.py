@@ -11,4 +11,4 @@ def make(target: Target) -> None:
     all of it was imported.
     """
     load(target.module)
-    load(MAKERS.get(target.kind, target.module)).make(target.ready())
+    load(MAKERS.get(target.kind, target.module)).make(target.with_verified_keys())

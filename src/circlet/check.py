@@ -307,7 +307,7 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
     done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:
-        for needed in reversed(targets.behind(target)):
+        for needed in reversed(targets.with_dependencies(target)):
             if (needed.kind, needed.name) not in done:
                 for block in needed.study.blocks:
                     if not block.log("runs").exists():

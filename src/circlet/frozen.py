@@ -50,7 +50,7 @@ def freeze(
     for name in further:
         if name not in every:
             raise ConfigError(unknown("table", name, every))
-    behind = targets.behind(every["scorecard"]) if "scorecard" in every else []
+    behind = targets.with_dependencies(every["scorecard"]) if "scorecard" in every else []
     names = {*(target.name for target in behind), *_SUMMARIES, *further}
     if earlier is not None:
         names |= {path.stem for path in earlier.results.glob("tables/*.parquet")}

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
-KEPT = 30 * 86_400  # seconds that files with studies of jobs are kept
-PATIENCE = 60  # most seconds for the command of `notify`
+JOB_CONFIG_MAX_AGE_S = 30 * 86_400  # seconds that files with studies of jobs are kept
+NOTIFY_TIMEOUT_S = 60  # most seconds for the command of `notify`
 
 
 USES: dict[Path, "Pipeline"] = {}  # of the workflow in this process, by their results
@@ -107,7 +107,7 @@ class Pipeline:
             given = self._given(config)
             # Of a module: what its rules name, to which Snakemake adds the prefix of the module.
             self.folder = Path(given.get("results") or "")
-            given = self._prefixed(given) if self.outer else self._planned()
+            given = (None if self.outer else self._planned()) or self._prefixed(given)
             self.study = Study.of(given) if self.outer else Study.resolved(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
@@ -162,9 +162,12 @@ class Pipeline:
         """An environment variable of this module alone."""
         return re.sub(r"\W", "_", "_".join(["CIRCLET", name, *self.modules]), flags=re.ASCII)
 
-    def _planned(self) -> dict[str, Any]:
-        """The config as it was when jobs were planned."""
-        return json.loads(Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8"))
+    def _planned(self) -> dict[str, Any] | None:
+        """The config as it was when jobs were planned; None if `start` was not called."""
+        try:
+            return json.loads(Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
 
     def _prepare_environment(self) -> None:
         """What jobs find in their environment, and Snakemakes that run in them."""
@@ -206,7 +209,7 @@ class Pipeline:
         self.lock = locks.lock(self.study.results)
         try:
             for path in self.job_configs.glob("*.json"):
-                if time.time() - path.stat().st_mtime > KEPT:
+                if time.time() - path.stat().st_mtime > JOB_CONFIG_MAX_AGE_S:
                     path.unlink()
             self._written(self.frozen)
             if not self.is_in_file:
@@ -264,26 +267,26 @@ class Pipeline:
         try:
             done = subprocess.run(
                 self.study.notify, shell=True, env=os.environ | told, input=text, text=True,
-                timeout=PATIENCE,
+                timeout=NOTIFY_TIMEOUT_S,
             )  # fmt: skip
             said = f"exit status {done.returncode}" if done.returncode else ""
         except (OSError, subprocess.TimeoutExpired) as error:
-            said = f"took longer than {PATIENCE} s" if isinstance(
+            said = f"took longer than {NOTIFY_TIMEOUT_S} s" if isinstance(
                 error, subprocess.TimeoutExpired) else str(error)  # fmt: skip
         if said:
             print(f"{self.name}: notify: {said}", file=sys.stderr)
 
     @cached_property
-    def _turns(self) -> tuple[dict[str, int], dict[str, int]]:
-        return targets.turns(self.study, self.of_kind("figures"))
+    def _priorities(self) -> tuple[dict[str, int], dict[str, int]]:
+        return targets.priorities(self.study, self.of_kind("figures"))
 
-    def turn(self, what: Target | str) -> int:
+    def priority(self, what: Target | str) -> int:
         """Priority of a target, or of the blocks of an experiment: the first figures soon."""
         if not self.outer:
             return 0
         if isinstance(what, Target):
-            return self._turns[1].get(f"{what.kind}/{what.name}", 0)
-        return self._turns[0].get(what, 0)
+            return self._priorities[1].get(f"{what.kind}/{what.name}", 0)
+        return self._priorities[0].get(what, 0)
 
     def provided(self, name: str) -> Any:
         """What a profile provides in all, under `resources`; None if it does not say."""

@@ -71,7 +71,7 @@ def explorer_of(settings, folder, forged=None):
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     page = targets.explorer(study)
-    wanted = {path for target in targets.behind(page) for path in target.outputs}
+    wanted = {path for target in targets.with_dependencies(page) for path in target.outputs}
     for target in targets.ordered(study):
         if set(target.outputs) <= wanted:
             build.make(target)

@@ -63,7 +63,7 @@ def explorer_of(visit, tmp_path):
         for block in study.ordered_blocks:
             job.run_block(block, "cpu")
         page = targets.explorer(study)
-        needed = {target.name for target in targets.behind(page)}
+        needed = {target.name for target in targets.with_dependencies(page)}
         for target in targets.ordered(study):
             if target.name in needed:
                 build.make(target)

@@ -81,7 +81,7 @@ def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
     ],
 )
 def test_what_cannot_be_told(verdicts, said):
-    assert story.untold(card(*({"verdict": verdict} for verdict in verdicts))) == said
+    assert story.open_tests(card(*({"verdict": verdict} for verdict in verdicts))) == said
 
 
 def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
@@ -109,10 +109,10 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     [(cause, [row])] = lacking.items()
     assert cause == "Not run here; verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
-    assert story.untold(found) == (
+    assert story.open_tests(found) == (
         "1 test was not run here. Of these, in the frozen study full_length: 1 deviates."
     )
-    assert story.untold(found.assign(frozen_tally="other")) == "1 test was not run here."
+    assert story.open_tests(found.assign(frozen_tally="other")) == "1 test was not run here."
 
 
 @pytest.fixture

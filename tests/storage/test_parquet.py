@@ -277,10 +277,12 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
         monkeypatch.setattr(Path, "read_text", edited)
         with pytest.raises(LogError, match="code of circlet was edited after this job had started"):
-            target.ready()
+            target.with_verified_keys()
         monkeypatch.undo()
         fingerprint.forget()
-        assert target.ready().study.keys == {table.name: table.key for table in target.tables}
+        assert target.with_verified_keys().study.keys == {
+            table.name: table.key for table in target.tables
+        }
 
 
 def test_no_table_is_taken_for_another(tmp_path):

@@ -8,9 +8,9 @@ import pytest
 
 from circlet.study import config_file, interventions, registry
 
-PAPERS = [c for c in registry.SHIPPED if c.about.get("authors")]
+PAPERS = [c for c in registry.SHIPPED if c.metadata.get("authors")]
 SYSTEMS = registry.Systems(registry.SHIPPED)
-WORDS = {word for c in PAPERS for word in (c.name, c.about["short"])} | SYSTEMS.keys()
+WORDS = {word for c in PAPERS for word in (c.name, c.metadata["short"])} | SYSTEMS.keys()
 WORDS -= {registry.PACKAGE.name}  # the authors of one collection
 OWN = registry.PACKAGE / "collections"
 

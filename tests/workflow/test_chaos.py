@@ -39,7 +39,7 @@ STUDY = Study.of(CONFIG)
 # All blocks are made for these tables, and a few others.
 MADE = ("outcome_summary", "survival")
 TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE
-          for t in targets.behind(made)}  # fmt: skip
+          for t in targets.with_dependencies(made)}  # fmt: skip
 
 
 def processes(token):

@@ -136,7 +136,7 @@ def test_no_result_depends_on_the_command(tmp_path):
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
     study = Study.read(ROOT / "config/config.yaml")
     figures = targets.figures(study)
-    experiments, others = targets.turns(study, figures)
+    experiments, others = targets.priorities(study, figures)
 
     def seconds(figure):
         points = (p for name in targets.trained_for(figure) for p in study.experiment(name))
@@ -144,7 +144,7 @@ def test_figures_that_take_little_training_come_first_with_what_they_are_made_fr
 
     for figure in figures:
         own = others[f"figures/{figure.name}"]
-        assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.behind(figure))
+        assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.with_dependencies(figure))
         assert all(experiments[name] >= own for name in targets.trained_for(figure))
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]

@@ -58,7 +58,7 @@ def only_musat(study):
     experiments = study["experiments"]
     small = {k: v for k, v in experiments.items() if v["system"] in systems}
     study["experiments"] = small
-    study["figures"] = [one for one in study["figures"] if pictures.about(one) in small]
+    study["figures"] = [one for one in study["figures"] if pictures.experiment_of(one) in small]
     study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
 
 

@@ -23,7 +23,7 @@ for figure in FIGURES:
             PLAN.place(figure.outputs[1]),
         log:
             PLAN.place(figure.job_log),
-        priority: PLAN.turn(figure)
+        priority: PLAN.priority(figure)
         localrule: True
         conda:
             CONDA

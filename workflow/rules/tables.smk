@@ -12,7 +12,7 @@ for table in TABLES:
             [PLAN.place(path) for path in table.outputs],
         log:
             PLAN.place(table.job_log),
-        priority: PLAN.turn(table)
+        priority: PLAN.priority(table)
         localrule: table.is_small
         conda:
             CONDA

@@ -179,7 +179,7 @@ def _section(
     listed: pd.DataFrame,
 ) -> dict[str, Any]:
     """All that the page says of a collection: its story, a verdict per claim, its figures."""
-    about = collection.about
+    about = collection.metadata
     own = card[card["paper"] == collection.name]
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
@@ -201,7 +201,7 @@ def _section(
         "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
         "agrees": story.agreeing(own, collection.headlines),
         "differs": story.differing(own),
-        "untold": story.untold(own),
+        "open_tests": story.open_tests(own),
         "elsewhere": story.elsewhere(own),
         "judged": story.frozen(own),
         "told": told,

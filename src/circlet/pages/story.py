@@ -34,7 +34,7 @@ class Difference(NamedTuple):
     reason: str
 
 
-class Watched(NamedTuple):
+class ExplorerLink(NamedTuple):
     """A run that the explorer shows: its fragment there, and what it is in words."""
 
     fragment: str
@@ -105,7 +105,7 @@ def differing(card: pd.DataFrame) -> list[Difference]:
     return found
 
 
-def untold(card: pd.DataFrame) -> str:
+def open_tests(card: pd.DataFrame) -> str:
     """How many tests have no answer, and why, in sentences; empty if all have."""
     tests = card[card["tally"] == claims_file.TEST]
     undecided, lacking = ((tests["verdict"] == v).sum() for v in (UNDECIDED, NOT_RUN))
@@ -264,11 +264,11 @@ def _estimate(row: dict[str, Any], shares: set[str]) -> str:
     return f"{row['label']}: {number(row['estimate'])}{unit} {ends}".rstrip()
 
 
-def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[Watched]:
+def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
     """The runs that an SVG leads to, and the explorer shows."""
     fragments = dict.fromkeys(html.unescape(found) for found in PLAYS.findall(svg))
     known = runs.set_index("run_id")
-    found: dict[str, Watched] = {}
+    found: dict[str, ExplorerLink] = {}
     for fragment in fragments:
         asked = parse_qs(fragment)
         run_id = asked["run"][0]
@@ -276,11 +276,11 @@ def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[Watched]:
             step = asked.get("step", [""])[0]
             here = _words(study, known.loc[run_id], run_id)
             at = f", step {step}" if step and known.loc[run_id, "shown"] == "training" else ""
-            found.setdefault(f"{run_id} {step}", Watched(f"#{fragment}", here + at))
+            found.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", here + at))
     return list(found.values())[:MOST_RUNS]
 
 
-def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[Watched]:
+def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[ExplorerLink]:
     """A run of the first and of the last point of an experiment whose training can be watched."""
     found = []
     own = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
@@ -288,7 +288,7 @@ def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[Watched]
     played = [point for point in study.experiment(experiment) if (names == point.name).any()]
     for point in [*played[:1], *played[1:][-1:]]:
         row = own[names == point.name].iloc[0]
-        found.append(Watched(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
+        found.append(ExplorerLink(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
     return found
 
 

@@ -30,7 +30,7 @@ def _card(study: Study) -> pd.DataFrame | None:
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:
         return None
-    behind = targets.behind(target)
+    behind = targets.with_dependencies(target)
     current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
     if not current or not all(map(parquet.is_current, target.study.blocks)):
         raise LogError(
@@ -113,7 +113,7 @@ def _pages(study: Study) -> list[str]:
 
 def _short(study: Study) -> dict[str, str]:
     """What the collections of a study are called, by name."""
-    return {c.name: c.about.get("short") or c.name for c in study.used_collections}
+    return {c.name: c.metadata.get("short") or c.name for c in study.used_collections}
 
 
 def _wrapped(text: str) -> list[str]:

@@ -7,7 +7,7 @@ others it is measured, too.
 import math
 
 from circlet.study import measured
-from circlet.study.points import Block, Point, even
+from circlet.study.points import Block, Point, balanced_group_size
 
 STEP_SECONDS = 2e-4  # overhead of a step in PyTorch, however small the tensors are
 NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
@@ -51,7 +51,7 @@ def embedding(point: Point) -> tuple[int, int]:
 def cpu_batch(block: Block) -> int:
     """How many of its runs advance together on a CPU."""
     if block.point.system.is_measured:
-        return even(block.count, measured.of(block.point).together)
+        return balanced_group_size(block.count, measured.of(block.point).together)
     return block.point.cpu_batch(block.count)
 
 

@@ -159,7 +159,9 @@ def reads(name: str) -> str:
     return {"keep": "signals", "transfer": "parameters"}.get(name, "")
 
 
-def acts(interventions: list[dict[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+def list_interventions(
+    interventions: list[dict[str, dict[str, Any]]],
+) -> list[tuple[str, dict[str, Any]]]:
     """Name and arguments of each of the interventions that a config lists."""
     return [act for intervention in interventions for act in intervention.items()]
 

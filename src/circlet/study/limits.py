@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from circlet.errors import ConfigError
 from circlet.study import config_file, cost, measured, registry
-from circlet.study.interventions import acts, is_list_of_values
+from circlet.study.interventions import is_list_of_values, list_interventions
 from circlet.study.points import FOLDERS
 from circlet.study.schedules import INT32_MAX
 from circlet.study.seeds import PURPOSES
@@ -75,7 +75,7 @@ def _count(settings: dict[str, Any]) -> int:
     """Number of points of an experiment."""
     lists = [settings.get("cases", [{}]), *settings["sweep"].values()]
     lists += [settings["seeds"][k] for k in PURPOSES if isinstance(settings["seeds"][k], list)]
-    for name, arguments in acts(settings["interventions"]):
+    for name, arguments in list_interventions(settings["interventions"]):
         lists += [v for k, v in arguments.items() if is_list_of_values(name, k, v)]
     return math.prod(map(len, lists))
 

@@ -48,7 +48,7 @@ class Picture:
         return {self.kind: self.experiment, **places, "show": list(self.show), "name": self.name}
 
 
-def about(spec: Mapping[str, Any]) -> str:
+def experiment_of(spec: Mapping[str, Any]) -> str:
     """The experiment of an entry of the config's `figures`; empty if it names none."""
     return next((spec[kind] for kind in spec if kind not in _OPTIONS), "")
 
@@ -203,7 +203,7 @@ def _placed(
     return places, [parameter.name for parameter in left]
 
 
-def lead(study: "Study", picture: Picture) -> str:
+def caption_intro(study: "Study", picture: Picture) -> str:
     """The first sentence of its caption: what of which experiment."""
     points = study.experiment(picture.experiment)
     system = points[0].system

@@ -24,12 +24,12 @@ from circlet.study import (
     swept,
     validation,
 )
-from circlet.study.interventions import acts, columns, is_list_of_values
+from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.pictures import Picture
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
-from circlet.study.starts import Parents
+from circlet.study.starts import ParentIndex
 from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 # Keys of the config that tables and figures read if they say so (`CONFIG`), and without them.
@@ -125,7 +125,7 @@ class Study:
     def used_collections(self) -> list[Collection]:
         """Its collections, but those of other systems; of a partial study, as of the whole."""
         systems = (self.whole or self).systems
-        return [c for c in self.collections if c.serves(systems)]
+        return [c for c in self.collections if c.supports(systems)]
 
     @cached_property
     def roles(self) -> dict[str, dict[str, Any]]:
@@ -199,7 +199,9 @@ class Study:
             **{k: self._sorted[k] if k in with_keys else usual for k, usual in KEYS.items()},
         }
         if config["figures"]:
-            config["figures"] = [f for f in config["figures"] if pictures.about(f) in chosen]
+            config["figures"] = [
+                f for f in config["figures"] if pictures.experiment_of(f) in chosen
+            ]
         return replace(self, config=config)  # without checks: the whole has passed them
 
     def partial(self, done: Iterable[Block]) -> "Study":
@@ -260,7 +262,7 @@ class Study:
         for system in self.systems:
             merged |= self.known[system].schemas
         for settings in self.config["experiments"].values():
-            for name, _ in acts(settings["interventions"]):
+            for name, _ in list_interventions(settings["interventions"]):
                 merged |= columns(name)
         return merged
 
@@ -281,13 +283,13 @@ class Study:
                 raise ConfigError(_too_many_in_a_row(where))
             self._add_points(known, parent, [*above, experiment])
         points: dict[str, Point] = {}
-        starts: Parents | None = None
+        starts: ParentIndex | None = None
         system = self.known[settings["system"]]
         for point in _combinations(experiment, system, settings, self.results):
             if not self.is_resolved:
                 validation.check_point(where, point)
             if names := validation.parents({"interventions": point.interventions}):
-                starts = starts or Parents(known[names[0]], point.intervenes("transfer"))
+                starts = starts or ParentIndex(known[names[0]], point.intervenes("transfer"))
                 point = replace(point, parent=starts.find(where, point))
                 if point.depth > config_file.limit("chain"):
                     raise ConfigError(_too_many_in_a_row(where))

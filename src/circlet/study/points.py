@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from circlet.study import fingerprint
-from circlet.study.interventions import INTERVENTIONS, acts, module_of, reads
+from circlet.study.interventions import INTERVENTIONS, list_interventions, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.schedules import steps_of
 from circlet.study.seeds import PURPOSES, Seeds
@@ -44,7 +44,7 @@ def canonical(value: Any) -> str:
     return format(value, ".15g") if isinstance(value, float) else str(value)
 
 
-def even(count: int, most: int) -> int:
+def balanced_group_size(count: int, most: int) -> int:
     """Size of groups of at most ``most``, as few and as alike as ``count`` allows."""
     return math.ceil(count / math.ceil(count / most))
 
@@ -134,7 +134,7 @@ class Block:
         values = point.arithmetic | point.parameters
         if sweep := {name: [values[name]] for name in point.named if name in values}:
             found["sweep"] = sweep
-        if acting := acts(point.interventions):
+        if acting := list_interventions(point.interventions):
             found["interventions"] = [
                 {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in own.items()}}
                 for name, own in acting
@@ -201,7 +201,7 @@ class Point:
             yield f"_{key}-{value}", key if value == "float32" else ""
         for purpose, seed in self.fixed_seeds.items():
             yield f"_{purpose}-{seed}", ""
-        for name, arguments in acts(self.interventions):
+        for name, arguments in list_interventions(self.interventions):
             yield f"_{name}", ""
             for key, value in arguments.items():
                 is_left_out = value == INTERVENTIONS[name][key].get("default")
@@ -240,13 +240,13 @@ class Point:
     def keys(self) -> dict[str, Any]:
         """Its parameters and the arguments of its interventions, by the columns of tables."""
         found = dict(self.parameters)
-        for name, arguments in acts(self.interventions):
+        for name, arguments in list_interventions(self.interventions):
             found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
         return found
 
     def intervenes(self, name: str) -> bool:
         """Whether an intervention is among its own."""
-        return name in dict(acts(self.interventions))
+        return name in dict(list_interventions(self.interventions))
 
     @cached_property
     def depth(self) -> int:
@@ -261,7 +261,7 @@ class Point:
     def cpu_batch(self, count: int) -> int:
         """How many runs of a block of ``count`` advance together on a CPU, in groups alike."""
         formula = self.system.cpu_batch
-        return even(count, int(formula(**self.parameters)) if formula else count)
+        return balanced_group_size(count, int(formula(**self.parameters)) if formula else count)
 
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
@@ -289,7 +289,7 @@ class Point:
     @property
     def reads(self) -> list[str]:
         """Kinds of logs of its parent that its interventions look at."""
-        return [log for name, _ in acts(self.interventions) if (log := reads(name))]
+        return [log for name, _ in list_interventions(self.interventions) if (log := reads(name))]
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -402,6 +402,6 @@ class Point:
         """Version of the code that decides its numbers: its system's and its interventions'."""
         given = self.system.version
         own = fingerprint.of_equations(self.system) if given == "" else given
-        modules = [module_of(name) for name, _ in acts(self.interventions)]
+        modules = [module_of(name) for name, _ in list_interventions(self.interventions)]
         theirs = [fingerprint.own_code(module) for module in modules if module]
         return [own, INTERVENTIONS_VERSION, *theirs] if self.interventions else own

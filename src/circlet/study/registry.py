@@ -78,7 +78,7 @@ class Collection:
         own = self.qualified(name)
         return own if own in (self.roles if kind == "roles" else self.modules(kind)) else name
 
-    def serves(self, systems: Iterable[str]) -> bool:
+    def supports(self, systems: Iterable[str]) -> bool:
         """Whether it is about some of these systems, or about none in particular."""
         own = self.modules("systems").keys()
         return not own or not own.isdisjoint(systems)
@@ -97,7 +97,7 @@ class Collection:
         return {self.qualified(name): f"{self.package}.{kind}.{name}" for name in names}
 
     @functools.cached_property
-    def about(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What its ``collection.yaml`` says; empty if it has none."""
         path = self.folder / "collection.yaml"
         if not path.exists():
@@ -111,26 +111,28 @@ class Collection:
     def check(self) -> None:
         """Raise ConfigError if its ``collection.yaml`` has other keys than it may."""
         try:
-            config_file.check(self.about, config_file.schema("collection"))
+            config_file.check(self.metadata, config_file.schema("collection"))
         except ConfigError as error:
             raise ConfigError(f"{self.folder / 'collection.yaml'}: {error}") from None
 
     @property
     def figures(self) -> dict[str, str]:
         """The figures that it names, in the order of the report, each with its title, or none."""
-        given = self.about.get("figures", {})
+        given = self.metadata.get("figures", {})
         titles = given if isinstance(given, dict) else dict.fromkeys(given, "")
         return {self.resolved("figures", name): title for name, title in titles.items()}
 
     @property
     def headlines(self) -> list[str]:
         """The claims that it is known by."""
-        return [self.qualified(name) for name in self.about.get("headlines", ())]
+        return [self.qualified(name) for name in self.metadata.get("headlines", ())]
 
     @functools.cached_property
     def roles(self) -> dict[str, dict[str, Any]]:
         """Its roles, and what an experiment must be to have each, by name."""
-        given = {self.qualified(name): role for name, role in self.about.get("roles", {}).items()}
+        given = {
+            self.qualified(name): role for name, role in self.metadata.get("roles", {}).items()
+        }
         for role in given.values():
             needs = role["needs"]
             needs["system"] = self.resolved("systems", needs["system"])

@@ -43,7 +43,7 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
     if others := varied(settings) - allowed:
         only = " and ".join(sorted(allowed)) or "nothing"
         yield f"that varies only {only}", f"varies {', '.join(sorted(others))}"
-    acts = {act for act, _ in interventions.acts(settings["interventions"])}
+    acts = {act for act, _ in interventions.list_interventions(settings["interventions"])}
     if acts != set(needs.get("interventions", ())):
         wanted = " and ".join(needs.get("interventions", ())) or "no intervention"
         yield f"with {wanted}", f"has {' and '.join(sorted(acts)) or 'none'}"

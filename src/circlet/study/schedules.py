@@ -38,14 +38,16 @@ def _steps_of(text: str, steps: int, epoch: int, early: tuple[int, ...]) -> np.n
         strides.append((epochs * epoch, steps))
     if any(until // stride > MOST for stride, until in strides):
         raise ConfigError(f"more than {MOST} steps of a log; log fewer")
-    even = _even(schedule["per_decade"]) if "per_decade" in schedule else np.empty(0, np.int64)
+    even = (
+        _log_spaced(schedule["per_decade"]) if "per_decade" in schedule else np.empty(0, np.int64)
+    )
     named = [0, steps, *schedule.get("at", []), *(step for step in early if step <= steps)]
     multiples = [np.arange(0, until + 1, stride) for stride, until in strides]
     return np.unique(np.concatenate([named, even[even <= steps], *multiples]).astype(np.int64))
 
 
 @functools.lru_cache(maxsize=64)
-def _even(per_decade: int) -> np.ndarray:
+def _log_spaced(per_decade: int) -> np.ndarray:
     """All steps that are spaced evenly in the logarithm, sorted."""
     decades = math.ceil(math.log10(INT32_MAX))
     steps = (round(10 ** (i / per_decade)) for i in range(decades * per_decade + 1))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from circlet.study.points import Point
 
 
-class Parents:
+class ParentIndex:
     """The points of an experiment, for those that start from them.
 
     A point starts from the point with the same parameters. For a transfer only two kinds of

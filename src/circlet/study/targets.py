@@ -89,7 +89,7 @@ class Target:
         """Keys that its tables must have: those that the job was given, or else as planned."""
         return {t.name: self.study.keys.get(t.name) or t.key for t in self.tables}
 
-    def ready(self) -> "Target":
+    def with_verified_keys(self) -> "Target":
         """The same when its module is imported, with a study that checks the keys of its tables.
 
         Raises LogError if the code that makes it was edited since its fingerprint was taken.
@@ -194,7 +194,7 @@ def contributed(study: Study, file: str) -> list[str]:
     return [
         ".".join([collection.package, *parts])
         for collection in study.collections
-        if collection.serves(study.systems) and (collection.folder / file).exists()
+        if collection.supports(study.systems) and (collection.folder / file).exists()
     ]
 
 
@@ -308,7 +308,7 @@ def ordered(study: Study) -> list[Target]:
     return [*_tables(study).values(), *drawn, report(study, drawn), explorer(study)]
 
 
-def behind(target: Target) -> list[Target]:
+def with_dependencies(target: Target) -> list[Target]:
     """A target and all tables that it is made from, directly or not."""
     found = [target]
     for child in found:  # grows as it goes
@@ -318,11 +318,11 @@ def behind(target: Target) -> list[Target]:
 
 def trained_for(target: Target) -> set[str]:
     """Experiments whose logs a target needs, and those that they start from."""
-    configs = [t.study.config for t in behind(target) if "LOGS" in literals(t.module)]
+    configs = [t.study.config for t in with_dependencies(target) if "LOGS" in literals(t.module)]
     return {name for config in configs for name in (*config["experiments"], *config["parents"])}
 
 
-def turns(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
+def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
     """Who comes first, so that there soon are figures to look at: larger numbers do.
 
     A figure comes before those that need more training, together with what it is made from.
@@ -343,7 +343,7 @@ def turns(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[s
         rank = 1 + levels.index(takes[name])
         for e in needed:
             experiments[e] = max(rank, experiments.get(e, 0))
-        for target in behind(figure):
+        for target in with_dependencies(figure):
             key = f"{target.kind}/{target.name}"
             others[key] = max(rank, others.get(key, 0))
     return experiments, others
@@ -354,7 +354,7 @@ def caption(figure: str, study: Study) -> str:
     of = {picture.name: picture for picture in study.pictures}
     module = of[figure].module if figure in of else modules(study, "figures")[figure]
     text = ast.get_docstring(tree_of(module))
-    lead = [pictures.lead(study, of[figure])] if figure in of else []
+    lead = [pictures.caption_intro(study, of[figure])] if figure in of else []
     return " ".join([*lead, *(text or "").split()])
 
 

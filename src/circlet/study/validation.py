@@ -11,8 +11,8 @@ from circlet.study.interventions import (
     INTERVENTIONS,
     OF_EMBEDDING,
     SPECTRAL,
-    acts,
     is_list_of_values,
+    list_interventions,
 )
 from circlet.study.registry import Systems
 from circlet.study.schedules import INT32_MAX
@@ -58,7 +58,7 @@ def canonicalise(settings: dict[str, Any], systems: Systems, where: str) -> None
 
 def parents(settings: dict[str, Any]) -> list[str]:
     """Names of the experiments whose outcomes an experiment's interventions look at."""
-    return [act["of"] for _, act in acts(settings["interventions"]) if "of" in act]
+    return [act["of"] for _, act in list_interventions(settings["interventions"]) if "of" in act]
 
 
 def varied(settings: dict[str, Any]) -> set[str]:
@@ -69,7 +69,7 @@ def varied(settings: dict[str, Any]) -> set[str]:
 
 def listed(settings: dict[str, Any]) -> set[str]:
     """Arguments of interventions that an experiment lists several values of, by their columns."""
-    every = acts(settings["interventions"])
+    every = list_interventions(settings["interventions"])
     return {
         f"{act}_{k}" for act, own in every for k, v in own.items() if is_list_of_values(act, k, v)
     }
@@ -110,14 +110,14 @@ def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> 
             _check_has(f"{where}.compare.{name}", settings, system, name, one)
     _check_seeds(where, settings, system)
     _check_log(where, settings, system)
-    for act, arguments in acts(settings["interventions"]):
+    for act, arguments in list_interventions(settings["interventions"]):
         # Of users' collections those of this study; the process may know others.
         theirs = {name for c in systems.collections for name in c.modules("interventions")}
         if act not in INTERVENTIONS or ("." in act and act not in theirs):
             there = [name for name in INTERVENTIONS if "." not in name or name in theirs]
             raise ConfigError(f"{where}.interventions: {unknown('intervention', act, there)}")
         _check_intervention(f"{where}.interventions.{act}", act, arguments)
-    named = [act for act, _ in acts(settings["interventions"])]
+    named = [act for act, _ in list_interventions(settings["interventions"])]
     if twice := {act for act in named if named.count(act) > 1}:
         raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
     if "learning_rate" not in schemas and "freeze" in named:
@@ -274,7 +274,7 @@ def _check_frequencies(where: str, point: "Point") -> None:
     if "p" not in point.parameters:
         return
     p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2
-    for name, arguments in acts(point.interventions):
+    for name, arguments in list_interventions(point.interventions):
         own = f"{where}.interventions.{name}"
         for k in (arguments.get("frequency", 0), *arguments.get("frequencies", [])):
             if k > last:

@@ -246,7 +246,7 @@ def counts(needs: Iterable[Need]) -> dict[tuple[str, str], int]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SeedPlan:
     """What would do for all that falls short."""
 
     seeds: dict[str, dict[str, Any]]  # `seeds` of the experiments that need more
@@ -256,7 +256,7 @@ class Wanted:
     seconds: float  # of CPU time, expected
 
 
-def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
+def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
     """Seeds that would do, with what they cost: more for all points, or for some."""
     needed = counts(needs)
     seeds: dict[str, dict[str, Any]] = {}
@@ -283,7 +283,7 @@ def wanted(study: Study, needs: Iterable[Need]) -> Wanted:
     blocks = [block for key, block in new.items() if key not in old]
     further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())
     again = sum(block.count for block in blocks) - further
-    return Wanted(seeds, further, again, len(blocks), sum(map(cost.cpu_seconds, blocks)))
+    return SeedPlan(seeds, further, again, len(blocks), sum(map(cost.cpu_seconds, blocks)))
 
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:
     if point.system.embedding:
         arrays = {"embedding": arrays.pop("embedding"), **arrays}
     draws = streams.stream("intervention")
-    for name, arguments in interventions.acts(point.interventions):
+    for name, arguments in interventions.list_interventions(point.interventions):
         arrays = interventions.apply(name, arguments, arrays, draws, parent)
     return arrays
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
-from circlet.study.points import Point, even
+from circlet.study.points import Point, balanced_group_size
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, products, shapes
 from circlet.training.group import (
@@ -33,9 +33,9 @@ from circlet.training.stack import Stack, copy_exactly, on_cpu
 Trained = Callable[["RunGroup"], None]
 """Called when the last step of a group is done."""
 
-HELD = 2**26  # most numbers in the data of runs that advance together
+MAX_DATA_VALUES = 2**26  # most numbers in the data of runs that advance together
 RECORDED = 2**28  # most bytes of logs kept on a GPU
-CACHED = 2**21  # most numbers of a step that fit into the caches of a core
+MAX_STEP_VALUES = 2**21  # most numbers of a step that fit into the caches of a core
 
 
 @torch.no_grad()
@@ -78,7 +78,7 @@ def group_size(point: Point, count: int, device: torch.device) -> int:
     if device.type == "cuda":
         return count
     if point.system.is_measured:
-        return even(count, together(point))
+        return balanced_group_size(count, together(point))
     return point.cpu_batch(count)
 
 
@@ -88,8 +88,8 @@ def together(point: Point) -> int:
         return 1
     if point.system.cpu_batch:
         return int(point.system.cpu_batch(**point.parameters))
-    held = HELD // max(1, data_size(point))
-    return max(1, min(held, CACHED // max(1, activations(point))))
+    held = MAX_DATA_VALUES // max(1, data_size(point))
+    return max(1, min(held, MAX_STEP_VALUES // max(1, activations(point))))
 
 
 def data_size(point: Point) -> int:

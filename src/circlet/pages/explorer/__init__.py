@@ -210,7 +210,7 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
 
 def _introduction(collection: Collection, system: str) -> str:
     """What a system learns, as its collection says it to a reader who knows nothing of it."""
-    given = collection.about.get("introductions", {})
+    given = collection.metadata.get("introductions", {})
     return {collection.qualified(name): text for name, text in given.items()}.get(system, "")
 
 
@@ -219,10 +219,10 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
     system = point.system
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
     return {
-        "short": collection.about.get("short", ""),
-        "outcomes": collection.about.get("outcomes", ""),
+        "short": collection.metadata.get("short", ""),
+        "outcomes": collection.metadata.get("outcomes", ""),
         "introduction": _introduction(collection, system.name),
-        "terms": collection.about.get("terms", {}),
+        "terms": collection.metadata.get("terms", {}),
         "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
         "columns": _headings(point, [_epoch(name, point) for name in measures]),
         "metrics": [
