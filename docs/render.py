@@ -457,6 +457,13 @@ def parameters(system: SystemSpec) -> str:
     return "\n".join(lines)
 
 
+def packages() -> list[str]:
+    """The package itself, and all in it but those of collections."""
+    folder = ROOT / "src/circlet"
+    found = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py"))
+    return sorted("" if name == "." else name for name in found if "collections/" not in name)
+
+
 def modules(package: str) -> str:
     """The modules of a package as a Markdown table, each with the start of its docstring."""
     folder = ROOT / "src/circlet" / package
@@ -487,7 +494,8 @@ def pages() -> dict[Path, str]:
         over_runs=over_runs, extremes=extremes, effect=effect, lasso_r2=lasso_r2, usual=usual,
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
         gains=gains, moduli_scatter=moduli_scatter, peer_table=peer_table, peer_ratio=peer_ratio,
-        modules=modules, peer_machine=peer_machine, peer_processes=peer_processes, shorter=shorter,
+        modules=modules, packages=packages, peer_machine=peer_machine,
+        peer_processes=peer_processes, shorter=shorter,
     )  # fmt: skip
     with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
     found = {c.folder / "frozen.csv": frozen_verdicts(c.name) for c in with_claims}

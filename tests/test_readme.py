@@ -90,3 +90,14 @@ def test_every_table_is_listed():
 
 def test_the_readme_is_short():
     assert len(TEXT.split()) <= 1300
+
+
+def test_tests_that_pages_name_are_there():
+    """As docs/cluster.md does, of each fault."""
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    named = {
+        name
+        for path in (ROOT / "docs").glob("*.md")
+        for name in re.findall(r"`(test_\w+)`", path.read_text())
+    }
+    assert named and {name for name in named if f"def {name}(" not in tests} == set()

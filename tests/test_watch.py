@@ -187,7 +187,7 @@ def test_messages_stand_above_it_and_the_terminal_is_left_as_it_was(study, monke
 
 def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):
     terminal = on_terminal(monkeypatch)
-    display = watch.Display(watch.Watch(study))
+    display = watch.Display(lambda: watch.Watch(study))
     display.start()
     assert display.is_on
     display.stop()
@@ -196,7 +196,7 @@ def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):
 
 def test_a_display_that_fails_ends_nothing(study, caplog, monkeypatch):
     monkeypatch.setattr(watch.Watch, "look", lambda self: 1 / 0)
-    display = watch.Display(watch.Watch(study))
+    display = watch.Display(lambda: watch.Watch(study))
     display.start()
     display.stop()
     assert "no progress is displayed: ZeroDivisionError" in caplog.text

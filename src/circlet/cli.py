@@ -264,7 +264,8 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise errors.ConfigError("--study: must be an object, as circlet writes it")
     if arguments.collections:
         config["collections"] = arguments.collections
-    return Study.resolved(config)
+    # Snakemake's jobs, which have a log, get what a plan has checked.
+    return (Study.resolved if getattr(arguments, "log", None) else Study.of)(config)
 
 
 def show_status(arguments: argparse.Namespace) -> None:

@@ -62,12 +62,16 @@ def explain() -> None:
         use.explain()
 
 
+def is_displayed() -> bool:
+    """Whether a display of the study is to replace Snakemake's lists of jobs: not of modules."""
+    uses = list(USES.values())
+    return len(uses) == 1 and uses[0].has_display
+
+
 def display(jobs: Mapping[str, int]) -> "Display | None":
-    """The display of the study, with a number of jobs of each rule; None of a module."""
-    [use, *others] = USES.values() or [None]
-    if use is None or others or use.modules or use.workflow.touch:
-        return None
-    return use.displayed(jobs)
+    """Begin the display, given how many jobs each rule has; None while no job may begin."""
+    [use] = USES.values()
+    return use.displayed(jobs) if use.is_at_work else None
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -104,10 +108,13 @@ class Pipeline:
                 "local or shared folders only; leave this option out"
             )
         try:
-            given = self._given(config)
-            # Of a module: what its rules name, to which Snakemake adds the prefix of the module.
-            self.folder = Path(given.get("results") or "")
-            given = (None if self.outer else self._planned()) or self._prefixed(given)
+            given = None if self.outer else self._planned()
+            # What rules name: of a module, Snakemake adds its prefix.
+            self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
+            if given is None:
+                given = self._given(config)
+                self.folder = Path(given.get("results") or "")
+                given = self._prefixed(given)
             self.study = Study.of(given) if self.outer else Study.resolved(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
@@ -130,6 +137,7 @@ class Pipeline:
         self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == given
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
+        self.is_at_work = False  # whether it has the lock, and jobs may run
         self.wanted: set[Path] = set()  # what Snakemake makes, or has found to be there
         self._prepare_environment()
         self._register()
@@ -171,15 +179,16 @@ class Pipeline:
 
     def _prepare_environment(self) -> None:
         """What jobs find in their environment, and Snakemakes that run in them."""
-        study, keys = self._variable("STUDY"), self._variable("KEYS")
+        study, keys, folder = map(self._variable, ("STUDY", "KEYS", "FOLDER"))
         if self.outer:
+            os.environ[folder] = str(self.folder)
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
             os.environ["CIRCLET_COSTS"] = str(measured.folder())
             os.environ[study] = str(self._job_config(self.frozen))
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
-        if self.modules:  # which have no display
+        if not self.has_display:
             os.environ.pop(progress.DISPLAYED, None)
-        self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys)
+        self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys, folder)
         self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
         # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
         here = str(Path(sys.executable).parent)
@@ -216,12 +225,13 @@ class Pipeline:
                 _write(self.study_file, self.frozen)
         except CircletError as error:
             sys.exit(f"error: {error}")
+        self.is_at_work = True
 
     def finish(self) -> None:
         """Say where to look."""
         self._end_display()
         report = self.study.results / "report.html"
-        if self.display and report in self.wanted:
+        if not self.modules and report in self.wanted:
             print(f"report: {report}", file=sys.stderr)
         self._notify("success", "")
 
@@ -237,25 +247,27 @@ class Pipeline:
         print(whose + text, file=sys.stderr)
         self._notify("failure", text)
 
+    @property
+    def has_display(self) -> bool:
+        """Whether it is displayed while it runs."""
+        settings = self.workflow.execution_settings
+        return not (self.modules or self.workflow.touch or (settings and settings.no_hooks))
+
     def displayed(self, jobs: Mapping[str, int]) -> "Display":
         """Begin to display the study: as much of it as this Snakemake makes."""
-        watch = load("circlet.watch")
         again = [path for t in self.targets if rule_of(t) in jobs for path in t.outputs]
         for system in self.study.systems:
             blocks = [b for b in self.blocks.values() if b.point.system.name == system]
             if jobs.get(system) == len(blocks):
                 again += [path for block in blocks for path in block.logs]
-        looking = watch.Watch(
-            self.study,
-            wanted=self.wanted,
-            old={path: path.stat().st_mtime for path in again if path.exists()},
-            since=time.time(),
-        )
-        self.display = watch.Display(looking)
+        old = {path: path.stat().st_mtime for path in again if path.exists()}
+        watch, since = load("circlet.watch"), time.time()
+        self.display = watch.Display(lambda: watch.Watch(self.study, self.wanted, old, since))
         self.display.start()
         return self.display
 
     def _end_display(self) -> None:
+        self.is_at_work = False
         if self.display is not None:
             self.display.stop()
 
@@ -343,7 +355,7 @@ class Pipeline:
         return self.folder / path.relative_to(self.study.results)
 
     def inputs(self, what: Block | Target) -> list[Path]:
-        """The files that a job reads; Snakemake asks for them of all that it makes or checks."""
+        """The files that a job reads; Snakemake calls this for every job that it considers."""
         self.wanted |= {*(what.logs if isinstance(what, Block) else what.outputs)}
         return [self.place(path) for path in what.inputs]
 

@@ -296,7 +296,7 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
 class Display:
     """The display of a study in a thread of its own, while Snakemake makes it."""
 
-    def __init__(self, watch: Watch):
+    def __init__(self, watch: Callable[[], Watch]):
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._show, args=(watch,), daemon=True)
         self.has_failed = False
@@ -317,9 +317,9 @@ class Display:
         if self._thread.is_alive():
             self._thread.join()
 
-    def _show(self, watch: Watch) -> None:
+    def _show(self, watch: Callable[[], Watch]) -> None:
         try:
-            show(watch, self._over.wait)
+            show(watch(), self._over.wait)
         except Exception as error:  # an error in the display must not stop the study
             self.has_failed = True
             log.warning("no progress is displayed: %s: %s", type(error).__name__, error)

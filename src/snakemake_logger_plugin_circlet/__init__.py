@@ -1,14 +1,14 @@
 """Logger plugin of Snakemake, ``--logger circlet``: the display of a study in place of its jobs.
 
 The profiles choose it. Whatever is no study of circlet, or where somebody asks to see everything
-(``--verbose``, ``--printshellcmds``), is printed as Snakemake itself does.
+(``--verbose``, ``--printshellcmds``), is printed with Snakemake's own filter and format.
 """
 
 import logging
 import os
 import sys
+from typing import Any
 
-from rich.console import Console
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
@@ -17,7 +17,7 @@ OF_JOBS = {
     LogEvent.RUN_INFO, LogEvent.RESOURCES_INFO, LogEvent.JOB_INFO, LogEvent.JOB_STARTED,
     LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
 }  # fmt: skip
-STYLES = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red"}
+COLOURS = {logging.WARNING: "\x1b[33m{}\x1b[0m", logging.ERROR: "\x1b[31m{}\x1b[0m"}
 
 
 class LogHandler(LogHandlerBase):
@@ -31,25 +31,42 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         shown = self.common_settings
-        self.is_usual = not (shown.dryrun or shown.verbose or shown.printshellcmds)
-        self.display = None
+        quiet = {str(getattr(kind, "name", kind)).lower() for kind in shown.quiet or ()}
+        self.is_usual = not (
+            shown.dryrun or shown.verbose or shown.printshellcmds or quiet & {"progress", "all"}
+        )
+        self.stream = "stdout" if shown.stdout else "stderr"
+        self.is_coloured = getattr(sys, self.stream).isatty() and not shown.nocolor
+        self.jobs: dict[str, int] = {}  # how many each rule has
+        self.display: Any = None
         if self.is_usual:
             os.environ["CIRCLET_DISPLAYED"] = "1"  # so that jobs do not write over it
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message, unless the display says it."""
+        try:
+            if not self._is_displayed(record) and (text := self.format(record)):
+                if self.is_coloured:
+                    text = COLOURS.get(record.levelno, "{}").replace("{}", text)
+                print(text, file=getattr(sys, self.stream), flush=True)  # above the display
+        except Exception:  # as any handler does: no message may end the study
+            self.handleError(record)
+
+    def _is_displayed(self, record: logging.LogRecord) -> bool:
+        """Whether the display says it; begins the display when jobs may begin."""
         event = getattr(record, "event", None)
         pipeline = sys.modules.get("circlet.pipeline")  # only a workflow of circlet has imported it
-        if event == LogEvent.RUN_INFO and self.is_usual and pipeline:
-            self.display = pipeline.display(getattr(record, "stats", {}))
-        if self.display and not self.display.has_failed:
-            is_plain = self.display.is_on and event is None and record.levelno <= logging.INFO
-            # A command that failed has an error of its own, in the log of its job.
-            is_command = getattr(record, "exception", "") == "RuleException"
-            if event in OF_JOBS or is_plain or is_command:
-                return
-        if text := self.format(record):
-            stream = sys.stdout if self.common_settings.stdout else sys.stderr
-            console = Console(file=stream, no_color=self.common_settings.nocolor)
-            style = STYLES.get(record.levelno, "")
-            console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        if not (self.is_usual and pipeline and pipeline.is_displayed()):
+            return False
+        if event == LogEvent.RUN_INFO:
+            self.jobs = getattr(record, "stats", {})
+        if self.jobs and self.display is None:
+            self.display = pipeline.display(self.jobs)
+        if self.display and self.display.has_failed:
+            return False
+        if event in OF_JOBS:
+            return True
+        is_plain = event is None and record.levelno <= logging.INFO
+        # A command that failed has an error of its own, in the log of its job.
+        is_command = getattr(record, "exception", "") == "RuleException"
+        return bool(self.display and self.display.is_on and (is_plain or is_command))

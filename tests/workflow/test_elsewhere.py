@@ -380,8 +380,9 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
         study = Study.of(STUDY | {"results": f"{name}/results"})
         (folder.path / f"{name}.json").write_text(study.json)
         keys = " ".join(f"{t.kind}/{t.name}={t.key}" for t in targets.ordered(study))
-        planned |= {f"CIRCLET_STUDY_{name}": f"{name}.json", f"CIRCLET_KEYS_{name}": keys}
-    edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}}
+        planned |= {f"CIRCLET_STUDY_{name}": f"{name}.json", f"CIRCLET_KEYS_{name}": keys,
+                    f"CIRCLET_FOLDER_{name}": "results"}  # fmt: skip
+    edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}, "results": "other"}
     Folder(folder.path, config={"one": edited, "two": edited})
     [block] = Study.of(STUDY | {"results": "two/results"}).blocks
     folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_GPUS="0", CIRCLET_COSTS="costs",

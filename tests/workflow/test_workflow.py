@@ -239,7 +239,7 @@ def test_snakemakes_own_report_has_the_figures(project):
     page = (project.folder / "report.html").read_text()
     assert "Embedding vectors organise themselves" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
-    assert "The report of the study: the scorecard" in page  # our own report, with its provenance
+    assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
 
 
 def test_targets(empty_project):
@@ -333,10 +333,12 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     study = Study.of(config("results/mine", steps=5))
     path = empty_project.folder / "config/mine.yaml"
     edited_since = study.config["experiments"]["e"] | {"steps": 9}
-    path.write_text(yaml.safe_dump(study.config | {"experiments": {"e": edited_since}}))
+    edited = {"experiments": {"e": edited_since}, "results": "results/other"}
+    path.write_text(yaml.safe_dump(study.config | edited))
     frozen = empty_project.folder / "frozen.json"
     frozen.write_text(study.json)
     monkeypatch.setenv("CIRCLET_STUDY", str(frozen))
+    monkeypatch.setenv("CIRCLET_FOLDER", "results/mine")
     monkeypatch.setenv("CIRCLET_GPUS", "0")
     monkeypatch.setenv("CIRCLET_COSTS", str(empty_project.folder / "costs"))
     monkeypatch.setenv("CIRCLET_KEYS", "tables/runs=planned")

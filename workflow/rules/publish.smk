@@ -10,7 +10,7 @@ for figure in FIGURES:
 
     rule:
         name:
-            f"figure_{figure.name}"
+            pipeline.rule_of(figure)
         input:
             lambda wildcards, figure=figure: PLAN.inputs(figure),
         output:
@@ -44,20 +44,24 @@ rule figures:
         [PLAN.place(path) for figure in FIGURES for path in figure.outputs],
 
 
-# The pages: the report, and the explorer.
+# The pages: the report, which is in Snakemake's own, too, and the explorer.
 for page in PLAN.of_kind("pages"):
 
     rule:
         name:
-            page.name
+            pipeline.rule_of(page)
         input:
             lambda wildcards, page=page: PLAN.inputs(page),
         output:
-            report(
-                PLAN.place(page.outputs[0]),
-                caption=f"../report/{page.name}.rst",
-                category="pages",
-                labels={"page": page.name},
+            (
+                report(
+                    PLAN.place(page.outputs[0]),
+                    caption="../report/report.rst",
+                    category="report",
+                    labels={"page": "scorecard, figures, and what made them"},
+                )
+                if page.name == "report"
+                else PLAN.place(page.outputs[0])
             ),
         log:
             PLAN.place(page.job_log),

@@ -5,7 +5,7 @@ for table in TABLES:
 
     rule:
         name:
-            f"table_{table.name}"
+            pipeline.rule_of(table)
         input:
             lambda wildcards, table=table: PLAN.inputs(table),
         output:

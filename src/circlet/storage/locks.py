@@ -50,7 +50,7 @@ def hold(path: Path, seconds: float = 0) -> "FileLock | None":
         raise Busy(who or "another process") from None
     except (OSError, NotImplementedError) as error:
         code = getattr(error, "errno", None)
-        if code in (None, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
+        if code in (None, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL, errno.EIO):
             return None
         raise LogError(f"{path}: cannot be written: {os.strerror(code)}") from error
     with contextlib.suppress(OSError):  # on a full disk it does not name its holder
@@ -108,10 +108,11 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
     if held is None:
         yield
         return
-    with held:
-        held.release()  # `with` has counted it a second time
+    try:
         for file in path.parent.iterdir():
             if _TEMPORARY.fullmatch(file.name):
                 with contextlib.suppress(OSError):
                     file.unlink()
         yield
+    finally:
+        held.release()

@@ -81,10 +81,10 @@ def folder() -> Path:
     """
     if planned := os.environ.get("CIRCLET_COSTS"):
         return Path(planned)
-    return cache() / "costs" / _hash(processor(), native.built())
+    return user_folder() / "costs" / _hash(processor(), native.built())
 
 
-def cache() -> Path:
+def user_folder() -> Path:
     """Folder of what this user keeps between studies."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
 

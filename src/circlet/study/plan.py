@@ -5,7 +5,7 @@ Nothing here looks at results, but for `Study._as_found`: a point keeps the fold
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -55,9 +55,8 @@ class Study:
     def of(cls, config: dict[str, Any]) -> "Study":
         """The study of a config; raises ConfigError naming the offending key."""
         config_file.check_content(config)
-        config_file.check(config, config_file.schema())
-        study = cls._filled(config, validation.check_experiment, is_resolved=False)
-        config = study.config
+        config = config_file.check(config, config_file.schema())
+        study = cls._filled(config, is_resolved=False)
         config_file.check_content(config)  # jobs get it with all defaults
         limits.check_results(config["results"])
         limits.check_totals(config)
@@ -76,15 +75,16 @@ class Study:
 
     @classmethod
     def resolved(cls, config: dict[str, Any]) -> "Study":
-        """The study of a config, or a part of one, that a plan has checked: nothing is again."""
-        return cls._filled(config, lambda *_: None, is_resolved=True)
+        """The study of a config, or of a part, that a plan has checked. It is not checked again."""
+        config = config_file.filled(config, config_file.schema())
+        return cls._filled(config, is_resolved=True)
 
     @classmethod
-    def _filled(
-        cls, config: dict[str, Any], check: Callable[..., None], is_resolved: bool
-    ) -> "Study":
-        """The study of a config with all defaults and values in their types; each is checked."""
-        config = config_file.filled(config, config_file.schema())
+    def _filled(cls, config: dict[str, Any], is_resolved: bool) -> "Study":
+        """The study of a config with the schema's defaults, and with those of its systems.
+
+        Its experiments are checked, unless a plan has done so.
+        """
         notify = config.pop("notify")  # no result depends on it
         collections = registry.find(config.pop("collections"))
         systems = registry.Systems(collections)
@@ -93,7 +93,8 @@ class Study:
         for where in ("experiments", "parents"):
             for name, settings in config[where].items():
                 validation.canonicalise(settings, systems, f"{where}.{name}")
-                check(f"{where}.{name}", settings, systems)
+                if not is_resolved:
+                    validation.check_experiment(f"{where}.{name}", settings, systems)
         return cls(
             config, collections, Path(config["results"]), notify=notify, is_resolved=is_resolved
         )

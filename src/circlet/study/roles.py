@@ -57,13 +57,14 @@ def _unmet(study: "Study", name: str, needs: dict[str, Any]) -> Iterator[tuple[s
             yield f"with {key} = {value}", "is not"
     for kind in needs.get("every_epoch", ()):
         for p in study.experiment(name):
-            epochs = range(0, p.steps + 1, p.steps_per_epoch)
-            if not set(epochs) <= set(p.steps_logged(kind)):
+            logged = set(p.steps_logged(kind))
+            if not all(step in logged for step in range(0, p.steps + 1, p.steps_per_epoch)):
                 yield f"that logs {kind} of every epoch", "does not"
                 return
     if "every_signal" in needs:
         dense = range(min(needs["every_signal"], point.steps) + 1)
-        if not set(dense) <= set(point.steps_logged("signals")):
+        logged = set(point.steps_logged("signals"))
+        if not all(step in logged for step in dense):
             yield f"that logs signals of every step to {dense[-1]}", "does not"
     for kind in needs.get("logs", ()):
         if settings["log"][kind] is None:

@@ -9,6 +9,7 @@ import copy
 import functools
 import math
 import random
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -469,21 +470,26 @@ def has_hooks(values: Tensor) -> bool:
     return any(getattr(values, kind, None) for kind in kinds)
 
 
-@functools.lru_cache(maxsize=4)
+_PLACES: weakref.WeakKeyDictionary[nn.Module, list[tuple[str, str]]] = weakref.WeakKeyDictionary()
+
+
 def _places(network: nn.Module) -> list[tuple[str, str]]:
     """Where a network has its weights and buffers, each with its name: some are in two modules.
 
     A module that is there twice counts once; ``functional_call`` by itself would swap its weights
     twice, and leave those of the call in their place.
     """
+    if network in _PLACES:
+        return _PLACES[network]
     kinds = (nn.Module.named_parameters, nn.Module.named_buffers)
     names = {id(values): name for kind in kinds for name, values in kind(network)}
-    return [
+    _PLACES[network] = [
         (f"{path}.{name}".lstrip("."), names[id(values)])
         for path, module in network.named_modules()
         for kind in kinds
         for name, values in kind(module, recurse=False, remove_duplicate=False)
     ]
+    return _PLACES[network]
 
 
 def _frozen(network: nn.Module) -> list[str]:

@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from circlet.errors import CircletError, Interrupted
+from circlet.errors import CircletError, Interrupted, LogError
 from circlet.lazy_import import load
 from circlet.storage import locks
 from circlet.study import measured
 
 log = logging.getLogger("circlet")
+
+ELSEWHERE = "to share GPUs between jobs, set XDG_CACHE_HOME to a folder on a local disk"
 
 
 def visible() -> list[str]:
@@ -33,7 +35,7 @@ def _lock_file(name: str) -> Path:
     Under SLURM each job may see its own device as number 0, so the locks of two jobs differ.
     """
     parts = ("gpu", platform.node(), os.environ.get("SLURM_JOB_ID", ""), name.replace("/", "_"))
-    return measured.cache() / "locks" / "-".join(filter(None, parts))
+    return measured.user_folder() / "locks" / "-".join(filter(None, parts))
 
 
 @contextlib.contextmanager
@@ -54,11 +56,10 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
                 held = locks.hold(path)
             except locks.Busy:
                 continue
+            except LogError as error:
+                raise CircletError(f"{error}; {ELSEWHERE}") from error
             if held is None:
-                raise CircletError(
-                    f"{path}: cannot be locked, so jobs cannot share GPUs; set XDG_CACHE_HOME to a "
-                    "folder on a local disk"
-                )
+                raise CircletError(f"{path}: cannot be locked; {ELSEWHERE}")
             try:
                 yield index
             finally:

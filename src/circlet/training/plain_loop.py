@@ -143,7 +143,7 @@ class PlainLoop:
     def _gradient(self, seed: int, start: Arrays, step: int, noise: float) -> Values:
         """The gradient of a step, and the metrics, of a network with some weights.
 
-        As in a loop they are not the first: what a call leaves on the network is there.
+        Those of the second call, because a call may leave something on the network.
         """
         equations: Any = autograd.equations(self.point.system)
         parts = self._parts(equations, seed)

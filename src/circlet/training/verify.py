@@ -35,7 +35,8 @@ CLOSE = 1e-5  # largest difference that is rounding of float64, see `_difference
 ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
-SHARE_AT_END = 1e-3  # runs compared at the end, by steps of all runs: about 3 % of their time
+SHARE_AT_END = 1e-3  # runs compared at the end for each step of each run: about 3 % of the time
+MOST_AT_END, TOGETHER = 32, 8  # on a GPU, where runs train side by side; and of these at once
 
 Shares = dict[tuple[int, str], float]
 """Differences by seed and name."""
@@ -96,22 +97,36 @@ def verify_end(
 
     At its first and at its last weights, a run must have the same gradient and metrics in both. It
     has not if the network, or a module of its collection, has come to hold something that matters,
-    or does something late in training that a plain loop does otherwise. The seeds ``ends`` are
-    compared, and at their last weights others, all after 1000 steps. Raises CircletError.
+    or does something late in training that a plain loop does otherwise. Seeds in ``ends`` are
+    compared at both, others at their last weights only: all of them if the runs have at least 1000
+    steps, fewer otherwise, and on a GPU at most 32. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
     seeds, finite = list(group.seeds), group.stack.finite().tolist()
-    count = min(len(seeds), int(SHARE_AT_END * len(seeds) * group.point.steps))
+    device = next(iter(group.stack.tensors.values())).device
+    most = MOST_AT_END if device.type == "cuda" else len(seeds)
+    count = min(most, int(SHARE_AT_END * len(seeds) * group.point.steps))
     also = np.linspace(0, len(seeds) - 1, count, dtype=int)
     places = [i for i, seed in enumerate(seeds) if finite[i] and (seed in ends or i in also)]
+    for first in range(0, len(places), TOGETHER):
+        _compare_end(group, places[first : first + TOGETHER], ends, parents or {}, device)
+
+
+def _compare_end(
+    group: RunGroup,
+    places: list[int],
+    ends: Collection[int],
+    parents: dict[int, Arrays],
+    device: torch.device,
+) -> None:
+    """The same of some runs of the group."""
     last = {
-        seeds[i]: {name: values[i].cpu().numpy() for name, values in group.stack.arrays.items()}
+        group.seeds[i]: {k: values[i].cpu().numpy() for k, values in group.stack.arrays.items()}
         for i in places
     }
-    device = next(iter(group.stack.tensors.values())).device
-    for dtype in ("float64", "float32") if last else ():
-        trial = _Trial(group.point, list(last), device, parents or {}, 1, dtype)
+    for dtype in ("float64", "float32"):
+        trial = _Trial(group.point, list(last), device, parents, 1, dtype)
         try:
             data = _of_runs(group.data, places, trial.dtype)
             trial.compare_ends(last, data, group.point.steps, ends)
@@ -219,6 +234,9 @@ class _Trial:
         step = max(per_epoch, steps - steps % per_epoch)  # the last of an epoch, which may be small
         batch = self.equations.batch(data, step)
         for of, other in (("first", "last"), ("last", "first")):
+            tried = [seed for seed in last if of == "last" or seed in ends]
+            if not tried:
+                continue
             for end in (other, of):  # what the other weights leave behind must not matter
                 weights = {k: v.to(self.device, self.dtype) for k, v in stacked[end].items()}
                 gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
@@ -235,12 +253,13 @@ class _Trial:
                 parts = (
                     self.plain.gradients({seed: starts[seed] for seed in group}, step, noise)
                     for group in groups
+                    if group
                 )
                 return {seed: values for part in parts for seed, values in part.items()}
 
-            plain = fresh([seed for seed in last if of == "last" or seed in ends])
+            plain = fresh(tried)
             shares = self._relative(found, plain)
-            if max(shares.values(), default=0.0) > CLOSE and (
+            if max(shares.values()) > CLOSE and (
                 beyond := self._beyond_rounding(shares, plain, fresh, self._relative)
             ):
                 (seed, name), worst = beyond
