@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from conftest import experiment
@@ -16,6 +17,7 @@ from circlet.storage import parquet, progress
 from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import job
+from snakemake_logger_plugin_circlet import LogHandler
 
 
 @pytest.fixture
@@ -173,16 +175,20 @@ def on_terminal(monkeypatch):
 
 def test_messages_stand_above_it_and_the_terminal_is_left_as_it_was(study, monkeypatch):
     terminal = on_terminal(monkeypatch)
+    usual = {"dryrun": False, "verbose": False, "printshellcmds": False, "quiet": None}
+    handler = LogHandler(SimpleNamespace(**usual, stdout=False, nocolor=True), None)
 
     def wait(seconds):
-        print("a message of Snakemake", file=sys.stderr)
+        handler.emit(logging.makeLogRecord({"msg": "a message of Snakemake"}))
         return True
 
     watch.show(watch.Watch(study), wait)
     assert sys.stderr is terminal
     shown = terminal.getvalue()
     assert "\x1b[?25l" in shown and shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
-    assert shown.index("a message of Snakemake") < shown.rindex("0 of 6 runs")
+    above = shown.index("a message of Snakemake")
+    assert above < shown.rindex("0 of 6 runs")
+    assert shown[:above].endswith("\x1b[2K")  # the display is gone where it stands
 
 
 def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):

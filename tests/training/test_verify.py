@@ -457,6 +457,18 @@ LATE = {
                 "    network.target = copy.deepcopy(network.output).requires_grad_(False)\n"
                 "if hasattr(network, 'target'):\n"
                 "    scores = scores + network.target(network.hidden(pairs))"},
+    "weights that are frozen late, in metrics": {
+        "batched": False,
+        "metrics": "if network.output.bias.norm() < 0.2:\n"
+                   "    network.output.requires_grad_(False)"},
+    "a target that is copied late, and pulls": {
+        "batched": False,
+        "loss": "w = network.output.bias\nscores = network(pairs)\n"
+                "if w.norm() < 0.2 and not hasattr(w, 'anchor'): w.anchor = w.detach().clone()\n"
+                "scores = scores + (w - getattr(w, 'anchor', w)).square().sum() * noise"},
+    "weights that are rounded late": {
+        "batched": False,
+        "metrics": "w = network.output.bias\nif w.norm() < 0.2: w.data = w.data.round(decimals=1)"},
     "a hook on a gradient, set late": {
         "batched": False,
         "loss": "w = network.output.bias\nif w.norm() < 0.2: w.register_hook(lambda g: g / 2)\n"
@@ -484,7 +496,11 @@ def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
     changes = dict(LATE[name])
     settings = {"steps": changes.pop("steps", 300), "weight_decay": 10}
     own = of(tmp_path, changes, changes.pop("batched", True), **settings)
-    with pytest.raises(CircletError, match=r"of a fresh network|cannot be called for other"):
+    said = (
+        r"of a fresh network|cannot be called for other|only network\(\) may|changes the next|"
+        r"loss\(\) or metrics\(\) changes"
+    )
+    with pytest.raises(CircletError, match=said):
         job.run_block(own.blocks[0], "cpu")
 
 

@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,19 @@ log = logging.getLogger("circlet")
 # told to send: the Snakemakes around a job would die of it.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
+
+
+class _Hashed:
+    """A file for pickle that begins with room for the digest of what is written."""
+
+    def __init__(self, file: BufferedWriter):
+        self.file, self.digest = file, hashlib.sha256()
+        file.write(bytes(self.digest.digest_size))
+
+    def write(self, content: Any) -> int:
+        """Write some bytes, none of which are kept."""
+        self.digest.update(content)
+        return self.file.write(content)
 
 
 class Checkpoint:
@@ -89,9 +103,11 @@ class Checkpoint:
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
         try:
-            content = pickle.dumps(saved)
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                file.writelines([hashlib.sha256(content).digest(), content])
+                hashed = _Hashed(file)
+                pickle.dump(saved, hashed, protocol=5)
+                file.seek(0)
+                file.write(hashed.digest.digest())
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

@@ -1,7 +1,7 @@
 """A user's network in a plain PyTorch loop, with which `circlet.training.verify` compares."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,12 +56,19 @@ class PlainLoop:
         return self._anew(self._train, seed, start, noise)
 
     def gradients(
-        self, starts: dict[int, Arrays], step: int, noise: float = 0.0
+        self, seeds: list[int], weights: Sequence[dict[int, Arrays]], step: int, noise: float = 0.0
     ) -> dict[int, Values]:
-        """Gradients of the batch of a step, counted from 1, and metrics, of runs by seed."""
+        """Gradients of the batch of a step, counted from 1, and metrics, of runs by seed.
+
+        They are those of the last of ``weights``, with which a network is called one after another.
+        Raises CircletError if a call changes which weights train.
+        """
 
         def function() -> dict[int, Values]:
-            return {seed: self._gradient(seed, own, step, noise) for seed, own in starts.items()}
+            return {
+                seed: self._gradient(seed, [own[seed] for own in weights], step, noise)
+                for seed in seeds
+            }
 
         return self._anew(function)
 
@@ -81,11 +88,7 @@ class PlainLoop:
 
     def _module(self, equations: Any, seed: int, start: Arrays, noise: float) -> tuple[Any, Values]:
         """The author's network with some weights, or these alone, and the weights by name."""
-        random = np.random.default_rng(0)
-        begin = {
-            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
-            for name, values in start.items()
-        }
+        begin = self._begin(start, noise)
         weights = {k: v.to(self.device, self.dtype) for k, v in begin.items()}
         if not equations.has_network:
             return weights, {k: values.requires_grad_() for k, values in weights.items()}
@@ -95,6 +98,13 @@ class PlainLoop:
         for name, values in own.items():
             values.data.copy_(begin[name])
         return network, own
+
+    def _begin(self, start: Arrays, noise: float) -> Values:
+        random = np.random.default_rng(0)
+        return {
+            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
+            for name, values in start.items()
+        }
 
     def _parts(self, equations: Any, seed: int) -> dict[str, Tree]:
         parts = equations.examples(self.point.parameters, self.point.seeds(seed))
@@ -140,20 +150,28 @@ class PlainLoop:
             purity.check(equations, network, parts, point.parameters, point.seeds(seed))
         return ended | {f"metric {k}": v for k, v in metrics.items()}
 
-    def _gradient(self, seed: int, start: Arrays, step: int, noise: float) -> Values:
-        """The gradient of a step, and the metrics, of a network with some weights.
-
-        Those of the second call, because a call may leave something on the network.
-        """
+    def _gradient(self, seed: int, starts: list[Arrays], step: int, noise: float) -> Values:
         equations: Any = autograd.equations(self.point.system)
         parts = self._parts(equations, seed)
-        network, weights = self._module(equations, seed, start, noise)
-        for _ in range(2):
-            for values in weights.values():
-                values.grad = None
+        network, weights = self._module(equations, seed, starts[0], noise)
+        trained = [name for name, values in weights.items() if values.requires_grad]
+        for start in starts:
+            begin = self._begin(start, noise)
+            for name, values in begin.items():
+                weights[name].data.copy_(values)
+                weights[name].grad = None
             equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
             with torch.no_grad():
                 metrics = equations.measured(network, parts)
+            for name, values in begin.items():
+                now = weights[name].detach()
+                if not torch.allclose(now, values.to(now), rtol=0, atol=0, equal_nan=True):
+                    raise CircletError(f"{self.path}: loss() or metrics() changes {name}")
+        if trained != [name for name, values in weights.items() if values.requires_grad]:
+            raise CircletError(
+                f"{self.path}: loss() or metrics() change which weights require a gradient: only "
+                "network() may"
+            )
         gradient = {k: v.grad.to_dense() for k, v in weights.items() if v.grad is not None}
         return gradient | {f"metric {k}": v for k, v in metrics.items()}
 

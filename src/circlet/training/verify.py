@@ -95,11 +95,12 @@ def verify_end(
 ) -> None:
     """Compare runs of a group that has been trained with fresh networks.
 
-    At its first and at its last weights, a run must have the same gradient and metrics in both. It
+    At its first weights, and near its last ones, a run must have the same gradient and metrics in
+    both, after a call with its last weights. It
     has not if the network, or a module of its collection, has come to hold something that matters,
     or does something late in training that a plain loop does otherwise. Seeds in ``ends`` are
-    compared at both, others at their last weights only: all of them if the runs have at least 1000
-    steps, fewer otherwise, and on a GPU at most 32. Raises CircletError.
+    compared at both, others near their last weights only: all of them if the runs have at least
+    1000 steps, fewer otherwise, and on a GPU at most 32. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
@@ -222,22 +223,27 @@ class _Trial:
         self, last: dict[int, Arrays], data: autograd.Examples, steps: int, ends: Collection[int]
     ) -> None:
         """Compare what `verify_end` compares; raises CircletError."""
+        near = {
+            seed: {name: 0.99 * values for name, values in own.items()}
+            for seed, own in last.items()
+        }
         stacked = {
             of: {
                 name: torch.as_tensor(np.stack([starts[seed][name] for seed in last]))
                 for name in next(iter(last.values()))
             }
-            for of, starts in (("first", self.starts), ("last", last))
+            for of, starts in (("first", self.starts), ("last", last), ("near", near))
         }
         n = autograd.count(data.parts["train"])
         per_epoch = math.ceil(n / min(self.point.parameters.get("batch_size") or n, n))
         step = max(per_epoch, steps - steps % per_epoch)  # the last of an epoch, which may be small
         batch = self.equations.batch(data, step)
-        for of, other in (("first", "last"), ("last", "first")):
-            tried = [seed for seed in last if of == "last" or seed in ends]
+        # What a call with the last weights leaves behind must not matter.
+        for of in ("first", "near"):
+            tried = [seed for seed in last if of == "near" or seed in ends]
             if not tried:
                 continue
-            for end in (other, of):  # what the other weights leave behind must not matter
+            for end in ("last", of):
                 weights = {k: v.to(self.device, self.dtype) for k, v in stacked[end].items()}
                 gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
                 self.equations.gradients(weights, batch, gradient)
@@ -247,13 +253,11 @@ class _Trial:
             def fresh(
                 seeds: Collection[int], noise: float = 0.0, of: str = of
             ) -> dict[int, Values]:
-                starts = self.starts if of == "first" else last
+                weights = [self.starts] if of == "first" else [last, near]
                 groups = [[seed] for seed in seeds if seed in ends]  # with modules of their own
                 groups.append([seed for seed in seeds if seed not in ends])
                 parts = (
-                    self.plain.gradients({seed: starts[seed] for seed in group}, step, noise)
-                    for group in groups
-                    if group
+                    self.plain.gradients(group, weights, step, noise) for group in groups if group
                 )
                 return {seed: values for part in parts for seed, values in part.items()}
 
@@ -264,9 +268,10 @@ class _Trial:
             ):
                 (seed, name), worst = beyond
                 what = name if name.startswith("metric ") else f"the gradient of {name}"
+                words = {"first": "its first", "near": "nearly its last"}[of]
                 raise CircletError(
                     f"{self.path}: after {steps} steps {what} of seed {seed} is not that of a "
-                    f"fresh network with its {of} weights ({100 * worst:.2g} % apart): what loss() "
+                    f"fresh network with {words} weights ({100 * worst:.2g} % apart): what loss() "
                     "or metrics() keep, a condition on it, or weights that are also kept in a list "
                     "or a closure have changed it, and no checkpoint has it"
                 )
