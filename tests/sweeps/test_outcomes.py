@@ -1,5 +1,6 @@
 """Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
 
+import json
 from dataclasses import replace
 from importlib import import_module
 
