@@ -245,6 +245,7 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
 def test_what_is_no_checkpoint_of_ours_is_left_unused(tmp_path, caplog, body):
     block = block_of(tmp_path)
     interrupt(block, 20)
+    body = len(body).to_bytes(8) + body
     block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
     seen = []
     with caplog.at_level("INFO"):

@@ -12,7 +12,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +26,26 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
 
-class _Hashed:
-    """A file for pickle that begins with room for the digest of what is written."""
+def packed(value: Any) -> Iterator[Any]:
+    """A value as what to write into a file: a pickle, and its arrays, each after its length."""
+    buffers: list[pickle.PickleBuffer] = []  # the arrays themselves, without a copy
+    header = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    yield len(header).to_bytes(8)
+    yield header
+    for buffer in buffers:
+        content = buffer.raw()
+        yield len(content).to_bytes(8)
+        yield content
 
-    def __init__(self, file: BufferedWriter):
-        self.file, self.digest = file, hashlib.sha256()
-        file.write(bytes(self.digest.digest_size))
 
-    def write(self, content: Any) -> int:
-        """Write some bytes, none of which are kept."""
-        self.digest.update(content)
-        return self.file.write(content)
+def unpacked(content: memoryview) -> Any:
+    """The value that was packed, with arrays in this memory; raises what a foreign one causes."""
+    parts, at = [], 0
+    while at < len(content):
+        size = int.from_bytes(content[at : at + 8])
+        parts.append(content[at + 8 : at + 8 + size])
+        at += 8 + size
+    return pickle.loads(parts[0], buffers=parts[1:])
 
 
 class Checkpoint:
@@ -70,7 +78,7 @@ class Checkpoint:
             log.info("%s: is damaged and left unused", self.path)
             return []
         try:
-            saved = pickle.loads(content[size:])
+            saved = unpacked(content[size:])
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
@@ -103,11 +111,14 @@ class Checkpoint:
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
         try:
+            digest = hashlib.sha256()
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                hashed = _Hashed(file)
-                pickle.dump(saved, hashed, protocol=5)
+                file.write(digest.digest())  # room for that of what follows
+                for part in packed(saved):
+                    digest.update(part)
+                    file.write(part)
                 file.seek(0)
-                file.write(hashed.digest.digest())
+                file.write(digest.digest())
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)
