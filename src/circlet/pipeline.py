@@ -113,7 +113,7 @@ class Pipeline:
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
             if given is None:
                 given = self._given(config)
-                self.folder = Path(given.get("results") or "")
+                self.folder = Path(str(given.get("results")))
                 given = self._prefixed(given)
             self.study = Study.of(given) if self.outer else Study.resolved(given)
             self.targets = targets.ordered(self.study)

@@ -315,6 +315,7 @@ def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
 
 @pytest.mark.parametrize(("study", "line"), [
     ({"experiments": {"e": experiment(stps=5)}}, "experiments.e: unknown key 'stps' ("),
+    ({"results": 5}, "results: 5 is not of type 'string'"),
     ({"collections": ["nowhere"]}, "collections: {here}/nowhere: there is no such folder"),
     (None, "has no config: write `config: config` into the module statement"),
 ])  # fmt: skip

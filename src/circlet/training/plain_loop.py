@@ -88,23 +88,27 @@ class PlainLoop:
 
     def _module(self, equations: Any, seed: int, start: Arrays, noise: float) -> tuple[Any, Values]:
         """The author's network with some weights, or these alone, and the weights by name."""
-        begin = self._begin(start, noise)
-        weights = {k: v.to(self.device, self.dtype) for k, v in begin.items()}
         if not equations.has_network:
-            return weights, {k: values.requires_grad_() for k, values in weights.items()}
+            weights = {
+                k: torch.empty(v.shape, dtype=self.dtype, device=self.device).requires_grad_()
+                for k, v in start.items()
+            }
+            self._set(weights, start, noise)
+            return weights, weights
         network = equations.network(self.point.parameters, self.point.seeds(seed))
         network = trees.cast(network, self.dtype).to(self.device)
         own = {equations.logged(name): v for name, v in network.named_parameters()}
-        for name, values in own.items():
-            values.data.copy_(begin[name])
+        self._set(own, start, noise)
         return network, own
 
-    def _begin(self, start: Arrays, noise: float) -> Values:
+    @staticmethod
+    def _set(weights: Values, start: Arrays, noise: float) -> Values:
+        """Give weights the values that they start from, with some noise; a copy of them."""
         random = np.random.default_rng(0)
-        return {
-            name: torch.as_tensor(values * (1 + noise * random.standard_normal(values.shape)))
-            for name, values in start.items()
-        }
+        for name, values in start.items():
+            noisy = values * (1 + noise * random.standard_normal(values.shape))
+            weights[name].data.copy_(torch.as_tensor(noisy))
+        return {name: weights[name].detach().clone() for name in start}
 
     def _parts(self, equations: Any, seed: int) -> dict[str, Tree]:
         parts = equations.examples(self.point.parameters, self.point.seeds(seed))
@@ -156,16 +160,15 @@ class PlainLoop:
         network, weights = self._module(equations, seed, starts[0], noise)
         trained = [name for name, values in weights.items() if values.requires_grad]
         for start in starts:
-            begin = self._begin(start, noise)
-            for name, values in begin.items():
-                weights[name].data.copy_(values)
-                weights[name].grad = None
+            begin = self._set(weights, start, noise)
+            for values in weights.values():
+                values.grad = None
             equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
             with torch.no_grad():
                 metrics = equations.measured(network, parts)
             for name, values in begin.items():
                 now = weights[name].detach()
-                if not torch.allclose(now, values.to(now), rtol=0, atol=0, equal_nan=True):
+                if not torch.allclose(now, values, rtol=0, atol=0, equal_nan=True):
                     raise CircletError(f"{self.path}: loss() or metrics() changes {name}")
         if trained != [name for name, values in weights.items() if values.requires_grad]:
             raise CircletError(
