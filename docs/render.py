@@ -23,6 +23,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import reference
 from matplotlib.figure import Figure
 from scipy.stats import fisher_exact
 
@@ -32,12 +33,13 @@ from circlet.analysis import claims, stats
 from circlet.analysis.verdicts import NOT_RUN, VERDICTS
 from circlet.collections.ding import shorter_runs
 from circlet.collections.ding.tables import ding_claims
+from circlet.config import schema
 from circlet.lazy_import import load
 from circlet.pages.story import number
 from circlet.plotting import style
 from circlet.storage import parquet
 from circlet.study import claims_file, points, registry, targets
-from circlet.study.plan import Study
+from circlet.study.planning import plan_file
 from circlet.systems.spec import Parameter, SystemSpec
 
 DOCS = Path(__file__).parent
@@ -100,7 +102,7 @@ def shipped(collection: str) -> registry.Collection:
 
 def about(collection: str, what: str) -> Any:
     """What the collection.yaml of a collection says."""
-    return shipped(collection).metadata[what]
+    return getattr(shipped(collection).metadata, what)
 
 
 def reasons(study: str, collection: str) -> str:
@@ -164,7 +166,7 @@ def shorter(study: str, collection: str) -> str:
 
     Exits if ``claims.csv`` does not have the same in its column ``shorter``.
     """
-    known = claims.read(Study.read(DOCS / f"studies/{study}/config.yaml"))
+    known = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
     known = known[known["collection"] == collection]
     found = shorter_runs.compared(lambda name: table(study, name), known)
     shown = {row["claim"]: row["same"] for row in found}
@@ -452,6 +454,9 @@ def parameters(system: SystemSpec) -> str:
         for word in one.limits.get("enum", ()):
             text = re.sub(rf"\b{word}:", f"`{word}`:", text)
         lines.append(f"| `{name}` | `{points.canonical(one.default)}` | {allowed(one)} | {text} |")
+    schedules = {kind: log.schedule for kind, log in system.logs.items()}
+    written = (f"`{kind}`: `{schema.flow(schedule)}`" for kind, schedule in schedules.items())
+    lines += ["", f"Logs by default: {', '.join(written)}."]
     if rules := ", ".join(f"`{rule.text}`" for rule in system.requires):
         lines += ["", f"Required: {rules}."]
     return "\n".join(lines)
@@ -495,10 +500,12 @@ def pages() -> dict[Path, str]:
         rises=rises, systems=systems, parameters=parameters, bench_text=bench_text,
         gains=gains, moduli_scatter=moduli_scatter, peer_table=peer_table, peer_ratio=peer_ratio,
         modules=modules, packages=packages, peer_machine=peer_machine,
-        peer_processes=peer_processes, shorter=shorter,
+        peer_processes=peer_processes, shorter=shorter, keys=reference.keys,
+        limit=reference.limit,
     )  # fmt: skip
     with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
     found = {c.folder / "frozen.csv": frozen_verdicts(c.name) for c in with_claims}
+    found[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
     for path in sorted((DOCS / "templates").rglob("*.md")):
         name = path.relative_to(DOCS / "templates").as_posix()
         target = (ROOT if path.name == "README.md" else DOCS) / name
@@ -527,7 +534,7 @@ PICTURES = {
 def draw() -> None:
     """Draw the pictures of the pages."""
     for name, study in PICTURES.items():
-        whole = Study.read(DOCS / f"studies/{study}/config.yaml")
+        whole = plan_file(DOCS / f"studies/{study}/config.yaml")
         target = next(t for t in targets.figures(whole) if t.name == name)
         with mpl.rc_context(style.RC):
             load(target.module).draw(target.study).savefig(DOCS / f"{name}.png")

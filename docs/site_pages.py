@@ -15,7 +15,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 from circlet import frozen
-from circlet.study.plan import Study
+from circlet.study.planning import plan_file
 
 DOCS = Path(__file__).parent
 TOUR = DOCS.parent / "results/tour"
@@ -43,4 +43,4 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
 
 
 if __name__ == "__main__":
-    frozen.report(Study.read(sys.argv[1]), Path(sys.argv[2]))
+    frozen.report(plan_file(sys.argv[1]), Path(sys.argv[2]))

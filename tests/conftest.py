@@ -18,9 +18,12 @@ import golden as stored_values
 import numpy as np
 import pytest
 import torch
+from msgspec import structs
 
 from circlet.analysis.make import computed
 from circlet.bench import plain
+from circlet.config import schema
+from circlet.config.experiment import Logs, Schedule
 from circlet.study import registry
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +62,18 @@ def mine(tmp_path):
     """A copy of a collection of a user, which has one of each."""
     ignored = shutil.ignore_patterns("__pycache__")
     return shutil.copytree(MINE, tmp_path / "mine", ignore=ignored)
+
+
+def written(study):
+    """The config of a study as a file has it, with its defaults left out."""
+    return json.loads(study.whole_json)
+
+
+def with_logs(point, **schedules):
+    """The point with other schedules for some kinds of logs, as a config has them."""
+    decoded = schema.decoded(schedules, dict[str, Schedule | None])
+    log = Logs.of(point.schedules | decoded)
+    return replace(point, settings=structs.replace(point.settings, log=log))
 
 
 def config_of(*folders, results="results"):
@@ -115,7 +130,7 @@ def mounted(folder, options):
 
 def plain_run(point, seed, steps):
     """Train losses by step, and the network at the end, of the plain loop: the oracle."""
-    dtype = getattr(torch, point.settings["dtype"])
+    dtype = getattr(torch, point.settings.dtype)
     run = plain.one(point.system.name, point.parameters, point.seeds(seed), dtype)
     losses = []
     for number in range(1, steps + 1):
@@ -232,10 +247,10 @@ from pathlib import Path
 from circlet import build
 from circlet.storage import parquet
 from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job
 
-study = Study.read(sys.argv[1])
+study = planning.plan_file(sys.argv[1])
 found, reading = [], parquet.reading
 parquet.reading = lambda path: found.append(str(path)) or reading(path)
 

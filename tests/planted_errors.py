@@ -30,8 +30,7 @@ from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED,
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 
 STUDIES = Path(__file__).parents[1] / "docs/studies"
 NOTICED, BLURRED, MISSED = "noticed", "blurred", "missed"
@@ -255,9 +254,9 @@ def scorecard(name, error=None):
 
     All that it follows from is made again, and nothing else.
     """
-    study = Study.read(STUDIES / name / frozen.CONFIG)
+    study = planning.plan_file(STUDIES / name / frozen.CONFIG)
     with tempfile.TemporaryDirectory() as temporary:
-        copy = Study.of(study.config | {"results": f"{temporary}/study"})
+        copy = study.at(Path(temporary) / "study")
         copytree(STUDIES / name, copy.results)
         [card] = [table for table in targets.tables(copy) if table.name == "scorecard"]
         behind = {table.name for table in targets.with_dependencies(card)}

@@ -7,14 +7,13 @@ import warnings
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, written
 
 from circlet import new, terminal
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import progress
-from circlet.study import cost, fingerprint, measured, registry
-from circlet.study.plan import Study
+from circlet.study import cost, fingerprint, measured, planning, registry
 from circlet.training import job
 
 NETWORKS = ROOT / "tests/networks"
@@ -60,7 +59,7 @@ def test_what_is_new_works_as_it_is(mine, capsys):
                   "embeddings 138 rows", "of a few runs: 3 rows", "if all diverged: 0 rows",
                   "if all diverged: drawn"):  # fmt: skip
         assert words in said
-    study = Study.read(mine / "sums.yaml")
+    study = planning.plan_file(mine / "sums.yaml")
     assert study.points[0].system.name == f"{mine.name}.sums"
 
 
@@ -69,12 +68,12 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
     edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")
     declared = '    embedding="embed.weight",\n'
     edit(mine / "systems/products.py", declared, declared + "    frequencies=False,\n")
-    study = Study.read(mine / "products.yaml")
+    study = planning.plan_file(mine / "products.yaml")
     assert study.points[0].logs == ("runs", "curves", "embeddings", "parameters")
-    config = study.config | {"collections": study.folders}
+    config = written(study) | {"collections": study.folders}
     config["experiments"]["products"]["interventions"] = [{"scale": {"frequency": 1, "factor": 2}}]
     with pytest.raises(ConfigError, match=f"acts on frequencies, but {mine.name}.products has"):
-        Study.of(config)
+        planning.plan(config)
 
 
 def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
@@ -201,7 +200,7 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
         settings = {"system": name, "steps": 3, "seeds": {"count": 2}, "block": 2,
                     "dtype": "float64"}  # fmt: skip
         settings["parameters"] = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
-        point = Study.of({"results": "results", "experiments": {"x": settings}}).points[0]
+        point = planning.plan({"results": "results", "experiments": {"x": settings}}).points[0]
         assert check._slope(point) == "gradients() are those of train_loss, by finite differences"
 
 
@@ -244,7 +243,7 @@ def study_of(folder, results):
         del sys.modules[name]
     settings = {"system": f"{folder.name}.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}
     config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
-    return Study.of(config)
+    return planning.plan(config)
 
 
 EDITS = {
@@ -333,10 +332,10 @@ def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
 
 
 def test_logged_steps_are_expected_to_take_longer(cache):
-    config = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    config = written(study_of(NETWORKS, "results")) | {"collections": [str(NETWORKS)]}
     usual = config["experiments"]["x"] | {"steps": 100}
     config["experiments"] = {f"x{n}": usual | {"log": {"curves": {"every": n}}} for n in (1, 100)}
-    often, seldom = Study.of(config).points
+    often, seldom = planning.plan(config).points
     # Steps are timed without them, whoever is measured first.
     assert measured._alone(often).replace('"x1"', '"x100"') == measured._alone(seldom)
     assert 0 < measured.of(seldom).evaluation < 0.1
@@ -347,8 +346,8 @@ def test_a_collection_that_imports_another_can_be_measured(cache, network):
     (network / "equations/quadratic.py").write_text(
         "from circlet.collections.networks.equations.quadratic import *\n"
     )
-    config = study_of(network, "results").config | {"collections": [str(network), str(NETWORKS)]}
-    points = Study.of(config).points
+    config = written(study_of(network, "results")) | {"collections": [str(network), str(NETWORKS)]}
+    points = planning.plan(config).points
     measured.measure(points)
     assert measured.of(points[0]).weights == 112
 
@@ -358,9 +357,9 @@ def test_points_of_the_same_shapes_are_measured_once(monkeypatch):
 
     made = []
     monkeypatch.setattr(measure, "measured", lambda point: made.append(point.name) or {})
-    base = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    base = written(study_of(NETWORKS, "results")) | {"collections": [str(NETWORKS)]}
     base["experiments"]["x"]["sweep"] = {"weight_decay": [0.0, 0.1, 0.2], "width": [4, 5]}
-    points = Study.of(base).points
+    points = planning.plan(base).points
     texts = {point.name: point.blocks[0].study for point in points}
     found = dict(measure._every(texts, [str(NETWORKS)]))
     assert found.keys() == texts.keys()
@@ -411,19 +410,19 @@ def test_the_same_shapes_used_more_often_are_measured_again(network):
     head = "loss(network, examples):\n"
     loop = "    for _ in range(network.times):\n        network(examples[0])\n"
     edit(equations, head, head + loop)
-    config = study_of(network, "results").config
+    config = written(study_of(network, "results"))
     config["experiments"]["x"]["sweep"] = {"times": [1, 50]}
-    points = Study.of(config | {"collections": [str(network)]}).points
+    points = planning.plan(config | {"collections": [str(network)]}).points
     first, second = map(measure._signature, points)
     assert first != second
 
 
 def test_a_run_that_starts_from_another_is_measured_alone(cache):
-    config = study_of(NETWORKS, "results").config | {"collections": [str(NETWORKS)]}
+    config = written(study_of(NETWORKS, "results")) | {"collections": [str(NETWORKS)]}
     base = config["experiments"]["x"]
     other = base | {"interventions": [{f"{NETWORKS.name}.mix": {"of": "x"}}]}
     config["experiments"] = {"x": base, "y": other}
-    study = Study.of(config)
+    study = planning.plan(config)
     measured.measure(study.points[:1])
     measured.measure(study.points)
     assert measured.of(study.points[1]) == measured.of(study.points[0])

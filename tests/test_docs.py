@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 
 from circlet import frozen
-from circlet.study.plan import Study
+from circlet.study import planning
 
 STUDIES = sorted(path.parent.name for path in ROOT.glob("docs/studies/*/config.yaml"))
 
@@ -26,7 +26,7 @@ def test_pages_are_what_their_templates_give():
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_frozen_study_follows_from_itself(study, monkeypatch):
     monkeypatch.chdir(ROOT)
-    done, differing = frozen.audit(Study.read(f"docs/studies/{study}/config.yaml"))
+    done, differing = frozen.audit(planning.plan_file(f"docs/studies/{study}/config.yaml"))
     assert done
     assert not differing
 
@@ -41,7 +41,7 @@ def test_frozen_studies_are_small():
 def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
     """Of a study that is run in parts, some experiments may not be frozen yet."""
     ours, shipped = (
-        Study.read(ROOT / path).config
+        planning.plan_file(ROOT / path).config
         for path in (f"docs/studies/{study}/config.yaml", f"config/{study}.yaml")
     )
     for part in ("experiments", "reproduce"):

@@ -15,7 +15,7 @@ from circlet.collections.musat.figures import (
 )
 from circlet.plotting import panels, style
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 
 def test_a_classifier_is_drawn_the_right_way_up():
@@ -68,7 +68,7 @@ def test_galleries_show_the_papers_seeds():
 
 def drawn(monkeypatch, module, tables, **changes):
     """A figure of a study whose tables hold these frames."""
-    study = Study.of(
+    study = planning.plan(
         {
             "results": "r",
             "experiments": {"e": experiment(**changes)},

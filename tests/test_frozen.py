@@ -13,8 +13,7 @@ from circlet import build, compare, frozen
 from circlet.cli import main
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 
 CONFIG = "config/smoke.yaml"
 
@@ -34,7 +33,7 @@ def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):
     assert not any(name.startswith("explorer_") for name in tables)
     assert sum(path.stat().st_size for path in folder.rglob("*")) < 2_000_000
     for name in tables:  # what is made again from rounded numbers is what was frozen
-        whole = Study.read(CONFIG).table(name)
+        whole = planning.plan_file(CONFIG).table(name)
         assert not compare.tables(whole, folder / f"tables/{name}.parquet", 1e-5), name
     capsys.readouterr()
     main(["audit", "--configfile", str(folder / "config.yaml")])
@@ -46,7 +45,7 @@ def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):
 
 @pytest.mark.slow
 def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
-    page = frozen.report(Study.read(folder / "config.yaml"), tmp_path / "page")
+    page = frozen.report(planning.plan_file(folder / "config.yaml"), tmp_path / "page")
     text = page.read_text(encoding="utf-8")
     assert text.count("<figure") > 10
     assert "Weights and biases against weight decay" in text  # from a table that is made again
@@ -70,7 +69,7 @@ def test_an_edited_number_is_found_and_a_damaged_table_named(folder, capsys):
     assert "table1.parquet: " in capsys.readouterr().out
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(LogError, match=r"structures\.parquet: "):
-        frozen.audit(Study.read(folder / "config.yaml"))
+        frozen.audit(planning.plan_file(folder / "config.yaml"))
 
 
 def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
@@ -81,9 +80,9 @@ def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
     other.mkdir()
     (other / "text.md").write_text("mine")
     with pytest.raises(LogError, match="already exists and has no"):
-        frozen.freeze(Study.read(CONFIG), other)
+        frozen.freeze(planning.plan_file(CONFIG), other)
     with pytest.raises(ConfigError, match="table"):
-        frozen.freeze(Study.read(CONFIG), tmp_path / "third", ["structure"])
+        frozen.freeze(planning.plan_file(CONFIG), tmp_path / "third", ["structure"])
     assert (other / "text.md").read_text() == "mine"
 
 
@@ -102,7 +101,7 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     roles = {"initial_signals": "trajectory", "table1": "scan", "perturbation": "scaled"}
     config = {"results": "results", "experiments": experiments, "reproduce": roles}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(config))
-    whole = Study.read("study.yaml")
+    whole = planning.plan_file("study.yaml")
     main(["run", "--configfile", "study.yaml"])
 
     def tables_of(study):
@@ -121,7 +120,7 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     assert "is not as planned; run circlet partial" in capsys.readouterr().err
     tables_of(whole.partial(b for b in whole.blocks if b.point.experiment != "trajectory"))
     main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
-    assert Study.read("parts/config.yaml").config["experiments"] == whole.config["experiments"]
+    assert planning.plan_file("parts/config.yaml").config.experiments == whole.config.experiments
     names = {path.stem for path in (tmp_path / "whole/tables").iterdir()}
     assert {path.stem for path in (tmp_path / "parts/tables").iterdir()} == names
     for name in names:
@@ -149,7 +148,7 @@ def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeyp
         config = {"results": "results", "experiments": experiments}
         (tmp_path / "study.yaml").write_text(yaml.safe_dump(config))
         main(["run", "--configfile", "study.yaml"])
-        return Study.read("study.yaml")
+        return planning.plan_file("study.yaml")
 
     decays = {"weight_decay": [0, 1]}
     made(sweep=decays)
@@ -170,7 +169,7 @@ def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeyp
 
 def test_what_is_not_as_planned_is_not_frozen(project, monkeypatch, tmp_path):
     monkeypatch.chdir(project.folder)
-    study = Study.read(CONFIG)
+    study = planning.plan_file(CONFIG)
     path = study.table("scorecard")
     parquet.write(parquet.read(path), path, parquet.footer(path) | {"key": "another"})
     with pytest.raises(LogError, match=r"scorecard\.parquet: is not as planned"):

@@ -8,8 +8,7 @@ from conftest import ROOT
 
 from circlet import build
 from circlet.cli import main
-from circlet.study import registry, targets
-from circlet.study.plan import Study
+from circlet.study import planning, registry, targets
 from circlet.training import job
 
 TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/tables.md"))
@@ -42,7 +41,7 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
     said = capsys.readouterr().out
     assert said.count("drawn") == 2 and "mine.shrink: can be applied to mine.largest" in said
     assert "mine.without: can be applied to constant_attention, not to mine.largest" in said
-    study = Study.read("mine/largest.yaml")
+    study = planning.plan_file("mine/largest.yaml")
     for block in study.blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(study):

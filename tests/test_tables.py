@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import SYSTEMS, circle, config, config_of, experiment, table_of
+from conftest import SYSTEMS, circle, config, config_of, experiment, table_of, written
 
 from circlet import build
 from circlet.analysis import log_frames
@@ -21,8 +21,7 @@ from circlet.collections.musat.tables import table2
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
-from circlet.study import registry, targets
-from circlet.study.plan import Study
+from circlet.study import planning, registry, targets
 from circlet.training import job
 
 
@@ -30,7 +29,7 @@ from circlet.training import job
 def study(tmp_path):
     """A study of 4 runs at 2 weight decays, trained for five steps."""
     settings = experiment(sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
-    study = Study.of(
+    study = planning.plan(
         {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
     )
     for block in study.blocks:
@@ -90,7 +89,7 @@ def test_structures_keep_their_keys(study):
 
 def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
-    study = Study.of({"results": str(tmp_path), "experiments": both})
+    study = planning.plan({"results": str(tmp_path), "experiments": both})
     for block in study.blocks:
         job.run_block(block, "cpu")
     frame = make(study, "runs")
@@ -107,7 +106,7 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
         change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
     else:
         roles, change = ("table2",), {"parameters": {"step_size": 1e300}, "steps": 20}
-    study = Study.of(
+    study = planning.plan(
         config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
     for block in study.blocks:
@@ -135,7 +134,7 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
 
 def test_small_samples_are_the_first_seeds():
     settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    point = Study.of({"results": "results", "experiments": {"e": settings}}).points[0]
+    point = planning.plan({"results": "results", "experiments": {"e": settings}}).points[0]
     samples = list(published_rows.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
@@ -146,9 +145,9 @@ def test_small_samples_are_the_first_seeds():
 
 def test_targets_of_one_experiment_depend_on_it_alone():
     both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
-    study = Study.of({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
+    study = planning.plan({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
     maps = next(p for p in targets.tables(study) if p.name == "classifier_maps")
-    assert list(maps.study.config["experiments"]) == ["a"]
+    assert list(maps.study.config.experiments) == ["a"]
     assert not [path for path in maps.inputs if "/b/" in str(path) or "/c/" in str(path)]
 
 
@@ -212,7 +211,7 @@ def with_table(mine, results, values, more=""):
     """A study, run, of which a table has some values in every row."""
     with (mine / "tables/distances.py").open("a") as file:
         file.write(WRITTEN.format(values=values) + more)
-    study = Study.of(config_of(mine, results=results))
+    study = planning.plan(config_of(mine, results=results))
     for block in study.blocks:
         job.run_block(block, "cpu")
     return study
@@ -290,7 +289,7 @@ def test_weight_magnitudes_are_those_of_the_network(study):
 
 
 def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
-    study = Study.of(study.config | {"reproduce": {"weight_magnitudes": "e"}})
+    study = planning.plan(written(study) | {"reproduce": {"weight_magnitudes": "e"}})
     means = make(study, "weight_magnitudes", "weight_magnitude_means")
     runs = parquet.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
     for row in means.itertuples():
@@ -344,7 +343,7 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
 
 
 def test_runs_of_another_experiment_have_no_part_in_a_role(tmp_path):
-    s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    s = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
     parquet.write(
         pa.table({"experiment": ["e", "other"], "value": [1, 2]}), s.table("structures"), {}
     )
@@ -378,7 +377,7 @@ def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     text = (mine / file).read_text()
     assert old in text
     (mine / file).write_text(text.replace(old, new, 1))
-    study = Study.of(config_of(mine, results=tmp_path / "results"))
+    study = planning.plan(config_of(mine, results=tmp_path / "results"))
     for block in study.blocks:
         job.run_block(block, "cpu")
     path = tmp_path / "mine.yaml"

@@ -13,8 +13,7 @@ from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
 from circlet.pages import report, summary
 from circlet.storage import parquet, progress, provenance, schema
-from circlet.study import fingerprint, measured, registry, targets
-from circlet.study.plan import Study
+from circlet.study import fingerprint, measured, planning, registry, targets
 from circlet.sweeps.tables import scorecard
 from circlet.training import job
 
@@ -32,7 +31,7 @@ ROW = {
 @pytest.fixture
 def reported(tmp_path):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
-    s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    s = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in s.blocks:
         job.run_block(block, "cpu")
     made = {p.name: p for p in targets.tables(s)}
@@ -133,7 +132,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
-    study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}))
+    study = planning.plan(config(tmp_path, sweep={"weight_decay": [0, 1]}))
     for block in study.blocks:
         job.run_block(block, "cpu")
     monkeypatch.setattr(targets, "figures", lambda _: [])
@@ -151,7 +150,7 @@ def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monke
 
 
 def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
-    (point,) = Study.of(config(parameters={"weight_decay": 0})).points
+    (point,) = planning.plan(config(parameters={"weight_decay": 0})).points
     assert report._setting([point])["setting"].endswith("5 steps of AdamW")
 
 
@@ -175,7 +174,7 @@ def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
 
 
 def test_every_claim_names_a_figure_that_exists_or_none():
-    study = Study.of(config())
+    study = planning.plan(config())
     for collection in registry.SHIPPED:
         own = collection.modules("figures")
         assert set(collection.metadata.get("figures", ())) <= own.keys()
@@ -211,13 +210,13 @@ def test_the_plan_tells_minutes_from_days(monkeypatch):
         measured, "of_kernel",
         lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
     )  # fmt: skip
-    config_ = json.loads(Study.read(ROOT / "config/standard.yaml").json)
-    total = terminal.plan(Study.of(config_)).split("total")[1].splitlines()[0]
-    assert f" {sum(block.count for block in Study.of(config_).blocks)} " in total
+    config_ = json.loads(planning.plan_file(ROOT / "config/standard.yaml").json)
+    total = terminal.plan(planning.plan(config_)).split("total")[1].splitlines()[0]
+    assert f" {sum(block.count for block in planning.plan(config_).blocks)} " in total
     assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25
     for settings in config_["experiments"].values():
         settings["seeds"]["count"] *= 100
-    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(Study.of(config_)))
+    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(planning.plan(config_)))
 
 
 def test_numbers_have_three_digits():
@@ -236,10 +235,10 @@ def test_durations():
 
 
 def test_states_of_blocks(tmp_path):
-    blocks = list(Study.of(config(tmp_path, seeds={"count": 4})).blocks)
+    blocks = list(planning.plan(config(tmp_path, seeds={"count": 4})).blocks)
     job.run_block(blocks[0], "cpu")
     assert [progress.state(b) for b in blocks] == ["done", "waiting"]
-    outdated = next(Study.of(config(tmp_path, steps=6)).blocks)
+    outdated = next(planning.plan(config(tmp_path, steps=6)).blocks)
     assert progress.state(outdated) == "outdated"
     blocks[0].log("curves").unlink()
     assert progress.state(blocks[0]) == "waiting"
@@ -247,17 +246,17 @@ def test_states_of_blocks(tmp_path):
     for text, state in (("error: x", "failed"), ("interrupted", "started"), ("step", "started")):
         blocks[1].job_log.write_text(f"note\n{text}\n")
         assert progress.state(blocks[1]) == state
-    lines = terminal.status(Study.of(config(tmp_path, seeds={"count": 4}))).splitlines()
+    lines = terminal.status(planning.plan(config(tmp_path, seeds={"count": 4}))).splitlines()
     assert lines[2].split() == ["e", "4", "0", "2", "0", "0", "0", "2"]
 
 
 def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
-    study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}))
+    study = planning.plan(config(tmp_path, parameters={"learning_rate": 1e30}))
     for block in study.blocks:
         job.run_block(block, "cpu")
     runs = sum(block.count for block in study.blocks)
     assert f"diverged: {runs} of {runs} done runs of e" in terminal.status(study)
-    study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
+    study = planning.plan(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
     said = terminal.status(study)
     assert "diverged" not in said
     folder = next(study.blocks).log("runs").parents[2]
@@ -270,21 +269,23 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
 
 def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
     short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
-    for block in Study.of(short).blocks:
+    for block in planning.plan(short).blocks:
         job.run_block(block, "cpu")
-    longer = Study.of(config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9))
+    longer = planning.plan(
+        config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9)
+    )
     assert "6 runs of e were made with other settings (steps); the next run continues them" in (
         terminal.status(longer)
     )
-    more = Study.of(config(tmp_path, keep_state=True, seeds={"count": 8}, block=None))
+    more = planning.plan(config(tmp_path, keep_state=True, seeds={"count": 8}, block=None))
     for said in (terminal.status(more), terminal.plan(more)):
         assert "regrouped: 6 finished runs of e are in blocks of other seeds" in said
-    assert "regrouped" not in terminal.status(Study.of(short))
+    assert "regrouped" not in terminal.status(planning.plan(short))
 
 
 def test_how_runs_ended_may_be_damaged(tmp_path):
     """Status then reports the rest, and --verify names the file."""
-    study = Study.of(config(tmp_path))
+    study = planning.plan(config(tmp_path))
     for block in study.blocks:
         job.run_block(block, "cpu")
     log = next(study.blocks).log("runs")
@@ -302,7 +303,7 @@ def test_how_runs_ended_may_be_damaged(tmp_path):
 
 @pytest.fixture
 def half_done(tmp_path):
-    study = Study.of(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})
+    study = planning.plan(config(tmp_path, seeds={"count": 4}) | {"reproduce": {}})
     first, second = study.blocks
     job.run_block(first, "cpu")
     second.job_log.parent.mkdir(parents=True, exist_ok=True)
@@ -362,7 +363,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
 
 def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_path):
     """Snakemake would not run them again: only a new version makes it."""
-    study = Study.of(config_of(mine, results=tmp_path / "results"))
+    study = planning.plan(config_of(mine, results=tmp_path / "results"))
     for block in study.blocks:
         job.run_block(block, "cpu")
     assert "edited" not in terminal.status(study)
@@ -419,7 +420,7 @@ def test_tables_that_failed_are_named(half_done):
 def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
     small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
     starts = [{"keep": {"strongest": 1, "of": "base"}}]
-    study = Study.of({"results": str(tmp_path), "experiments": {
+    study = planning.plan({"results": str(tmp_path), "experiments": {
         "base": experiment(**small), "after": experiment(**small, interventions=starts),
     }})  # fmt: skip
     for block in study.ordered_blocks:
@@ -435,7 +436,7 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
 def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):
     small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
     starts = [{"keep": {"strongest": 1, "of": "base"}}]
-    study = Study.of({
+    study = planning.plan({
         "results": str(tmp_path), "parents": {"base": experiment(**small)},
         "experiments": {"after": experiment(**small, interventions=starts)},
     })  # fmt: skip
@@ -446,7 +447,7 @@ def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):
 
 
 def test_many_failures_are_counted(tmp_path):
-    study = Study.of(config(tmp_path, seeds={"count": 60}))
+    study = planning.plan(config(tmp_path, seeds={"count": 60}))
     for block in study.blocks:
         block.job_log.parent.mkdir(parents=True, exist_ok=True)
         block.job_log.write_text("error: x\n")

@@ -9,20 +9,19 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment
+from conftest import experiment, written
 from rich.console import Console
 
 from circlet import cli, watch
 from circlet.storage import parquet, progress
-from circlet.study import cost
-from circlet.study.plan import Study
+from circlet.study import cost, planning
 from circlet.training import job
 from snakemake_logger_plugin_circlet import LogHandler
 
 
 @pytest.fixture
 def study(tmp_path):
-    return Study.of(
+    return planning.plan(
         {"results": str(tmp_path / "results"),
          "experiments": {"e": experiment(steps=5, block=2, seeds={"count": 6})}}
     )  # fmt: skip
@@ -95,9 +94,11 @@ def test_what_is_made_again_is_not_done_before(study):
 def test_outdated_logs_are_not_done(study):
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
-    edited = study.config | {"experiments": {"e": experiment(steps=6, block=2, seeds={"count": 6})}}
+    edited = written(study) | {
+        "experiments": {"e": experiment(steps=6, block=2, seeds={"count": 6})}
+    }
     assert watch.Watch(study).look().runs == (6, 6)
-    assert watch.Watch(Study.of(edited)).look().runs == (0, 6)
+    assert watch.Watch(planning.plan(edited)).look().runs == (0, 6)
 
 
 def state(share=0.0, work=(0.0, 0.0), **changes):

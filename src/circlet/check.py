@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from circlet import build
+from circlet.config.collection import Needs
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
-from circlet.study import interventions, own_collections, registry, targets
+from circlet.study import interventions, own_collections, planning, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -110,32 +111,32 @@ def _study(own: Collection, results: Path) -> Study:
         f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
     }
     for name, role in own.roles.items():
-        needs = role["needs"]
+        needs = role.needs
         experiment = f"role_{name.rpartition('.')[2]}"
-        settings = usual | {"system": needs["system"], "parameters": _held(needs)}
-        if needs["system"] in systems:
-            swept = (k for k in needs["varies"] if k in systems[needs["system"]].parameters)
-            known = systems[needs["system"]].parameters
+        settings = usual | {"system": needs.system, "parameters": _held(needs)}
+        if needs.system in systems:
+            known = systems[needs.system].parameters
+            swept = (k for k in needs.varies if k in known)
             settings["sweep"] = {k: _two_values(known[k]) for k in [*swept][:1]}
         trial = config | {
             "experiments": config["experiments"] | {experiment: settings},
             "reproduce": config.get("reproduce", {}) | {name: experiment},
         }
         try:
-            Study.of(trial)
+            planning.plan(trial)
         except ConfigError:
             continue  # what the role needs cannot be guessed
         config = trial
     # With the usual dtype, which the names of points do not have, it must be a study, too.
     usual["dtype"] = "float32"
     plain = {f"plain_{i}": usual | {"system": name} for i, name in enumerate(systems)}
-    Study.of(config | {"experiments": plain, "reproduce": {}})
-    return Study.of(config)
+    planning.plan(config | {"experiments": plain, "reproduce": {}})
+    return planning.plan(config)
 
 
-def _held(needs: dict[str, Any]) -> dict[str, Any]:
+def _held(needs: Needs) -> dict[str, Any]:
     """Parameters that a role fixes to a value."""
-    return {k: value for k, value in needs["holds"].items() if not isinstance(value, str)}
+    return {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
 
 
 def _two_values(parameter: Parameter) -> list[Any]:
@@ -281,8 +282,7 @@ def _logs(block: Block) -> str:
 
 def _diverged(study: Study, results: Path) -> Study:
     """The same study as if every run had diverged: all numbers in its logs are NaN."""
-    config = study.config | {"results": str(results), "collections": study.folders}
-    other = Study.of(config)
+    other = study.at(results)
     for block, theirs in zip(other.blocks, study.blocks, strict=True):
         for kind in block.point.logs:
             if not theirs.log(kind).exists():

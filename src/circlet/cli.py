@@ -14,9 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 from circlet import build, errors, terminal
+from circlet.config import reading
 from circlet.lazy_import import load
 from circlet.storage import files, progress
-from circlet.study import config_file, registry, targets
+from circlet.study import planning, registry, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 
@@ -34,7 +35,7 @@ def _further(argv: list[str]) -> dict[str, str]:
         parser.add_argument("--configfile", default=CONFIG)
         parser.add_argument("--collections", nargs="+")
         given, _ = parser.parse_known_args(argv[1:])
-        collections = registry.find(given.collections or config_file.collections(given.configfile))
+        collections = registry.find(given.collections or reading.collections(given.configfile))
     found = {n: m for c in collections for n, m in c.modules("commands").items()}
     return {n: m for n, m in found.items() if "." not in n or n == argv[0]}
 
@@ -247,7 +248,7 @@ def _start_logging(path: Path | None) -> None:
 
 def _study(arguments: argparse.Namespace) -> Study:
     if arguments.study is None:
-        return Study.read(arguments.configfile)
+        return planning.plan_file(arguments.configfile)
     text = arguments.study
     if text.endswith(".json"):
         try:
@@ -256,6 +257,8 @@ def _study(arguments: argparse.Namespace) -> Study:
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
+    if getattr(arguments, "log", None):  # Snakemake's jobs get what a plan has checked
+        return planning.decode(text, arguments.collections or ())
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
@@ -264,8 +267,7 @@ def _study(arguments: argparse.Namespace) -> Study:
         raise errors.ConfigError("--study: must be an object, as circlet writes it")
     if arguments.collections:
         config["collections"] = arguments.collections
-    # Snakemake's jobs, which have a log, get what a plan has checked.
-    return (Study.resolved if getattr(arguments, "log", None) else Study.of)(config)
+    return planning.plan(config)
 
 
 def show_status(arguments: argparse.Namespace) -> None:

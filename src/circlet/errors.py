@@ -6,12 +6,17 @@ from collections.abc import Iterable
 LONGEST = 1000  # characters of a message
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Error text for an unknown name: the nearest known name, and all known names."""
-    known = list(known)
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"there is no {what} {name!r} ({hint}there are: {', '.join(known) or 'none'})"
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """The nearest of some names, as a question with a space after it; empty if none is near."""
+    near = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {near[0]!r}? " if near else ""
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> str:
+    """Error text for an unknown name: the nearest of the names that there are, and all of them."""
+    names = list(names)
+    listed = ", ".join(names) or "none"
+    return f"there is no {what} {name!r} ({did_you_mean(name, names)}there are: {listed})"
 
 
 class CircletError(Exception):

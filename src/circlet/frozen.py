@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
+from msgspec import structs
 
 from circlet import compare
 from circlet.analysis import log_frames, make
 from circlet.errors import ConfigError, LogError, unknown
 from circlet.lazy_import import load
 from circlet.storage import files, parquet, provenance, schema
-from circlet.study import targets
+from circlet.study import planning, targets
 from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target
@@ -90,7 +92,7 @@ def report(study: Study, folder: Path) -> Path:
     Returns its path.
     """
     shutil.copytree(study.results / "tables", folder / "tables")
-    copy = Study.of(study.config | {"results": str(folder)})
+    copy = study.at(folder)
     has = {path.stem for path in folder.glob("tables/*.parquet")}
     for target in targets.ordered(copy):
         if target.name not in has and _follows(target, has):
@@ -110,15 +112,18 @@ def report(study: Study, folder: Path) -> Path:
 
 def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
     """The study in its folder, with the experiments and roles of an earlier one that it lacks."""
-    config = json.loads(study.json) | {"results": str(folder)}
+    config = structs.replace(study.config, results=str(folder))
     if earlier is not None:
-        planned = (study.whole or study).config["experiments"]
-        for name, settings in earlier.config["experiments"].items():
+        planned = (study.whole or study).config.experiments
+        for name, settings in earlier.config.experiments.items():
             if planned.get(name, settings) != settings:
                 raise LogError(f"{folder}: experiment {name} was frozen with other settings")
-        for key in ("experiments", "reproduce"):
-            config[key] = json.loads(earlier.json)[key] | config[key]
-    return Study.of(config)
+        config = structs.replace(
+            config,
+            experiments=earlier.config.experiments | config.experiments,
+            reproduce=earlier.config.reproduce | config.reproduce,
+        )
+    return planning.plan(msgspec.to_builtins(config))
 
 
 def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table, dict] | None:
@@ -138,7 +143,7 @@ def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table
     (old, _), (new, footer) = found
     if "experiment" not in old.column_names:
         return new, footer
-    again = pc.is_in(old["experiment"], pa.array(list(study.config["experiments"])))
+    again = pc.is_in(old["experiment"], pa.array(list(study.config.experiments)))
     kept = old.filter(pc.invert(again))
     fields = make.columns(load(target.module), target.study)
     frame = log_frames.concatenate([table.to_pandas() for table in (kept, new)])
@@ -167,7 +172,7 @@ def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
     """
     names = {
         (name, old.name): new.name
-        for name in study.config["experiments"]
+        for name in study.config.experiments
         for old, new in zip(study.experiment(name), whole.experiment(name), strict=True)
         if old.name != new.name
     }
@@ -231,7 +236,7 @@ def audit(study: Study) -> tuple[list[str], list[str]]:
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "study"
         shutil.copytree(study.results, copy)
-        done = remake(Study.of(study.config | {"results": str(copy)}))
+        done = remake(study.at(copy))
         gaps = {
             name: compare.tables(study.table(name), copy / f"tables/{name}.parquet", ROUNDING)
             for name in done

@@ -7,7 +7,6 @@ call them.
 """
 
 import hashlib
-import json
 import math
 import os
 import re
@@ -21,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from circlet import terminal
+from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
-from circlet.study import config_file, cost, limits, measured, targets
-from circlet.study.plan import Study
+from circlet.study import cost, limits, measured, planning, targets
 from circlet.study.points import Block
 from circlet.study.targets import Target
 
@@ -77,7 +76,7 @@ def display(jobs: Mapping[str, int]) -> "Display | None":
 def checked(path: str | Path) -> dict[str, Any]:
     """Read a config file more strictly than Snakemake does, which takes a key given twice."""
     try:
-        content = config_file.read(path)
+        content = reading.read(path)
         if "__use_yte__" in content:
             raise ConfigError("__use_yte__: must not be there: it lets a config execute code")
         return content
@@ -108,14 +107,15 @@ class Pipeline:
                 "local or shared folders only; leave this option out"
             )
         try:
-            given = None if self.outer else self._planned()
             # What rules name: of a module, Snakemake adds its prefix.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
-            if given is None:
+            given: dict[str, Any] = {}
+            planned = None if self.outer else self._planned()
+            if planned is None:
                 given = self._given(config)
                 self.folder = Path(str(given.get("results")))
                 given = self._prefixed(given)
-            self.study = Study.of(given) if self.outer else Study.resolved(given)
+            self.study = planning.decode(planned) if planned else planning.plan(given)
             self.targets = targets.ordered(self.study)
             if self.outer:
                 progress.check_parents(self.study)
@@ -128,9 +128,7 @@ class Pipeline:
                 sys.exit(f"error: {self.name}: collections: {folder} and {other} of another module "
                          "have one name; rename one")  # fmt: skip
         # The study as it is now, for jobs that begin later.
-        self.frozen = json.dumps(
-            self.study.config | {"collections": self.study.folders}, sort_keys=True
-        )
+        self.frozen = self.study.whole_json
         self.job_configs = self.study.results / "job_configs"
         # How commands such as `status` get the study, if no single config file has all of it.
         self.study_file = self.study.results / "study.json"
@@ -170,10 +168,10 @@ class Pipeline:
         """An environment variable of this module alone."""
         return re.sub(r"\W", "_", "_".join(["CIRCLET", name, *self.modules]), flags=re.ASCII)
 
-    def _planned(self) -> dict[str, Any] | None:
-        """The config as it was when jobs were planned; None if `start` was not called."""
+    def _planned(self) -> str | None:
+        """The study as it was when jobs were planned; None if `start` was not called."""
         try:
-            return json.loads(Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8"))
+            return Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 

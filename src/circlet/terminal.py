@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from circlet import native
+from circlet.config import schema
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import config_file, cost, limits, targets
+from circlet.study import cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.registry import PACKAGE
@@ -48,7 +49,7 @@ def plan(study: Study) -> str:
     limits.check_measured(study.points)
     rows: list[tuple] = []
     notes: list[str] = []
-    for name, settings in study.config["experiments"].items():
+    for name, experiment in study.config.experiments.items():
         points = study.experiment(name)
         # Blocks of a point that are as large cost the same.
         alike = [
@@ -60,7 +61,7 @@ def plan(study: Study) -> str:
         runs, blocks = sum(point.count for point in points), sum(n for n, _ in alike)
         memory = max(cost.memory_mb(block) for _, block in alike)
         minutes = max(cost.minutes(block) for _, block in alike)
-        rows.append((name, settings["system"], len(points), runs, blocks, seconds, memory, minutes))
+        rows.append((name, experiment.system, len(points), runs, blocks, seconds, memory, minutes))
         notes += _larger_blocks(name, alike)
     every = list(zip(*rows, strict=True))
     total = ("total", "", *map(sum, every[2:6]), *map(max, every[6:]))
@@ -82,7 +83,7 @@ def plan(study: Study) -> str:
         f"{duration((seconds + total[5]) / cores)} on the {cores} cores of this machine.",
         "",
     ]
-    for name in study.config["experiments"]:
+    for name in study.config.experiments:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
@@ -192,7 +193,7 @@ def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
 
 def _goes_on(block: Block, why: str) -> bool:
     """Whether a finished block with other settings can be continued."""
-    if why != "steps" or not block.point.settings["keep_state"] or not block.state.exists():
+    if why != "steps" or not block.point.settings.keep_state or not block.state.exists():
         return False
     return bool(parquet.footer(block.log("runs"))["spec"]["steps"] < block.point.steps)
 
@@ -370,4 +371,4 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield f"      count: {seeds['count']}"
     yield "      more:"
     for one in seeds["more"]:
-        yield f"        - {config_file.flow(one)}"
+        yield f"        - {schema.flow(one)}"

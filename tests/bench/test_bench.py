@@ -11,8 +11,7 @@ from conftest import ROOT, config
 from circlet import bench, cli, native
 from circlet.bench import machine, pipeline, plain, training
 from circlet.errors import CircletError
-from circlet.study import cost, registry, targets
-from circlet.study.plan import Study
+from circlet.study import cost, planning, registry, targets
 from circlet.systems import matmul
 from circlet.training import native_run
 
@@ -86,7 +85,7 @@ def test_floor_is_that_of_the_faster_products():
 def test_projection_scales_the_plan():
     """Half as fast as the plan expects: twice its time."""
     system, other = SYSTEMS[:2]
-    study = Study.of(
+    study = planning.plan(
         config(system=system, steps=2000, block=10, seeds={"count": 50}, sweep={"d": [2, 3]})
     )
     case = training.block(system, 100)
@@ -406,7 +405,7 @@ def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch, s
     monkeypatch.setattr(pipeline, "_command", lambda *command: None)
     found = {row["what"]: row for row in pipeline.measure()}
     assert not any("dry run" in what for what in found)
-    made = targets.ordered(Study.of(pipeline._config(tmp_path / "results", 4)))
+    made = targets.ordered(planning.plan(pipeline._config(tmp_path / "results", 4)))
     for kind, what in pipeline.KINDS.items():
         assert found[what]["times"] == sum(target.kind == kind for target in made) > 0
     assert found["logs from Parquet"]["times"] == 2 * 5
@@ -435,7 +434,7 @@ def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monk
         "find_spec",
         lambda name: None if name in missing else find_spec(name),
     )
-    study = Study.of(config(tmp_path))
+    study = planning.plan(config(tmp_path))
     monkeypatch.chdir(ROOT)
     with pytest.raises(CircletError, match=r"needs seaborn and snakemake.* --training-only"):
         bench.run(study, CPU)

@@ -5,10 +5,10 @@ from conftest import ROOT
 
 from circlet.analysis import claims, contrasts, stats, verdicts
 from circlet.analysis.stats import Estimate
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.sweeps.tables import scorecard
 
-CLAIMS = claims.read(Study.read(ROOT / "config/paper.yaml")).set_index("claim", drop=False)
+CLAIMS = claims.read(planning.plan_file(ROOT / "config/paper.yaml")).set_index("claim", drop=False)
 NO_DIFFERENCE = Estimate(0.0, -0.3, 0.3, 8)
 
 

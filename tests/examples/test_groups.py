@@ -7,14 +7,13 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, written
 
 import circlet
 from circlet import check, cli
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import registry, targets
-from circlet.study.plan import Study
+from circlet.study import planning, registry, targets
 from circlet.training import fourier, job
 
 FOLDER = ROOT / "examples/groups"
@@ -36,7 +35,7 @@ ROOT2, ROOT3, ROOT5 = np.sqrt([2, 3, 5])
 def study(results, **changes):
     settings = {"system": "groups.mlp", "steps": 5, "seeds": {"count": 2}, "block": 2} | changes
     config = {"results": str(results), "collections": [str(FOLDER)], "experiments": {"e": settings}}
-    return Study.of(config)
+    return planning.plan(config)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -200,7 +199,7 @@ def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, text, tmp_path):
 @pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))
 def test_its_configs_make_its_tables_and_figures(file):
     config = yaml.safe_load((FOLDER / file).read_text())
-    planned = Study.of(config | {"collections": [str(FOLDER)]})
+    planned = planning.plan(config | {"collections": [str(FOLDER)]})
     tables, figures = targets.names(planned)
     own = {"groups.signals", "groups.outcomes", "groups.survival"}
     assert own <= set(tables)
@@ -292,12 +291,12 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
 
 
 def test_its_runs_go_on_from_their_end(small, tmp_path):
-    settings = small.config["experiments"]["e"] | {"steps": 80}
+    settings = written(small)["experiments"]["e"] | {"steps": 80}
     results = tmp_path / "results"
     shutil.copytree(small.results, results)
     own = {"collections": [str(FOLDER)], "experiments": {"e": settings}}
-    longer = Study.of(own | {"results": str(results)})
-    anew = Study.of(own | {"results": str(tmp_path / "anew")})
+    longer = planning.plan(own | {"results": str(results)})
+    anew = planning.plan(own | {"results": str(tmp_path / "anew")})
     steps = []
     for block, other in zip(longer.blocks, anew.blocks, strict=True):
         job.run_block(block, "cpu", lambda done, _: steps.append(done))

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import ks_2samp
 
 from circlet import native
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import native_run, run
 
 pytestmark = [
@@ -31,7 +31,7 @@ def test_ends_have_the_same_distribution(system):
         "parameters": parameters,
         "log": {"curves": {"at": [steps]}, "parameters": {"at": [steps]}},
     }
-    study = Study.of({"results": "results", "experiments": {"e": settings}})
+    study = planning.plan({"results": "results", "experiments": {"e": settings}})
     point = study.points[0]
     seeds = list(range(runs))
     ways = (

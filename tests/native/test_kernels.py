@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from circlet import native, terminal
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import measured, registry
-from circlet.study.plan import Study
+from circlet.study import measured, planning, registry
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, job, native_run
 from circlet.training.optimizers import optimizer
@@ -251,7 +250,7 @@ def test_unknown_instructions_are_an_error(monkeypatch):
 
 def test_without_kernels_it_is_said_and_pytorch_trains(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(native, "library", lambda: None)
-    study = Study.of(config(tmp_path))
+    study = planning.plan(config(tmp_path))
     line = "the native kernels are not built: install a C++ compiler, and then circlet again"
     assert line in terminal.plan(study)
     with caplog.at_level("INFO"):
@@ -282,7 +281,7 @@ def test_it_is_said_what_no_kernel_covers():
 
 @built
 def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
-    study = Study.of(config(tmp_path))
+    study = planning.plan(config(tmp_path))
     code = (
         "import sys; from circlet import cli; cli.main(sys.argv[1:]); "
         "print('torch' in sys.modules, 'pandas' in sys.modules)"
@@ -305,7 +304,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     measured._kept.cache_clear()
     point, other, large = (
-        Study.of(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
+        planning.plan(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
         for own in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
     )
     found = measured.of_kernel(point)
@@ -318,7 +317,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     assert [p.parameters["p"] for p in timed] == [59]
     for n_test in (64, 128, 64):
         own = {"n_test": n_test}
-        study = Study.of(config(tmp_path, system="sparse_transformer", parameters=own))
+        study = planning.plan(config(tmp_path, system="sparse_transformer", parameters=own))
         measured.of_kernel(study.points[0])
     assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
     (tmp_path / "cache/embedding_mlp.json").write_text("{")
@@ -332,7 +331,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
 @built
 def test_a_run_that_is_too_large_for_the_memory_is_refused(monkeypatch, tmp_path):
     """As a line in place of an abort, in a process that may take no more than it has and 256 MB."""
-    study = Study.of(config(tmp_path, parameters={"d": 10**6}))
+    study = planning.plan(config(tmp_path, parameters={"d": 10**6}))
     code = (
         "import resource, sys; from circlet import cli, native; native.library()\n"
         "from circlet.training import native_run\n"

@@ -9,12 +9,12 @@ import pandas as pd
 from conftest import ROOT
 
 from circlet import build
+from circlet.config import reading
 from circlet.storage import parquet
-from circlet.study import config_file, targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.training import job
 
-STUDY = Study.read(ROOT / "config/smoke.yaml")
+STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = "decay_scan/p17_d2_wd1/s00003"
 PARTICLES = "alignment/p17_d2_fa1_dtype-float64/s00000"
 CIRCLES = "trajectory/p13_d24_hidden-16_wd0.5/s00001"
@@ -39,8 +39,10 @@ def block_of(run_id, study=STUDY):
 
 def finished_block_of(finished, run_id):
     """The same in the finished study, wherever it is."""
-    config = config_file.read(ROOT / "config/smoke.yaml")
-    return block_of(run_id, Study.of(config | {"results": str(finished.folder / "results/smoke")}))
+    config = reading.read(ROOT / "config/smoke.yaml")
+    return block_of(
+        run_id, planning.plan(config | {"results": str(finished.folder / "results/smoke")})
+    )
 
 
 def logged(finished, run_id, kind):
@@ -67,7 +69,7 @@ def table(name, finished):
 
 def explorer_of(settings, folder, forged=None):
     """Run a study here and make its explorer, after something was done to its tables."""
-    study = Study.of(settings | {"results": str(folder)})
+    study = planning.plan(settings | {"results": str(folder)})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     page = targets.explorer(study)

@@ -9,7 +9,7 @@ from driving import at, download, explorer_of, numbers, settled
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +36,7 @@ SETTINGS = {
 def explorer(tmp_path_factory):
     """The explorer of two small experiments, and the study."""
     folder = tmp_path_factory.mktemp("answers")
-    return explorer_of(SETTINGS, folder), Study.of(SETTINGS | {"results": str(folder)})
+    return explorer_of(SETTINGS, folder), planning.plan(SETTINGS | {"results": str(folder)})
 
 
 @pytest.fixture

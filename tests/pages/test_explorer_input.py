@@ -12,8 +12,7 @@ from driving import choices, column, download, explorer_of, numbers, settled, st
 
 from circlet import build, cli
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
 from circlet.training import job
 
@@ -45,7 +44,7 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, n
     assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
     assert page.inner_text("#embedding-note").endswith("not all values are finite here")
     page.locator("#step-slider").fill("0")
-    study = Study.of({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
+    study = planning.plan({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
     p = next(study.blocks).point.parameters["p"]
     assert page.locator("#embedding-picture svg > g + g text").count() >= p  # not those of its axes
     assert "finite" not in page.inner_text("#embedding-note")
@@ -198,7 +197,7 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
 
 
 def test_a_partial_study_has_its_explorer(visit, tmp_path):
-    whole = Study.of(
+    whole = planning.plan(
         {"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}}
     )
     job.run_block(next(whole.blocks), "cpu")
@@ -211,7 +210,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
 
 def test_missing_tables_are_named(visit, tmp_path):
     """In a partial study tables are left out that cannot be made."""
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
     study = replace(study, left_out=("explorer_runs", "explorer_states", "structures"))
     build.make(targets.explorer(study))
     page = visit(tmp_path / "explorer.html")

@@ -8,7 +8,7 @@ from driving import at, explorer_of, numbers, settled
 from circlet.collections.findings import shared_laws
 from circlet.collections.findings.explorer import data
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +31,7 @@ def study(tmp_path_factory):
     """A finished study, whose explorer there is, too."""
     folder = tmp_path_factory.mktemp("law")
     explorer_of(SETTINGS, folder)
-    return Study.of(SETTINGS | {"results": str(folder)})
+    return planning.plan(SETTINGS | {"results": str(folder)})
 
 
 @pytest.fixture

@@ -4,8 +4,7 @@ import pytest
 from conftest import experiment
 
 from circlet import build
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.training import job
 
 pytestmark = pytest.mark.browser
@@ -59,7 +58,7 @@ def explorer_of(visit, tmp_path):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         settings = {"results": str(tmp_path / "results"), "collections": [str(folder)]}
-        study = Study.of(settings | {"experiments": {"e": experiment("mine.net")}})
+        study = planning.plan(settings | {"experiments": {"e": experiment("mine.net")}})
         for block in study.ordered_blocks:
             job.run_block(block, "cpu")
         page = targets.explorer(study)

@@ -10,8 +10,7 @@ from conftest import ROOT, experiment, serious
 from driving import choices, settled
 
 from circlet import build
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
 from circlet.training import job
 
@@ -51,7 +50,7 @@ EXPERIMENTS = {
 def made(folder, experiments, collection=ROOT / "tests/networks"):
     """A study of these networks, with its pages."""
     settings = {"results": str(folder), "collections": [str(collection)]}
-    study = Study.of(settings | {"experiments": experiments})
+    study = planning.plan(settings | {"experiments": experiments})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(study):

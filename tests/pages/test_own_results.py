@@ -20,7 +20,7 @@ from driving import (
 )
 
 from circlet.pages.explorer import packing
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job
 
 pytestmark = pytest.mark.browser
@@ -141,7 +141,7 @@ def test_dropped_again_it_is_there_once(page_of, finished):
 
 def test_a_network_that_the_page_does_not_know_is_drawn(page_of, tmp_path):
     letters = experiment("networks.letters", steps=60, seeds={"count": 2}, block=2)
-    study = Study.of(
+    study = planning.plan(
         {
             "results": str(tmp_path),
             "collections": [str(ROOT / "tests/networks")],

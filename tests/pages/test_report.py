@@ -14,7 +14,7 @@ from PIL import Image
 from circlet import frozen
 from circlet.analysis.claims import VERDICTS
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
@@ -117,7 +117,7 @@ def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
 
 
 def test_its_counts_are_those_of_the_scorecard(visit, tmp_path):
-    study = Study.read(ROOT / "docs/studies/grids_and_circles/config.yaml")
+    study = planning.plan_file(ROOT / "docs/studies/grids_and_circles/config.yaml")
     page = visit(frozen.report(study, tmp_path / "page"))
     card = parquet.read_table(study, "scorecard")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()

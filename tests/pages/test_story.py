@@ -6,7 +6,7 @@ import pytest
 from conftest import config, experiment
 
 from circlet.pages import story
-from circlet.study.plan import Study
+from circlet.study import planning
 
 ROW = {
     "claim": "a", "statement": "12 of 100 end as circles", "source": "Table 1", "unit": "of 100",
@@ -118,7 +118,7 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
 @pytest.fixture
 def study():
     swept = experiment(sweep={"weight_decay": [0, 1]})
-    return Study.of(config() | {"experiments": {"e": swept}, "figures": [{"curves": "e"}]})
+    return planning.plan(config() | {"experiments": {"e": swept}, "figures": [{"curves": "e"}]})
 
 
 def effects(**changes):
@@ -164,7 +164,7 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
 )
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
     swept = experiment(sweep={"weight_decay": [0, 0.5, 1]})
-    study = Study.of(config() | {"experiments": {"e": swept}})
+    study = planning.plan(config() | {"experiments": {"e": swept}})
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
     names = [point.name for point in study.experiment("e")]
     rows = pd.DataFrame([common | {"point": name} for name in names])
@@ -179,7 +179,7 @@ def test_ends_are_told_only_if_a_value_has_one_point():
     swept = experiment(
         sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "first": 0, "embedding": [0, 1]}
     )
-    study = Study.of(config() | {"experiments": {"e": swept}})
+    study = planning.plan(config() | {"experiments": {"e": swept}})
     points = [point.name for point in study.experiment("e")]
     assert len(points) == 4
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2, "estimate": 0.1}
@@ -195,7 +195,7 @@ def test_an_effect_whose_interval_has_zero_is_not_told(study):
 
 def test_a_change_that_is_not_known_is_told_with_its_reason():
     swept = experiment(sweep={"initialisation": ["torch", "glorot"]})
-    study = Study.of(config() | {"experiments": {"e": swept}})
+    study = planning.plan(config() | {"experiments": {"e": swept}})
     row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
            "change": None, "change_low": None, "change_high": None}  # fmt: skip
     own = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})

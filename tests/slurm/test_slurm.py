@@ -19,8 +19,7 @@ from conftest import project_copy, start_seconds
 from sweep import Sweep
 
 from circlet.storage import parquet
-from circlet.study import cost
-from circlet.study.plan import Study
+from circlet.study import cost, planning
 from circlet.training import job
 
 pytestmark = pytest.mark.slurm
@@ -73,7 +72,9 @@ def sweep(cluster, tmp_path):
 
 def made_here(folder, experiment):
     """A block, trained in this process; and the seconds that took."""
-    block = next(Study.of({"results": str(folder), "experiments": {"long": experiment}}).blocks)
+    block = next(
+        planning.plan({"results": str(folder), "experiments": {"long": experiment}}).blocks
+    )
     started = time.process_time()
     job.run_block(block, "cpu")
     return block, time.process_time() - started
@@ -132,7 +133,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     # Any block may be first. Two Snakemakes are in the memory of a job, too.
     assert slurm.wait(requests, "a submitted job") <= {
         (f"{cost.memory_mb(block) + 500}M", f"{cost.minutes(block)}:00", "N/A")
-        for block in Study.of(sweep.config).blocks
+        for block in planning.plan(sweep.config).blocks
     }
     assert sweep.ends() == 0, sweep.said
     assert len(pd.read_parquet(sweep.project.folder / "results/tables/runs.parquet")) == 2003
@@ -140,7 +141,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
 
-    here = Study.of(sweep.config | {"results": str(tmp_path / "here")})
+    here = sweep.at(tmp_path / "here")
     for block in here.blocks:
         job.run_block(block, "cpu")
     ours = pd.concat(

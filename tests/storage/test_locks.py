@@ -14,7 +14,7 @@ from conftest import PATIENCE, config
 from circlet import terminal
 from circlet.errors import Interrupted, LogError
 from circlet.storage import locks, parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import devices, job
 
 
@@ -63,7 +63,7 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path):
 
 @pytest.fixture
 def block(tmp_path):
-    return next(Study.of(config(tmp_path / "results", steps=40)).blocks)
+    return next(planning.plan(config(tmp_path / "results", steps=40)).blocks)
 
 
 ORPHAN = """
@@ -71,7 +71,7 @@ import json, sys
 from circlet.study.plan import Study
 from circlet.training import job
 
-block = next(Study.of(json.loads(sys.argv[1])).blocks)
+block = next(planning.plan(json.loads(sys.argv[1])).blocks)
 
 def progress(done, steps):
     if done == 20:
@@ -144,7 +144,7 @@ def test_who_waits_for_a_block_can_be_told_to_end(block):
     assert said.endswith(f"if that is gone, delete {path}\n")
     block.job_log.parent.mkdir(parents=True)
     block.job_log.write_text(said)
-    failures = terminal.failures(Study.of(json.loads(block.study)), "my.yaml")
+    failures = terminal.failures(planning.plan(json.loads(block.study)), "my.yaml")
     assert f"if that is gone, delete {path} (log: {block.job_log})" in failures
     assert "checkpoints" not in failures
     assert "killed" not in failures

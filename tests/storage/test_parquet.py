@@ -13,14 +13,13 @@ from conftest import SYSTEMS, config, experiment, flipped, mounted, respecify
 from circlet import __version__, build
 from circlet.errors import LogError
 from circlet.storage import files, parquet, progress, provenance
-from circlet.study import fingerprint, targets
-from circlet.study.plan import Study
+from circlet.study import fingerprint, planning, targets
 from circlet.training import job
 
 
 @pytest.fixture
 def block(tmp_path):
-    block = next(Study.of(config(tmp_path)).blocks)
+    block = next(planning.plan(config(tmp_path)).blocks)
     job.run_block(block, "cpu")
     return block
 
@@ -88,7 +87,7 @@ def test_a_foreign_parquet_is_named(block):
 
 
 def test_logs_of_other_settings_are_never_read(tmp_path, block):
-    changed = next(Study.of(config(tmp_path, steps=6)).blocks)
+    changed = next(planning.plan(config(tmp_path, steps=6)).blocks)
     assert changed.log("runs") == block.log("runs")
     with pytest.raises(LogError, match="another steps than the config") as caught:
         parquet.read_log(changed, "runs")
@@ -96,7 +95,7 @@ def test_logs_of_other_settings_are_never_read(tmp_path, block):
 
 
 def test_logs_of_other_seeds_are_never_read(tmp_path, block):
-    other = next(Study.of(config(tmp_path, seeds={"count": 2, "first": 2})).blocks)
+    other = next(planning.plan(config(tmp_path, seeds={"count": 2, "first": 2})).blocks)
     shutil.copytree(block.log("runs").parent, other.log("runs").parent)
     with pytest.raises(LogError, match="holds other seeds"):
         parquet.read_log(other, "runs")
@@ -168,22 +167,22 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 
 
 def test_logs_of_another_dtype_or_version_are_never_read(tmp_path, monkeypatch):
-    block = next(Study.of(config(tmp_path)).blocks)
+    block = next(planning.plan(config(tmp_path)).blocks)
     job.run_block(block, "cpu")
     with monkeypatch.context() as patch:
         respecify(patch, version=99)
-        raised = next(Study.of(config(tmp_path)).blocks)
+        raised = next(planning.plan(config(tmp_path)).blocks)
     with pytest.raises(LogError, match="another version"):
         parquet.read_log(raised, "runs")
     assert SYSTEMS["constant_attention"].version != 99
     with pytest.raises(LogError, match="is missing"):
-        parquet.read_log(next(Study.of(config(tmp_path, dtype="float64")).blocks), "runs")
+        parquet.read_log(next(planning.plan(config(tmp_path, dtype="float64")).blocks), "runs")
 
 
 @pytest.mark.parametrize("kind", ["runs", "curves", "signals", "embeddings", "parameters"])
 def test_a_flipped_bit_is_always_found(tmp_path, kind):
     """In data, where Parquet has checksums, and in metadata, where it has none."""
-    block = next(Study.of(config(tmp_path, steps=20)).blocks)
+    block = next(planning.plan(config(tmp_path, steps=20)).blocks)
     job.run_block(block, "cpu")
     path = block.log(kind)
     whole = path.read_bytes()
@@ -211,7 +210,7 @@ def test_a_log_of_another_kind_is_never_read(block):
 
 def test_no_log_is_taken_for_another(tmp_path):
     """Every pair of logs is swapped, over three experiments, two points and two blocks."""
-    study = Study.of({"results": str(tmp_path), "experiments": {
+    study = planning.plan({"results": str(tmp_path), "experiments": {
         "a": experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}),
         "b": experiment(sweep={"weight_decay": [0, 1]}, steps=6),
         "c": experiment("particles"),
@@ -240,7 +239,7 @@ def table_of(study, name="runs"):
 
 def test_a_table_of_another_config_is_never_read(tmp_path):
     """For example a table of 2 seeds that was copied over one of 4."""
-    few, many = (Study.of(config(tmp_path, seeds={"count": n})) for n in (2, 4))
+    few, many = (planning.plan(config(tmp_path, seeds={"count": n})) for n in (2, 4))
     for block in many.blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(many):
@@ -255,7 +254,7 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
 
 def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
     """The key was right when the job began; then a module or its data changed."""
-    study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         job.run_block(block, "cpu")
     edits = {  # all in one process, as `partial` makes them
@@ -286,7 +285,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
 
 def test_no_table_is_taken_for_another(tmp_path):
-    study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
+    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
     for block in study.blocks:
         job.run_block(block, "cpu")
     made = [target for target in targets.ordered(study) if target.kind == "tables"]

@@ -12,15 +12,14 @@ from conftest import experiment
 import circlet
 from circlet import build
 from circlet.errors import ConfigError, LogError
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.training import job
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Two systems; the first sweeps a parameter without a label."""
-    made = Study.of(
+    made = planning.plan(
         {
             "results": str(tmp_path_factory.mktemp("r")),
             "experiments": {
@@ -161,7 +160,7 @@ def test_another_engine_is_refused(results):
 def test_of_blocks_that_overlap_the_newest_counts(tmp_path):
     for block in (2, 4):
         settings = experiment(block=block, seeds={"count": 4})
-        made = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+        made = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
         for number, own in enumerate(made.blocks):
             job.run_block(own, "cpu")
             time = 1_000_000_000 * block + number

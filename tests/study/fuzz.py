@@ -21,6 +21,8 @@ from pathlib import Path
 
 import yaml
 
+from circlet.study import planning
+
 ROOT = Path(__file__).parents[2]
 # How often each is drawn. The first hold the same things; the plan of paper.yaml takes the longest.
 WEIGHTS = {
@@ -265,15 +267,14 @@ def outcome(path: Path) -> str:
 def _jobs(path: Path) -> str:
     """What is wrong with the studies that jobs of a plan are given; empty, if nothing is."""
     from circlet.errors import CircletError
-    from circlet.study.plan import Study
 
-    study = Study.read(path)
-    for name in study.config["experiments"]:
+    study = planning.plan_file(path)
+    for name in study.config.experiments:
         points = study.experiment(name)
         for block in (points[0].blocks[0], points[-1].blocks[-1]):
             try:
-                (own,) = Study.resolved(json.loads(block.study)).blocks
-                again = Study.resolved(json.loads(study.part([name]).json)).experiment(name)
+                (own,) = planning.decode(block.study).blocks
+                again = planning.decode(study.part([name]).json).experiment(name)
             except CircletError as error:
                 return f"{'/'.join(block.key)}: a job refuses what the plan allows: {error}"
             if (own.logs, own.point.spec) != (block.logs, block.point.spec):

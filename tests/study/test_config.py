@@ -5,14 +5,17 @@ import pytest
 import yaml
 from conftest import ROOT, SYSTEMS, config, experiment
 
+from circlet.config import reading, schema
+from circlet.config.collection import CollectionFile
+from circlet.config.experiment import Schedule, Seeds
+from circlet.config.model import Config
 from circlet.errors import ConfigError
-from circlet.study import config_file, points, registry
-from circlet.study.plan import Study
+from circlet.study import planning, points, registry
 
 
 def message(changes):
     with pytest.raises(ConfigError) as caught:
-        Study.of(changes)
+        planning.plan(changes)
     text = str(caught.value)
     assert "\n" not in text
     return text
@@ -88,7 +91,7 @@ def test_duplicate_experiment_is_refused(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("experiments:\n  e: {steps: 1}\n  e: {steps: 2}\n")
     with pytest.raises(ConfigError, match=r"'e' is given twice"):
-        config_file.read(path)
+        reading.read(path)
 
 
 @pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", ""])
@@ -96,7 +99,7 @@ def test_what_is_no_config_is_refused(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"c\.yaml") as caught:
-        Study.read(path)
+        planning.plan_file(path)
     assert "\n" not in str(caught.value)
 
 
@@ -104,33 +107,30 @@ def test_an_impossible_date_is_refused(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("results: 2024-13-45\n")
     with pytest.raises(ConfigError, match="month must be in"):
-        config_file.read(path)
+        reading.read(path)
 
 
 def test_missing_config_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="No such file"):
-        Study.read(tmp_path / "none.yaml")
+        planning.plan_file(tmp_path / "none.yaml")
 
 
 def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     given = config()
     before = json.dumps(given)
-    full = Study.of(given).config
+    full = planning.plan(given).config.experiments["e"]
     assert json.dumps(given) == before
-    assert full["experiments"]["e"]["dtype"] == "float32"
-    assert full["experiments"]["e"]["log"]["curves"] == {"every": 50, "per_decade": 20}
-    assert full["experiments"]["e"]["seeds"] == {
-        "count": 2, "first": 0, "more": [], "embedding": None, "network": None, "data": None,
-        "order": None,
-    }  # fmt: skip
+    assert full.dtype == "float32"
+    assert full.log.curves == Schedule(every=50, per_decade=20)
+    assert full.seeds == Seeds(count=2, first=0)
 
 
 def test_integers_may_be_written_with_a_point():
     given = config(block=2.0, steps=5.0, seeds={"count": 4.0}, parameters={"p": 17.0})
-    study = Study.of(given)
+    study = planning.plan(given)
     assert [block.name for block in study.blocks] == ["00000-00001", "00002-00003"]
     assert study.points[0].name == "p17_d2_wd0"
-    assert study.points[0].spec == Study.of(config(seeds={"count": 4})).points[0].spec
+    assert study.points[0].spec == planning.plan(config(seeds={"count": 4})).points[0].spec
 
 
 def test_yaml_anchors_and_merges(tmp_path):
@@ -141,21 +141,23 @@ def test_yaml_anchors_and_merges(tmp_path):
         "  a: &a {system: particles, steps: 5, block: 2, seeds: {count: 2}}\n"
         "  b:\n    <<: *a\n    steps: 6\n"
     )
-    assert [point.steps for point in Study.read(path).points] == [5, 6]
+    assert [point.steps for point in planning.plan_file(path).points] == [5, 6]
 
 
-def described(schema, path=""):
+def described(json_schema, path=""):
     """Every key of a JSON schema with its description."""
-    for key, sub in schema.get("properties", {}).items():
+    for key, sub in json_schema.get("properties", {}).items():
         yield f"{path}{key}", sub.get("description", "")
-        yield from described(sub, f"{path}{key}.")
+        for inner in (sub, sub.get("items"), sub.get("additionalProperties")):
+            if isinstance(inner, dict):
+                yield from described(inner, f"{path}{key}.")
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_parameter_is_described_and_has_a_valid_default(system):
     parameters = SYSTEMS[system].parameters
-    schema = {"properties": SYSTEMS[system].schemas, "additionalProperties": False}
-    config_file.check(SYSTEMS[system].defaults, schema)
+    allowed = {"properties": SYSTEMS[system].schemas, "additionalProperties": False}
+    schema.check(SYSTEMS[system].defaults, allowed)
     assert all(len(parameter.description) > 10 for parameter in parameters.values())
 
 
@@ -170,21 +172,32 @@ def rows(part=""):
 
 
 def test_every_key_of_a_collection_is_described():
-    schema = config_file.schema("collection")
-    role = schema["properties"]["roles"]["additionalProperties"]
-    for key, description in [*described(schema), *described(role, "roles.")]:
-        assert len(description) > 10, key
+    keys = dict(described(schema.of(CollectionFile)))
+    assert {"short", "roles.needs.varies"} <= keys.keys()
+    assert all(len(description) > 10 for description in keys.values())
+
+
+def test_every_shipped_collection_says_what_it_may():
+    for collection in registry.SHIPPED:
+        path = collection.folder / "collection.yaml"
+        if path.exists():
+            schema.read(yaml.safe_load(path.read_text()), CollectionFile)
+
+
+# What has a table of its own there, as have schedules.
+TABLES = ("experiments.", "parents.", "milestones.", "figures.")
 
 
 def test_every_key_is_described_in_schema_and_readme():
-    schema = config_file.schema()
-    keys = dict(described(schema))
-    for name, definition in schema["$defs"].items():
-        keys |= dict(described(definition, f"{name}."))
+    keys = dict(described(schema.of(Config)))
+    assert {"results", "experiments.seeds.count", "figures.facet"} <= keys.keys()
     named = {cells[0] for cells in rows()}
     for key, description in keys.items():
         assert len(description) > 10, key
-        assert f"`{key.rsplit('.', 1)[-1]}`" in named, f"config/README.md lacks {key}"
+        inner = key.partition(".")[2] if key.startswith(TABLES) else key
+        if inner.startswith("log.") and inner.count(".") == 2:
+            inner = inner.rpartition(".")[2]
+        assert f"`{inner}`" in named, f"config/README.md lacks {key}"
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -205,7 +218,7 @@ def test_every_role_is_in_the_readme():
     "name", ["config", "standard", "smoke", "paper", "full_length", "clustering_heads"]
 )
 def test_shipped_configs_are_valid_and_keep_apart(name):
-    study = Study.read(ROOT / f"config/{name}.yaml")
+    study = planning.plan_file(ROOT / f"config/{name}.yaml")
     expected = "results" if name == "config" else f"results/{name}"
     assert str(study.results) == expected
     assert yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())["reproduce"]
@@ -213,13 +226,13 @@ def test_shipped_configs_are_valid_and_keep_apart(name):
 
 def test_a_role_needs_its_dimension():
     with pytest.raises(ConfigError, match="with d = 2"):
-        Study.of(config(parameters={"d": 1}) | {"reproduce": {"table1": "e"}})
+        planning.plan(config(parameters={"d": 1}) | {"reproduce": {"table1": "e"}})
 
 
 def test_a_role_needs_the_signals_that_it_fits():
     def study(**log):
         settings = experiment("embedding_mlp", steps=50, log=log)
-        return Study.of(
+        return planning.plan(
             {"results": "r", "experiments": {"e": settings}, "reproduce": {"ode_dimensions": "e"}}
         )
 

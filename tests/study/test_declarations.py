@@ -7,8 +7,7 @@ from conftest import config_of
 
 from circlet.cli import main
 from circlet.errors import ConfigError
-from circlet.study import declarations, registry, targets
-from circlet.study.plan import Study
+from circlet.study import declarations, planning, registry, targets
 
 TABLE, FIGURE = "tables/distances.py", "figures/distances.py"
 WRONG = {
@@ -57,7 +56,7 @@ def test_a_wrong_declaration_is_one_line_that_names_the_file(mine, case):
 def test_a_file_in_another_encoding_is_named(mine):
     (mine / TABLE).write_bytes("# Größe\n".encode("latin-1"))
     with pytest.raises(ConfigError, match=r"distances\.py: cannot be read: 'utf-8' codec"):
-        targets.names(Study.of(config_of(mine)))
+        targets.names(planning.plan(config_of(mine)))
 
 
 def test_the_plan_says_it(mine, tmp_path, capsys):
@@ -89,4 +88,4 @@ def test_columns_are_read_as_they_are_declared():
 def test_declarations_may_have_types(mine):
     text = (mine / TABLE).read_text()
     (mine / TABLE).write_text(text.replace("TABLES =", "TABLES: tuple[str, ...] ="))
-    assert "mine.distances" in targets.names(Study.of(config_of(mine)))[0]
+    assert "mine.distances" in targets.names(planning.plan(config_of(mine)))[0]

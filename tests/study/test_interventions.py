@@ -9,8 +9,7 @@ from conftest import ROOT, experiment
 from circlet.collections.ding import survivors
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
-from circlet.study import interventions, points
-from circlet.study.plan import Study
+from circlet.study import interventions, planning, points
 from circlet.study.seeds import Seeds
 from circlet.training import job, run
 
@@ -79,7 +78,7 @@ def small(**changes):
 
 
 def study(folder, **experiments):
-    return Study.of({"results": str(folder), "experiments": experiments})
+    return planning.plan({"results": str(folder), "experiments": experiments})
 
 
 def test_order_matters_and_is_kept(tmp_path):
@@ -97,15 +96,15 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
     plans = [study(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
-    every = [*plans, plans[0].part(["e"]), Study.of(json.loads(plans[0].json))]
+    every = [*plans, plans[0].part(["e"]), planning.plan(json.loads(plans[0].json))]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
     for one in every:
         assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
 
 
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
-    point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20)).points[0]
-    point.settings["log"]["parameters"] = {}
+    log = {"parameters": {}}
+    point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20, log=log)).points[0]
     logs = {k: t.to_pandas() for k, t in run.run(point, [0, 1], CPU).items()}
     vectors = logs["embeddings"].sort_values(["seed", "token", "step"])["vector"]
     vectors = np.stack(vectors).reshape(-1, 2, 6)
@@ -204,7 +203,7 @@ def test_bad_interventions_are_one_line(tmp_path, acts, message):
 def test_what_is_not_trained_or_not_there_cannot_be_frozen(tmp_path, system, swept, said):
     settings = experiment(system, sweep={swept: [1]}, interventions=[{"freeze": {}}])
     with pytest.raises(ConfigError, match=said):
-        Study.of(
+        planning.plan(
             {
                 "results": str(tmp_path),
                 "collections": [str(ROOT / "tests/networks")],
@@ -255,7 +254,7 @@ def test_a_base_may_have_a_base(tmp_path):
     )
     assert [b.point.experiment for b in whole.ordered_blocks] == ["a", "a", "b", "b", "c"]
     for block in whole.ordered_blocks:
-        alone = Study.of(json.loads(block.study))
+        alone = planning.plan(json.loads(block.study))
         (again,) = alone.blocks
         assert again.point.spec == block.point.spec
         assert again.logs == block.logs
@@ -268,9 +267,9 @@ def test_the_part_of_a_study_knows_its_bases(tmp_path):
     whole = study(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
     part = whole.part(["b"])
     assert [p.experiment for p in part.points] == ["b"]
-    assert list(part.config["parents"]) == ["a"]
+    assert list(part.config.parents) == ["a"]
     assert part.points[0].spec == whole.experiment("b")[0].spec
-    assert Study.of(part.config).points[0].spec == part.points[0].spec
+    assert planning.decode(part.json).points[0].spec == part.points[0].spec
 
 
 def test_which_base_is_meant_is_never_guessed(tmp_path):
@@ -280,7 +279,7 @@ def test_which_base_is_meant_is_never_guessed(tmp_path):
     both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
     starts = small(interventions=strongest("base"), dtype="float64")
     point = study(tmp_path, base=both, starts=starts).experiment("starts")[0]
-    assert point.parent.settings["dtype"] == "float64"
+    assert point.parent.settings.dtype == "float64"
 
 
 @pytest.mark.parametrize(
@@ -338,7 +337,7 @@ def test_golden_values(golden):
 def mixed(tmp_path, **arguments):
     base = {"system": "networks.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}
     act = {"networks.mix": {"of": "base"} | arguments}
-    return Study.of(
+    return planning.plan(
         {
             "results": str(tmp_path),
             "collections": [str(ROOT / "tests/networks")],
@@ -382,14 +381,13 @@ def test_an_intervention_must_keep_the_arrays(tmp_path):
     folder = shutil.copytree(ROOT / "tests/networks", tmp_path / "other")
     file = folder / "interventions/mix.py"
     file.write_text(file.read_text().replace("return found", 'return {"embedding": 1}'))
-    study = mixed(tmp_path)
-    config = study.config | {"collections": [str(folder)]}
+    config = json.loads(mixed(tmp_path).json) | {"collections": [str(folder)]}
     for settings in config["experiments"].values():
         settings["system"] = "other.quadratic"
     config["experiments"]["mixed"]["interventions"] = [{"other.mix": {"of": "base"}}]
-    point = Study.of(config).points[1]
+    point = planning.plan(config).points[1]
     with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
-        run.initials(point, [0], {0: run.initials(Study.of(config).points[0], [0], {})[0]})
+        run.initials(point, [0], {0: run.initials(planning.plan(config).points[0], [0], {})[0]})
 
 
 def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
@@ -398,7 +396,7 @@ def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
     with pytest.raises(
         ConfigError, match=r"no intervention 'networks.mix' \(there are: scale, construct"
     ):
-        Study.of(config_with(tmp_path, act))
+        planning.plan(config_with(tmp_path, act))
 
 
 def config_with(tmp_path, act):

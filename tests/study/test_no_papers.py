@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from circlet.study import config_file, interventions, registry
+from circlet.config.experiment import Logs
+from circlet.study import interventions, registry
 
-PAPERS = [c for c in registry.SHIPPED if c.metadata.get("authors")]
+PAPERS = [c for c in registry.SHIPPED if c.metadata.authors]
 SYSTEMS = registry.Systems(registry.SHIPPED)
-WORDS = {word for c in PAPERS for word in (c.name, c.metadata["short"])} | SYSTEMS.keys()
+WORDS = {word for c in PAPERS for word in (c.name, c.metadata.short)} | SYSTEMS.keys()
 WORDS -= {registry.PACKAGE.name}  # the authors of one collection
 OWN = registry.PACKAGE / "collections"
 
@@ -55,7 +56,7 @@ def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collecti
     for kind in ("tables", "figures", "commands"):
         names |= {name for c in about for name in c.modules(kind)}
     # Some are drawn or tabulated as they are.
-    names -= config_file.logs().keys() | interventions.INTERVENTIONS.keys()
+    names -= set(Logs.__struct_fields__) | interventions.INTERVENTIONS.keys()
     names -= {kind for c in registry.SHIPPED for kind in c.modules("pictures")}
     assert len(names) > 80
     files = [path for path in registry.PACKAGE.rglob("*.py") if OWN not in path.parents]

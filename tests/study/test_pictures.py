@@ -6,8 +6,7 @@ import pytest
 from conftest import config, experiment
 
 from circlet.errors import ConfigError
-from circlet.study import pictures, targets
-from circlet.study.plan import Study
+from circlet.study import pictures, planning, targets
 
 DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
 FOUR = DECAYS | DIMENSIONS | {"p": [5, 7], "hidden": [4, 8]}
@@ -15,7 +14,7 @@ DTYPES = {"dtype": ["float32", "float64"]}
 
 
 def of(figures=None, **changes):
-    return Study.of(config(**changes) | {"figures": figures}).pictures
+    return pictures.of(planning.plan(config(**changes) | {"figures": figures}))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_a_picture_is_of_its_experiment_alone():
     two = {"a": experiment(sweep=DECAYS), "b": experiment()}
 
     def keys(**changes):
-        study = Study.of({"results": "results", "experiments": two} | changes)
+        study = planning.plan({"results": "results", "experiments": two} | changes)
         return {t.name: t.study.json for t in targets.figures(study)}
 
     before = keys()
@@ -71,13 +70,13 @@ def test_a_picture_is_of_its_experiment_alone():
 
 
 def test_captions_say_what_of_which_runs():
-    study = Study.of(config(sweep=DECAYS, seeds={"count": 4}))
+    study = planning.plan(config(sweep=DECAYS, seeds={"count": 4}))
     caption = targets.caption("e_curves", study)
     assert caption.startswith(
         "e: ends as a circle, test accuracy, imperfections of grids and delay of generalising "
         "(steps) over weight decay; 3 settings with 4 runs each, 5 steps. Each dot is a run"
     )
-    assert pictures.title(study.pictures[0]) == "e: curves"
+    assert pictures.title(pictures.of(study)[0]) == "e: curves"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ from conftest import ROOT, SYSTEMS, config, experiment, respecify
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from circlet.config import schema
+from circlet.config.experiment import Schedule
+from circlet.config.schedules import steps_of
 from circlet.errors import ConfigError
-from circlet.study import cost, measured, points
-from circlet.study.plan import Study
+from circlet.study import cost, measured, planning, points
 from circlet.study.points import canonical
-from circlet.study.schedules import steps_of
 from circlet.systems.spec import Log, number
 
 # The same examples everywhere, however slow the machine is.
@@ -18,7 +19,7 @@ ANYWHERE = settings(derandomize=True, deadline=None, suppress_health_check=list(
 
 
 def paths(**changes):
-    return [str(path) for block in Study.of(config(**changes)).blocks for path in block.logs]
+    return [str(path) for block in planning.plan(config(**changes)).blocks for path in block.logs]
 
 
 def test_a_part_has_one_order_however_its_study_is_given():
@@ -28,8 +29,8 @@ def test_a_part_has_one_order_however_its_study_is_given():
     given = {"results": "r", "experiments": {
         "c": swept | {"interventions": kept}, "b": swept, "a": experiment("particles"),
     }}  # fmt: skip
-    study = Study.of(given)
-    parts = [s.part(["c", "b", "a"]) for s in (study, Study.of(json.loads(study.json)))]
+    study = planning.plan(given)
+    parts = [s.part(["c", "b", "a"]) for s in (study, planning.plan(json.loads(study.json)))]
     assert study.points[0].experiment == "c"
     assert parts[0].points[0].experiment == "a"
     assert [p.key for p in parts[0].points] == [p.key for p in parts[1].points]
@@ -47,7 +48,7 @@ RATES = {"learning_rate": [0.01, 0.001]}
 
 
 def names(**changes):
-    return [point.name for point in Study.of(config(**changes)).points]
+    return [point.name for point in planning.plan(config(**changes)).points]
 
 
 def test_what_is_swept_is_in_names_even_at_its_default():
@@ -69,23 +70,23 @@ def test_a_job_has_the_names_of_the_plan(sweep):
     keep = [{"keep": {"strongest": 1, "of": "plain"}}]
     every = {"plain": experiment(sweep=sweep), "base": base}
     every["next"] = experiment(interventions=keep, sweep=sweep)
-    for block in Study.of({"results": "r", "experiments": every}).blocks:
-        (again,) = Study.of(json.loads(block.study)).blocks
+    for block in planning.plan({"results": "r", "experiments": every}).blocks:
+        (again,) = planning.plan(json.loads(block.study)).blocks
         assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
         assert again.point.spec == block.point.spec
 
 
 def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
     def made(**changes):
-        for point in Study.of(config(tmp_path, **changes)).points:
+        for point in planning.plan(config(tmp_path, **changes)).points:
             (tmp_path / "logs/e" / point.name).mkdir(parents=True, exist_ok=True)
         return names(results=tmp_path, **changes)
 
-    plain = Study.of(config(tmp_path)).points[0]
+    plain = planning.plan(config(tmp_path)).points[0]
     assert made() == ["p17_d2_wd0"]
     rates = ["p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0"]
     assert made(sweep=RATES) == rates
-    kept = Study.of(config(tmp_path, sweep=RATES)).points[0]
+    kept = planning.plan(config(tmp_path, sweep=RATES)).points[0]
     assert (kept.spec, kept.blocks[0].study) == (plain.spec, plain.blocks[0].study)
     hidden = [SYSTEMS["constant_attention"].defaults["hidden"], 8]
     wider = [f"p17_d2_hidden-8_learning_rate-{rate}_wd0" for rate in (0.01, 0.001)]
@@ -101,7 +102,7 @@ def test_numbers_are_canonical(same):
 
 def test_integers_and_floats_are_the_same_number():
     assert paths(sweep={"weight_decay": [1]}) == paths(sweep={"weight_decay": [1.0]})
-    one, other = (Study.of(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
+    one, other = (planning.plan(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
     assert one.spec == other.spec
 
 
@@ -112,8 +113,8 @@ def test_integers_and_floats_are_the_same_number():
     blocks=st.integers(1, 3),
 )
 def test_what_exists_is_never_renamed(decays, more, blocks):
-    before = Study.of(config(sweep={"weight_decay": decays[:1]}, seeds={"count": 2 * blocks}))
-    after = Study.of(
+    before = planning.plan(config(sweep={"weight_decay": decays[:1]}, seeds={"count": 2 * blocks}))
+    after = planning.plan(
         config(sweep={"weight_decay": decays}, seeds={"count": 2 * (blocks + more)})
         | {"results": "results"}
     )
@@ -123,25 +124,27 @@ def test_what_exists_is_never_renamed(decays, more, blocks):
 
 
 def test_grid_and_cases_combine():
-    study = Study.of(config(sweep={"weight_decay": [0, 1]}, cases=[{"p": 5, "d": 3}, {"p": 7}]))
+    study = planning.plan(
+        config(sweep={"weight_decay": [0, 1]}, cases=[{"p": 5, "d": 3}, {"p": 7}])
+    )
     assert [p.name for p in study.points] == [
         "p5_d3_wd0", "p5_d3_wd1", "p7_d2_wd0", "p7_d2_wd1",
     ]  # fmt: skip
 
 
 def test_blocks_cover_the_seeds_once():
-    study = Study.of(config(block=5, seeds={"first": 10, "count": 15}))
+    study = planning.plan(config(block=5, seeds={"first": 10, "count": 15}))
     seeds = [seed for block in study.blocks for seed in block.seeds]
     assert seeds == list(range(10, 25))
     assert [block.name for block in study.blocks] == ["00010-00014", "00015-00019", "00020-00024"]
 
 
 def test_a_block_is_the_study_of_itself():
-    study = Study.of(
+    study = planning.plan(
         config(sweep={"learning_rate": [0.01, 0.1]}, cases=[{"p": 5}], seeds={"count": 6})
     )
     for block in study.blocks:
-        again = list(Study.of(json.loads(block.study)).blocks)
+        again = list(planning.plan(json.loads(block.study)).blocks)
         assert len(again) == 1
         assert again[0].logs == block.logs
         assert again[0].point.spec == block.point.spec
@@ -153,52 +156,52 @@ def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
     for system in SYSTEMS:
         if kind not in SYSTEMS[system].kinds:
             continue
-        block = next(Study.of(config(system=system, log={kind: schedule})).blocks)
-        again = next(Study.of(json.loads(block.study)).blocks)
+        block = next(planning.plan(config(system=system, log={kind: schedule})).blocks)
+        again = next(planning.plan(json.loads(block.study)).blocks)
         assert again.point.spec == block.point.spec
 
 
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A parameter or a kind of log that a later release adds, at its default."""
-    before = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
+    before = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     known = SYSTEMS["constant_attention"]
     parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
-    logs = {**known.logs, "thoughts": Log(None)}
+    logs = {**known.logs, "gradient_norms": Log(None)}
     respecify(monkeypatch, parameters=parameters, logs=logs)
-    assert Study.of(config()).points[0].parameters["dropout"] == 0
-    after = [(block.study, block.point.spec) for block in Study.of(config()).blocks]
+    assert planning.plan(config()).points[0].parameters["dropout"] == 0
+    after = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     assert after == before
 
 
 def test_logs_that_a_system_lacks_are_refused():
     with pytest.raises(ConfigError, match="particles has no such log"):
-        Study.of(config(system="particles", log={"curves": {"every": 7}}))
+        planning.plan(config(system="particles", log={"curves": {"every": 7}}))
 
 
 def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
     own = {"collections": [str(ROOT / "tests/networks")]}
     sweep = {"momentum": [0.9], "optimizer": ["adamw", "sgd"]}
     with pytest.raises(ConfigError) as error:
-        Study.of(config(system="networks.regression", sweep=sweep) | own)
+        planning.plan(config(system="networks.regression", sweep=sweep) | own)
     cases = yaml.safe_load(str(error.value).split("`")[1])
-    assert len(Study.of(config(system="networks.regression", **cases) | own).points) == 2
+    assert len(planning.plan(config(system="networks.regression", **cases) | own).points) == 2
 
 
 def test_fixed_seeds():
-    point = Study.of(config(seeds={"count": 2, "embedding": 7})).points[0]
+    point = planning.plan(config(seeds={"count": 2, "embedding": 7})).points[0]
     assert (point.seeds(1).embedding, point.seeds(1).network, point.seeds(1).data) == (7, 1, 1)
 
 
 def test_run_ids_are_unique():
-    study = Study.of(config(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}))
+    study = planning.plan(config(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}))
     ids = [b.point.run_id(s) for b in study.blocks for s in b.seeds]
     assert len(set(ids)) == len(ids) == 8
 
 
 def test_schedule_has_first_and_last():
-    assert steps_of({}, 7).tolist() == [0, 7]
-    assert steps_of({"every": 3}, 7).tolist() == [0, 3, 6, 7]
-    assert steps_of({"at": [5, 2]}, 7).tolist() == [0, 2, 5, 7]
+    assert steps_of(Schedule(), 7).tolist() == [0, 7]
+    assert steps_of(Schedule(every=3), 7).tolist() == [0, 3, 6, 7]
+    assert steps_of(Schedule(at=(5, 2)), 7).tolist() == [0, 2, 5, 7]
 
 
 SCHEDULES = st.fixed_dictionaries(
@@ -223,18 +226,19 @@ def test_a_schedule_has_all_steps_that_it_names(schedule, until, steps, epoch):
     if density := schedule.get("per_decade"):
         listed |= {round(10 ** (i / density)) for i in range(2 * density)}
     listed = {step for step in listed if step <= steps}
-    assert steps_of(schedule, steps, epoch, early=range(11)).tolist() == sorted(listed)
+    decoded = schema.decoded(schedule, Schedule)
+    assert steps_of(decoded, steps, epoch, early=range(11)).tolist() == sorted(listed)
 
 
 def test_a_log_of_a_billion_steps_is_refused():
     with pytest.raises(ConfigError, match=r"e\.log\.curves: more than 1000000 steps of a log"):
-        Study.of(config(steps=10**9, log={"curves": {"every": 2}}))
+        planning.plan(config(steps=10**9, log={"curves": {"every": 2}}))
 
 
 def test_cost_grows_with_the_study(monkeypatch):
     """By what is trained and by what is recorded."""
     monkeypatch.setattr(measured, "of_kernel", lambda _: measured.Timed(2.0, {"curves": 3.0}))
-    block = next(Study.of(config(steps=500)).blocks)
+    block = next(planning.plan(config(steps=500)).blocks)
     recorded = block.point.n_logged("curves")
     assert cost.cpu_seconds(block) == block.count * (500 * 2.0 + recorded * 3.0)
     assert cost.minutes(block) * 60 > 4 * cost.cpu_seconds(block)
@@ -250,28 +254,28 @@ def test_cost_grows_with_the_study(monkeypatch):
     ],
 )  # fmt: skip
 def test_what_determines_the_numbers_is_in_the_identity(change):
-    assert Study.of(config(**change)).points[0].spec != Study.of(config()).points[0].spec
+    assert planning.plan(config(**change)).points[0].spec != planning.plan(config()).points[0].spec
 
 
 def test_products_stand_in_identities_where_they_are_rounded():
     """So runs of earlier versions keep their identities."""
-    swept = Study.of(config(sweep={"products": ["float32", "bfloat16"], "d": [2, 3]})).points
-    assert swept[0].spec == Study.of(config()).points[0].spec
+    swept = planning.plan(config(sweep={"products": ["float32", "bfloat16"], "d": [2, 3]})).points
+    assert swept[0].spec == planning.plan(config()).points[0].spec
     assert "products" not in swept[0].identity
-    cases = Study.of(config(cases=[{"dtype": "float64"}, {"products": "tf32"}])).points
+    cases = planning.plan(config(cases=[{"dtype": "float64"}, {"products": "tf32"}])).points
     assert [point.arithmetic for point in cases] == [
         {"dtype": "float64", "products": "float32"}, {"dtype": "float32", "products": "tf32"},
     ]  # fmt: skip
 
 
 def test_a_raised_version_is_another_spec(monkeypatch):
-    before = Study.of(config()).points[0].spec
+    before = planning.plan(config()).points[0].spec
     respecify(monkeypatch, version=SYSTEMS["constant_attention"].version + 1)
-    assert Study.of(config()).points[0].spec != before
+    assert planning.plan(config()).points[0].spec != before
 
 
 def test_run_ids_differ_between_experiments():
-    points = Study.of(
+    points = planning.plan(
         {"results": "r", "experiments": {"a": experiment(), "b": experiment()}}
     ).points
     assert [p.run_id(3) for p in points] == ["a/p17_d2_wd0/s00003", "b/p17_d2_wd0/s00003"]
@@ -282,7 +286,7 @@ def test_names_keep_all_digits():
 
 
 def test_a_log_at_the_last_step_is_allowed():
-    Study.of(config(log={"embeddings": {"at": [5]}}))
+    planning.plan(config(log={"embeddings": {"at": [5]}}))
 
 
 @pytest.mark.parametrize(
@@ -296,4 +300,4 @@ def test_a_log_at_the_last_step_is_allowed():
     ],
 )
 def test_a_block_advances_in_groups_alike(system, count, together):
-    assert Study.of(config(system=system)).points[0].cpu_batch(count) == together
+    assert planning.plan(config(system=system)).points[0].cpu_batch(count) == together

@@ -15,8 +15,7 @@ from circlet.analysis import claims
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import schema
-from circlet.study import fingerprint, own_collections, targets
-from circlet.study.plan import Study
+from circlet.study import fingerprint, own_collections, planning, targets
 from circlet.training import job
 
 SPEC = "from circlet.systems.spec import SystemSpec\n"
@@ -95,7 +94,7 @@ WRONG = {
     "an unknown log": (
         less("systems/drift.py", '"embeddings"', '"thoughts"'), "there is no log 'thoughts' ("),
     "an unknown key": (having("collection.yaml", "tilte: x\n"), "n.yaml: unknown key 'tilte'"),
-    "no YAML": (having("collection.yaml", "title: [x\n"), "collection.yaml: while parsing a flow"),
+    "no YAML": (having("collection.yaml", "title: [x\n"), "collection.yaml: not YAML: while"),
     "a key twice": (having("collection.yaml", "short: a\nshort: b\n"), "'short' is given twice"),
     "no mapping": (having("collection.yaml", ""), "collection.yaml: has no value: write {}"),
 }  # fmt: skip
@@ -112,7 +111,7 @@ def said_by(make):
 def test_what_is_no_collection_is_one_line(mine, case):
     change, expected = WRONG[case]
     folders = change(mine)
-    assert expected in said_by(lambda: Study.of(config_of(*folders)))
+    assert expected in said_by(lambda: planning.plan(config_of(*folders)))
 
 
 @pytest.mark.parametrize(("given", "expected"), [
@@ -120,7 +119,7 @@ def test_what_is_no_collection_is_one_line(mine, case):
     (["x" * 2000], "has 2000 characters"), (["x"] * 101, "has 101 entries"),
 ])  # fmt: skip
 def test_collections_are_a_list_of_folders(given, expected):
-    assert expected in said_by(lambda: Study.of(config() | {"collections": given}))
+    assert expected in said_by(lambda: planning.plan(config() | {"collections": given}))
 
 
 CONTRADICTIONS = {
@@ -161,7 +160,7 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
             new if isinstance(new, bytes) else text.replace(old, new).encode()
         )
     study = config_of(mine)
-    assert expected in said_by(lambda: targets.ordered(Study.of(study)))
+    assert expected in said_by(lambda: targets.ordered(planning.plan(study)))
     folder = study.pop("collections")
     with pytest.raises(SystemExit):
         main(["plan", "--study", json.dumps(study), "--collections", *folder])
@@ -179,20 +178,20 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
 def test_its_systems_and_roles_are_checked_as_those_of_circlet(mine, changes, expected):
     study = config_of(mine)
     study["experiments"]["e"] |= {"sweep": {}} | changes
-    assert expected in said_by(lambda: Study.of(study))
+    assert expected in said_by(lambda: planning.plan(study))
 
 
 def test_without_its_folder_it_is_unknown(mine):
     study = config_of(mine)
-    Study.of(study)
-    assert "no system 'mine.drift'" in said_by(lambda: Study.of(study | {"collections": []}))
+    planning.plan(study)
+    assert "no system 'mine.drift'" in said_by(lambda: planning.plan(study | {"collections": []}))
 
 
 def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
     """A system, a table of its runs, a figure of the table, a role, and what the explorer says."""
     config_ = config_of("mine", results=tmp_path / "results")
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(config_))
-    study = Study.read(tmp_path / "study.yaml")  # the folder is relative to it
+    study = planning.plan_file(tmp_path / "study.yaml")  # the folder is relative to it
     assert [point.name for point in study.points] == ["p5_d2_r0.1", "p5_d2_r0.5"]
     assert study.points[0].system.equations == "circlet.collections.mine.equations.drift"
     every = targets.ordered(study)
@@ -226,20 +225,18 @@ def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
 
 def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
     """A job sees its part of the study alone, and as JSON, which does not name the collections."""
-    study = Study.of(config_of(mine) | {"reproduce": {"mine.rates": "e"}})
+    study = planning.plan(config_of(mine) | {"reproduce": {"mine.rates": "e"}})
     assert "collections" not in json.loads(study.json)
     for block in study.blocks:
-        again = next(Study.of(json.loads(block.study) | {"collections": [str(mine)]}).blocks)
+        again = next(planning.plan(json.loads(block.study) | {"collections": [str(mine)]}).blocks)
         assert (again.logs, again.point.spec) == (block.logs, block.point.spec)
     for target in targets.ordered(study):
         assert target.key == as_its_job_sees_it(target).key
 
 
 def as_its_job_sees_it(target):
-    config_ = json.loads(target.study.json) | {"collections": target.study.folders}
-    study = replace(
-        Study.resolved(config_), keys={table.name: table.key for table in target.tables}
-    )
+    study = planning.decode(target.study.json, target.study.folders)
+    study = replace(study, keys={table.name: table.key for table in target.tables})
     return next(t for t in targets.ordered(study) if (t.kind, t.name) == (target.kind, target.name))
 
 
@@ -250,9 +247,10 @@ def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
         file.write_text(file.read_text().replace("mine", "yours"))
     for folder in (mine, yours):
         shutil.copy(folder / "tables/distances.py", folder / "tables/runs.py")
-    study = Study.of(config_of(mine, yours) | {"reproduce": {"mine.rates": "e"}})
-    study.config["experiments"]["f"] = study.config["experiments"]["e"] | {"system": "yours.drift"}
-    both = Study.of(study.config | {"collections": study.folders})
+    config = config_of(mine, yours)
+    mines = config["experiments"]["e"]
+    config["experiments"] |= {"f": mines | {"system": "yours.drift"}}
+    both = planning.plan(config | {"reproduce": {"mine.rates": "e"}})
     tables = targets.names(both)[0]
     assert {"runs", "mine.runs", "yours.runs", "mine.distances", "yours.distances"} <= set(tables)
     assert both.systems == ["mine.drift", "yours.drift"]
@@ -268,7 +266,7 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     having("tables/distances.py", (mine / "tables/distances.py").read_text() + "x = 1\n")(other)
     found = []
     for folder in (mine, other, mine):
-        study = Study.of(config_of(folder))
+        study = planning.plan(config_of(folder))
         code = {target.name: target.code for target in targets.tables(study)}["mine.distances"]
         found.append((study.known["mine.drift"].defaults["rate"], code))
     assert [rate for rate, _ in found] == [0.5, 0.25, 0.5]
@@ -434,11 +432,11 @@ LOOKED_UP = {
 def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
     change, expected = LOOKED_UP[case]
     folders = change(mine)
-    assert expected in said_by(lambda: Study.of(config_of(*folders)))
+    assert expected in said_by(lambda: planning.plan(config_of(*folders)))
 
 
 def test_what_a_plan_knows_of_the_table_of_runs_is_there():
-    system = Study.of(config()).known["particles"]
+    system = planning.plan(config()).known["particles"]
     assert own_collections.RUNS.keys() == {
         "seed",
         "commit",
@@ -455,10 +453,10 @@ def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     names, columns = "COUNTS, RUN, estimate", '[RUN, *estimate("distance", ""), *COUNTS]'
     text = re.sub(r"RUN, SEED, column", names, table.read_text(), count=1)
     table.write_text(re.sub(r"COLUMNS = .*", f"COLUMNS = {columns}", text))
-    study = Study.of(config_of(mine))
+    study = planning.plan(config_of(mine))
     own = study.collections[-1]
     assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]
-    assert own.roles["mine.rates"]["needs"]["system"] == "mine.drift"
+    assert own.roles["mine.rates"].needs.system == "mine.drift"
     claim = claims.read(study).set_index("claim").loc["mine.far"]
     assert (claim["table"], claim["role"], claim["figure"]) == (
         "mine.distances", "mine.rates", "mine.distances",
@@ -470,13 +468,13 @@ def test_a_link_has_its_own_name(mine, tmp_path):
     (tmp_path / "link").mkdir()
     link = tmp_path / "link/mine"
     link.symlink_to(tmp_path / "mine-v2")
-    assert Study.of(config_of(link)).collections[-1].name == "mine"
+    assert planning.plan(config_of(link)).collections[-1].name == "mine"
 
 
 def test_a_config_may_lie_in_its_collection(mine):
     (mine / "configs").mkdir()
     for folder in (mine / "configs/..", f"{mine}/."):
-        assert Study.of(config_of(folder)).collections[-1].name == "mine"
+        assert planning.plan(config_of(folder)).collections[-1].name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -500,7 +498,7 @@ def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
     settings |= {"seeds": {"count": 1}, "block": 1}
     config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
     with pytest.raises(ConfigError) as caught:
-        Study.of(config)
+        planning.plan(config)
     assert said in str(caught.value)
 
 
@@ -511,7 +509,7 @@ def test_equations_may_be_those_of_another_system(mine):
     drift.write_text("from circlet.collections.mine.walk import *\n")
     settings = {"system": "mine.drift", "steps": 1, "seeds": {"count": 1}, "block": 1}
     config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
-    assert Study.of(config).points
+    assert planning.plan(config).points
     system = mine / "systems/drift.py"  # what a function imports costs a plan nothing
     system.write_text(f"{system.read_text()}\n\ndef later():\n    import torch\n    return torch\n")
     drift.write_text("from ..walk import *\n")
@@ -519,8 +517,8 @@ def test_equations_may_be_those_of_another_system(mine):
         "from circlet.collections.mine.equations.drift import *\n" + (mine / "walk.py").read_text()
     )
     fingerprint.forget()
-    assert Study.of(config).points
+    assert planning.plan(config).points
     (mine / "walk.py").write_text("")
     fingerprint.forget()
     with pytest.raises(ConfigError, match=r"equations/drift.py: does not define data\(\)"):
-        Study.of(config)
+        planning.plan(config)

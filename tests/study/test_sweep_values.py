@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from conftest import config
 
+from circlet.config import sweep_values
 from circlet.errors import ConfigError
-from circlet.study import sweep_values
-from circlet.study.plan import Study
+from circlet.study import planning
 
 
 def points(**changes):
-    return Study.of(config(**changes)).points
+    return planning.plan(config(**changes)).points
 
 
 def values(name, **changes):
@@ -87,7 +87,7 @@ def test_random_points_are_combined_with_a_grid():
 
 
 def test_a_job_has_the_points_that_were_drawn():
-    study = Study.of(config(sweep=RANGES, sample=5))
+    study = planning.plan(config(sweep=RANGES, sample=5))
     part = study.part(["e"])
     assert [p.name for p in part.points] == [p.name for p in study.points]
 
@@ -162,7 +162,7 @@ def test_blocks_are_chosen_by_cost_and_more_seeds_change_none_that_is_full():
 
 
 def test_a_job_without_block_has_its_block():
-    study = Study.of(config(block=None, seeds={"count": 100}))
+    study = planning.plan(config(block=None, seeds={"count": 100}))
     for block in study.blocks:
-        (own,) = Study.of(json.loads(block.study)).blocks
+        (own,) = planning.plan(json.loads(block.study)).blocks
         assert (own.name, own.log("runs")) == (block.name, block.log("runs"))

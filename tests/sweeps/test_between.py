@@ -10,8 +10,7 @@ from circlet import build, cli
 from circlet.analysis import contrasts, stats
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.sweeps import between
 from circlet.sweeps.tables import comparisons
 from circlet.systems.spec import Outcome
@@ -22,7 +21,7 @@ SEEDS = 6
 
 def made(folder, **changes):
     settings = {"seeds": {"count": SEEDS}, "block": SEEDS, "steps": 40} | changes
-    study = Study.of(config(folder, **settings) | {"figures": []})
+    study = planning.plan(config(folder, **settings) | {"figures": []})
     for block in study.blocks:
         job.run_block(block, "cpu")
     needed = ("runs", "structures", "survival", "circle_counts", "milestones", "outcomes",
@@ -249,16 +248,16 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
 )
 def test_what_cannot_be_compared_is_one_line(compare, said):
     with pytest.raises(ConfigError) as error:
-        Study.of(config(sweep={"weight_decay": [0, 1]}, compare=compare))
+        planning.plan(config(sweep={"weight_decay": [0, 1]}, compare=compare))
     assert said in str(error.value)
 
 
 def test_points_that_differ_in_something_else_too_are_not_compared():
     cases = [{"weight_decay": 0, "learning_rate": 0.01}, {"weight_decay": 1, "learning_rate": 0.1}]
     with pytest.raises(ConfigError, match="0 and 1 also differ in learning_rate: add cases with"):
-        Study.of(config(cases=cases, compare={"weight_decay": [0, 1]}))
+        planning.plan(config(cases=cases, compare={"weight_decay": [0, 1]}))
     cases.append({"weight_decay": 1, "learning_rate": 0.01})
-    Study.of(config(cases=cases, compare={"weight_decay": [0, 1]}))
+    planning.plan(config(cases=cases, compare={"weight_decay": [0, 1]}))
 
 
 def test_a_folder_without_tables_is_one_line(tmp_path, both):

@@ -10,23 +10,23 @@ import torch
 from conftest import ROOT, experiment
 
 from circlet.collections.ding.equations import embedding_mlp
+from circlet.config import reading
 from circlet.lazy_import import load
 from circlet.pages import explorer
 from circlet.pages.explorer import packing
 from circlet.storage import parquet
-from circlet.study import config_file
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.sweeps import explorer_budget
 from circlet.sweeps.tables import explorer_runs, explorer_states
 from circlet.training import job
 
-STUDY = Study.read(ROOT / "config/smoke.yaml")
+STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
 CIRCLES = experiment("embedding_mlp", seeds={"count": 4}, block=4, steps=40)
 
 
 def points(**experiments):
-    return Study.of({"results": "r", "experiments": experiments}).points
+    return planning.plan({"results": "r", "experiments": experiments}).points
 
 
 def rows(outcomes):
@@ -41,7 +41,7 @@ def rows(outcomes):
 
 
 def test_the_end_of_a_run_is_its_last_step(tmp_path):
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
     found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end"), {}))
@@ -137,7 +137,7 @@ def test_runs_that_figures_show_can_be_played_where_others_cannot(finished, monk
     drawn = set(itertools.chain(*links))
     assert len(drawn) > 50
     results = str(finished.folder / "results/smoke")
-    study = Study.of(config_file.read(ROOT / "config/smoke.yaml") | {"results": results})
+    study = planning.plan(reading.read(ROOT / "config/smoke.yaml") | {"results": results})
     monkeypatch.setattr(explorer_budget, "TRAININGS", 850_000)  # of 2 million
     monkeypatch.setattr(explorer_budget, "NAMED", 1)
     shown = explorer_runs.table(study).set_index("run_id")["shown"]
@@ -171,7 +171,7 @@ def test_states_leave_room_for_the_rest_of_the_page():
 @pytest.mark.parametrize("how", ["training", "end"])
 @pytest.mark.parametrize("settings", [NETWORK | {"sweep": {}}, CIRCLES], ids=["whole", "not whole"])
 def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
     rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how), {})
@@ -250,7 +250,7 @@ def test_no_array_is_there_twice(finished):
 def test_blocks_without_anything_to_show_are_not_read(tmp_path, monkeypatch):
     read = []
     monkeypatch.setattr(explorer_states, "_arrays", lambda *a: read.append(a) or {})
-    block = next(Study.of({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
+    block = next(planning.plan({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
     assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome"), {}))
     assert not read
 
@@ -258,7 +258,7 @@ def test_blocks_without_anything_to_show_are_not_read(tmp_path, monkeypatch):
 def test_states_nearest_to_moments_are_there(tmp_path):
     """Beside the usual steps, of the run that has them alone."""
     settings = experiment(log={"embeddings": {"every": 3}}, steps=900, seeds={"count": 2})
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
     shown = dict.fromkeys(block.seeds, "training")

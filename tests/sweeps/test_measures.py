@@ -1,6 +1,5 @@
 """Measures: tables that the config asks for, whose columns are outcomes and curves."""
 
-import json
 import re
 
 import pytest
@@ -9,8 +8,7 @@ from conftest import config, config_of, experiment
 from circlet import build
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import measures, targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.training import job
 
 ASKED = {"measures": ["progress_measures"]}
@@ -25,7 +23,7 @@ def logging(**changes):
 
 def test_without_being_asked_nothing_changes():
     """Changes neither tables nor outcomes, nor the logs and code of a block of runs."""
-    plain, asked = Study.of(logging()), Study.of(logging() | ASKED)
+    plain, asked = planning.plan(logging()), planning.plan(logging() | ASKED)
     assert "progress_measures" not in targets.names(plain)[0]
     assert not {one.name for one in plain.outcomes("constant_attention")} & set(NAMES)
     assert plain.points[0].spec == asked.points[0].spec
@@ -40,13 +38,13 @@ def test_without_being_asked_nothing_changes():
 
 def test_measures_are_outcomes_of_the_systems_that_they_are_about():
     settings = experiment("particles")
-    study = Study.of(
+    study = planning.plan(
         logging() | ASKED | {"experiments": logging()["experiments"] | {"other": settings}}
     )
     own = {one.name: one for one in study.outcomes("constant_attention")}
     assert list(own)[-len(NAMES) :] == NAMES
     assert own["fourier_ipr"].bounds == (0, 1) and own["excluded_loss"].unit == "nat"
-    assert not measures.of(study, "particles")
+    assert not study.measures("particles")
     assert list(study.metrics("constant_attention"))[-len(NAMES) :] == NAMES
 
 
@@ -57,7 +55,7 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
         "figures": [{"trajectories": "e", "show": ["fourier_ipr", "test_loss"]}],
     }  # fmt: skip
     asked["experiments"]["silent"] = silent  # logs no parameters
-    study = Study.of(asked)
+    study = planning.plan(asked)
     for block in study.blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(study):
@@ -91,7 +89,7 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
 )  # fmt: skip
 def test_what_cannot_be_measured_is_one_line(given, said):
     with pytest.raises(ConfigError, match=re.escape(said)) as error:
-        Study.of(given)
+        planning.plan(given)
     assert "\n" not in str(error.value)
 
 
@@ -101,7 +99,7 @@ def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
     text = text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
     file.write_text(text.replace("RUN, SEED, column", "RUN, STEP, column"))
     asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
-    outcomes = Study.of(asked).outcomes("mine.drift")
+    outcomes = planning.plan(asked).outcomes("mine.drift")
     assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]
 
 
@@ -110,7 +108,7 @@ def test_a_study_without_the_log_is_told_what_to_log(system):
     """A part of it, which a job has, is not."""
     said = "needs an experiment of constant_attention or embedding_mlp that logs parameters"
     with pytest.raises(ConfigError, match=said):
-        Study.of(config(system=system) | ASKED)
+        planning.plan(config(system=system) | ASKED)
     both = {"other": experiment(system), **logging()["experiments"]}
-    whole = Study.of(config() | ASKED | {"experiments": both})
-    assert Study.resolved(json.loads(whole.part(["other"]).json)).points
+    whole = planning.plan(config() | ASKED | {"experiments": both})
+    assert planning.decode(whole.part(["other"]).json).points

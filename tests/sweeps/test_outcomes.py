@@ -1,6 +1,5 @@
 """Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
 
-import json
 from dataclasses import replace
 from importlib import import_module
 
@@ -8,13 +7,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, config_of, experiment
+from conftest import config, config_of, experiment, written
 
 from circlet import build
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import pictures, planning, targets
 from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
 from circlet.training import job
@@ -25,7 +23,7 @@ SEEDS = 8
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Runs at three weight decays and two p; accuracy at the end is planted."""
-    made = Study.of(
+    made = planning.plan(
         config(
             tmp_path_factory.mktemp("r"),
             sweep={"weight_decay": [0, 0.5, 1], "p": [5, 7]},
@@ -206,13 +204,13 @@ def test_a_crossing_is_an_interval():
 )
 def test_what_is_no_milestone_is_one_line(given, said):
     with pytest.raises(ConfigError) as error:
-        Study.of(config() | {"milestones": given})
+        planning.plan(config() | {"milestones": given})
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_milestone_can_be_changed_and_removed():
     given = {"generalised_step": {"above": 0.5}, "delay": None}
-    outcomes = Study.of(config() | {"milestones": given}).outcomes("constant_attention")
+    outcomes = planning.plan(config() | {"milestones": given}).outcomes("constant_attention")
     assert [one.name for one in outcomes if one.table == "milestones"] == [
         "memorised_step", "generalised_step",
     ]  # fmt: skip
@@ -223,16 +221,16 @@ def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
     system = mine / "systems/drift.py"
     system.write_text(system.read_text().replace('"size", "size', '"delay", "size'))
     with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
-        Study.of(config_of(mine))
-    whole = Study.of(config_of(mine) | {"milestones": {"delay": None}})
-    part = json.loads(whole.part(["e"], with_keys=()).json)
-    assert Study.resolved(part | {"collections": [str(mine)]}).points
+        planning.plan(config_of(mine))
+    whole = planning.plan(config_of(mine) | {"milestones": {"delay": None}})
+    part = whole.part(["e"], with_keys=()).json
+    assert planning.decode(part, [str(mine)]).points
 
 
 def test_thresholds_make_no_other_table_again():
     """An edit of a threshold is one of milestones, outcomes and what is made from them."""
     before, after = (
-        {t.name: t.key for t in targets.tables(Study.of(config() | {"milestones": given}))}
+        {t.name: t.key for t in targets.tables(planning.plan(config() | {"milestones": given}))}
         for given in ({}, {"generalised_step": {"above": 0.5}})
     )
     changed = {name for name in before if before[name] != after[name]}
@@ -249,17 +247,19 @@ def test_thresholds_make_no_other_table_again():
     ],
 )
 def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
-    low = study.config["milestones"]["low_step"] | {"label": "a label that is longer than a panel"}
-    config = study.config | {"figures": [figure], "milestones": {"low_step": low}}
-    own = replace(study, config=config)
-    (picture,) = own.pictures
+    low = written(study)["milestones"]["low_step"] | {
+        "label": "a label that is longer than a panel"
+    }
+    config = written(study) | {"figures": [figure], "milestones": {"low_step": low}}
+    own = planning.plan(config)
+    (picture,) = pictures.of(own)
     drawn = import_module(picture.module).draw(own)
     assert {axes.get_ylabel() for axes in drawn.axes} - {""} == labels
 
 
 def test_points_drawn_at_random_are_units(tmp_path):
     sweep = {"learning_rate": {"loguniform": [0.001, 0.1]}, "weight_decay": {"uniform": [0, 1]}}
-    made = Study.of(config(tmp_path, sweep=sweep, sample=12, steps=2))
+    made = planning.plan(config(tmp_path, sweep=sweep, sample=12, steps=2))
     for block in made.blocks:
         job.run_block(block, "cpu")
         plant(block)
@@ -275,7 +275,7 @@ def test_points_drawn_at_random_are_units(tmp_path):
 
 
 def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
-    made = Study.of(
+    made = planning.plan(
         config(tmp_path, sweep={"learning_rate": {"uniform": [1e30, 2e30]}}, sample=14, steps=5)
     )
     for block in made.blocks:
@@ -288,7 +288,7 @@ def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
 
 
 def test_words_are_compared_with_the_first(tmp_path):
-    made = Study.of(
+    made = planning.plan(
         {"results": str(tmp_path), "experiments": {"e": experiment(
             sweep={"initialisation": ["torch", "glorot", "lecun"]}, seeds={"count": 4}, block=4)}}
     )  # fmt: skip

@@ -10,8 +10,7 @@ from conftest import config, experiment
 
 from circlet import build, cli, terminal
 from circlet.analysis import stats
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.sweeps import power
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
@@ -33,7 +32,7 @@ def file(tmp_path, capsys):
     """A study of a file, with its tables."""
     path = tmp_path / "mine.yaml"
     path.write_text(TEXT.format(results=tmp_path / "results"))
-    study = Study.read(path)
+    study = planning.plan_file(path)
     for block in study.blocks:
         job.run_block(block, "cpu")
     for target in targets.ordered(study):
@@ -139,7 +138,7 @@ def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
 
 def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     """If half of the runs diverge, twice as many have to be planned."""
-    study, read = Study.read(file), power.parquet.read_table
+    study, read = planning.plan_file(file), power.parquet.read_table
     summary = read(study, "outcome_summary")
     is_circle = summary["outcome"] == "is_circle"
     summary.loc[is_circle, "n_runs"] = 3
@@ -179,19 +178,19 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     settings = experiment(**own)
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump({"results": "r", "experiments": {"e": settings}}))
-    study = Study.read(path)
+    study = planning.plan_file(path)
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
     found = power.wanted(study, [need])
     assert found.seeds == {"e": seeds} and found.runs == runs
     assert yaml.safe_load("\n".join(terminal._yaml(seeds))) == {"seeds": seeds}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
-    grown = Study.of({"results": "r", "experiments": {"e": settings}})
+    grown = planning.plan({"results": "r", "experiments": {"e": settings}})
     counts = [point.count for point in grown.points]
     assert sum(counts) == sum(point.count for point in study.points) + runs
 
 
 def test_seeds_of_single_points_are_more(tmp_path):
-    study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}, block=2))
+    study = planning.plan(config(tmp_path, sweep={"weight_decay": [0, 1]}, block=2))
     first, second = study.points
     needs = [
         power.Need((second,), "is_circle", 2, 0.5, 0.1, 7),
@@ -223,7 +222,7 @@ def test_what_cannot_be_asked_is_one_line(file, capsys, more, said):
 
 
 def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
-    study = Study.of(
+    study = planning.plan(
         {"results": str(tmp_path), "reproduce": {"table1": "e"}, "experiments": {"e": experiment(
             sweep={"weight_decay": [0.6]}, steps=2000, block=2)}}
     )  # fmt: skip

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from conftest import ROOT, config
+from msgspec import structs
 
 from circlet.analysis import claims, stats, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import claims_file, registry
-from circlet.study.plan import Study
+from circlet.study import claims_file, planning, registry
 from circlet.sweeps.tables import scorecard
 
-PUBLISHED = claims.read(Study.read(ROOT / "config/paper.yaml"))
+PUBLISHED = claims.read(planning.plan_file(ROOT / "config/paper.yaml"))
 
 
 def claim(kind, published=math.nan, n=math.nan, **others):
@@ -137,7 +137,7 @@ def test_references_are_cited():
 
 @pytest.mark.parametrize("name", ["config", "paper", "findings", "full_length"])
 def test_shipped_configs_meet_the_conditions_of_the_papers(name):
-    study = Study.read(ROOT / f"config/{name}.yaml")
+    study = planning.plan_file(ROOT / f"config/{name}.yaml")
     for row in PUBLISHED[PUBLISHED["role"].isin(study.reproduce)].itertuples():
         strict = scorecard._assignments(row.conditions)
         whole = name in ("paper", "findings") or (name == "full_length" and row.tally == "beyond")
@@ -150,7 +150,7 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
 
 def test_the_first_run_counts_tests_of_every_paper():
     """Of Ding et al. by runs of 2000 steps, where these have been shown to decide the same."""
-    study = Study.read(ROOT / "config/config.yaml")
+    study = planning.plan_file(ROOT / "config/config.yaml")
     tests = PUBLISHED[(PUBLISHED["tally"] == "test") & PUBLISHED["role"].isin(study.reproduce)]
     conditions = tests[["conditions", "shorter"]].map(scorecard._assignments)
     counted = [
@@ -177,8 +177,8 @@ def test_conditions_name_real_parameters():
 
 def asked(**changes):
     """A study whose experiment has the role ``asked``."""
-    study = Study.of(config(**changes))
-    return replace(study, config=study.config | {"reproduce": {"asked": "e"}})
+    study = planning.plan(config(**changes))
+    return replace(study, config=structs.replace(study.config, reproduce={"asked": "e"}))
 
 
 def test_other_conditions_are_not_compared():

@@ -8,12 +8,12 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, with_logs
 
 from circlet.analysis import networks
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.systems import loss as exact
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, job, run
@@ -33,7 +33,7 @@ def point(system, folder=NETWORKS, results="results", runs=4, log=None, **parame
         "log": log or {},
     }
     config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
-    return Study.of(config).points[0]
+    return planning.plan(config).points[0]
 
 
 def trained(point, seeds):
@@ -45,7 +45,7 @@ def trained(point, seeds):
 def plain_loop(point, seed):
     """The weights at the end of what anybody would write: nn.Module, autograd, torch.optim."""
     equations, seeds = autograd.equations(point.system), point.seeds(seed)
-    parameters, dtype = point.parameters, getattr(torch, point.settings["dtype"])
+    parameters, dtype = point.parameters, getattr(torch, point.settings.dtype)
     network = trees.cast(equations.network(parameters, seeds), dtype)
     start = equations.initial(parameters, seeds)
     for name, values in network.named_parameters():
@@ -414,6 +414,6 @@ def test_what_cannot_be_put_together_is_one_line(tmp_path):
     with pytest.raises(CircletError, match=r"and its equations: \S+quadratic.py"):
         next(networks.trained(block, other))
     (block,) = point("quadratic", results=tmp_path, steps=2, log={"gradients": None}).blocks
-    unlogged = replace(block.point, settings=block.point.settings | {"log": {"parameters": None}})
+    unlogged = with_logs(block.point, parameters=None)
     with pytest.raises(CircletError, match=r"write log: {parameters: {}}"):
         next(networks.trained(replace(block, point=unlogged), own))

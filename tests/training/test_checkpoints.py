@@ -17,7 +17,7 @@ from conftest import PATIENCE, config
 from circlet import native
 from circlet.errors import Interrupted
 from circlet.storage import locks, parquet, provenance
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import checkpoint, job, native_run
 
 SYSTEMS = {
@@ -56,7 +56,7 @@ def engine(request):
 
 def block_of(tmp_path, name="constant_attention", **changes):
     settings = {"system": name, "steps": 40} | SYSTEMS.get(name, {}) | changes
-    return next(Study.of(config(tmp_path, **settings)).blocks)
+    return next(planning.plan(config(tmp_path, **settings)).blocks)
 
 
 class After:
@@ -192,7 +192,7 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
     study["experiments"]["after"] = study["experiments"]["e"] | {
         "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
     }
-    base, block = Study.of(study).ordered_blocks
+    base, block = planning.plan(study).ordered_blocks
     job.run_block(base, "cpu")
     interrupt(block, 20)
     frame = parquet.read_log(base, "signals")
@@ -266,7 +266,7 @@ def test_signals_wait_for_the_end_of_a_step(number):
 
 def test_a_signal_to_the_real_command(tmp_path):
     """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
-    study = Study.of(config(tmp_path, system="particles", steps=5_000_000))
+    study = planning.plan(config(tmp_path, system="particles", steps=5_000_000))
     command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
     block = next(study.blocks)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from conftest import config
 
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import cuda_graphs, run
 
 CPU = torch.device("cpu")
@@ -40,7 +40,7 @@ def as_it_is(step, data):
 def trained(monkeypatch, system, steps, wrap, **parameters):
     """Weights of two runs after some steps, each through what ``wrap`` makes of the step."""
     monkeypatch.setattr(cuda_graphs, "graphed", lambda step, data, device: wrap(step, data))
-    point = Study.of(config(system=system, parameters=parameters, steps=steps)).points[0]
+    point = planning.plan(config(system=system, parameters=parameters, steps=steps)).points[0]
     with torch.no_grad():
         *_, group = run.run_group(point, [0, 1], CPU)
     return group.stack.tensors[1]

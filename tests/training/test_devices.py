@@ -12,8 +12,7 @@ from conftest import config
 
 from circlet import cli
 from circlet.errors import CircletError, Interrupted
-from circlet.study import cost
-from circlet.study.plan import Study
+from circlet.study import cost, planning
 from circlet.training import devices
 
 # What is asked of torch takes no GPU, and no seconds of importing torch.
@@ -147,7 +146,7 @@ def test_a_missing_gpu_is_said(monkeypatch):
 
 def test_a_gpu_is_worth_its_start_for_minutes_of_work():
     short, long = (
-        next(Study.of(config(system="embedding_mlp", steps=steps, block=2)).blocks)
+        next(planning.plan(config(system="embedding_mlp", steps=steps, block=2)).blocks)
         for steps in (1000, 100_000)
     )
     assert (cost.gpus(short), cost.gpus(long)) == (0, 1)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from conftest import ROOT, config
 
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import cuda_graphs, run
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -23,7 +23,7 @@ every_system = pytest.mark.parametrize("system", LAST)
 
 def point(system, steps, **changes):
     own = config(system=system, steps=steps, **changes)
-    return Study.of(own | {"collections": [str(ROOT / "tests/networks")]}).points[0]
+    return planning.plan(own | {"collections": [str(ROOT / "tests/networks")]}).points[0]
 
 
 def outcome(one, device="cuda"):

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, config
 
 from circlet.storage import parquet, provenance
-from circlet.study.plan import Study
+from circlet.study import planning
 
 # Python imports this file when it starts. Packages that it hides cannot be imported, and no
 # distribution of their name is found, so that pytest does not look for their plugins.
@@ -90,7 +90,7 @@ def test_runs_are_made_on_a_bare_machine(bare, tmp_path):
     study = config(tmp_path / "results")
     (tmp_path / "config.yaml").write_text(json.dumps(study))
     bare("-m", "circlet", "run", "--configfile", tmp_path / "config.yaml")
-    (block,) = Study.of(study).blocks
+    (block,) = planning.plan(study).blocks
     made = parquet.footer(block.log("runs"))
     assert made["commit"] is None
     assert made["versions"] == provenance.made_by()["versions"]

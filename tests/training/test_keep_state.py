@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import config, experiment
 
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job
 
 SYSTEMS = {
@@ -17,7 +17,7 @@ SYSTEMS = {
 
 def made(folder, steps, **changes):
     """Run all blocks of a small study, and return it."""
-    study = Study.of(config(folder, steps=steps, keep_state=True, **changes))
+    study = planning.plan(config(folder, steps=steps, keep_state=True, **changes))
     for block in study.blocks:
         job.run_block(block, "cpu")
     return study
@@ -42,13 +42,13 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
     first = next(short.blocks)
     assert first.state.exists()
     steps = []
-    longer = Study.of(config(tmp_path / "a", steps=60, keep_state=True, **own))
+    longer = planning.plan(config(tmp_path / "a", steps=60, keep_state=True, **own))
     for block in longer.blocks:
         job.run_block(block, "cpu", lambda done, of: steps.append(done % 60 or 60))
     assert min(steps) > 30 and not caplog.text  # no step again, nothing refused
     assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
     # And on: the state is that of the new end.
-    again = Study.of(config(tmp_path / "a", steps=75, keep_state=True, **own))
+    again = planning.plan(config(tmp_path / "a", steps=75, keep_state=True, **own))
     for block in again.blocks:
         job.run_block(block, "cpu")
     assert logs(again) == logs(made(tmp_path / "c", 75, **own))
@@ -57,7 +57,7 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
 def test_fewer_logs_train_nothing(tmp_path):
     made(tmp_path / "a", 40, log={"curves": {"every": 5}})
     steps = []
-    fewer = Study.of(
+    fewer = planning.plan(
         config(tmp_path / "a", steps=40, keep_state=True, log={"curves": {"every": 20}})
     )
     for block in fewer.blocks:
@@ -88,7 +88,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     """A checkpoint also has the kept states of groups that have not started."""
     own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **own)
-    longer = Study.of(config(tmp_path / "a", steps=40, keep_state=True, **own))
+    longer = planning.plan(config(tmp_path / "a", steps=40, keep_state=True, **own))
     (block,) = longer.blocks
 
     class Stop(Exception):
@@ -110,7 +110,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
 
 
 def test_without_it_nothing_is_kept(tmp_path):
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
     for block in study.blocks:
         job.run_block(block, "cpu")
         assert not block.state.exists()

@@ -7,7 +7,7 @@ from conftest import ROOT, SYSTEMS, config
 from torch.nn.functional import conv1d, linear, scaled_dot_product_attention
 
 from circlet.errors import CircletError
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import autograd, products, run
 from circlet.training.stack import Stack
 
@@ -108,7 +108,9 @@ NETWORKS = {"collections": [str(ROOT / "tests/networks")]}
 @pytest.mark.parametrize("system", [*SYSTEMS, "networks.letters"])
 def test_every_product_of_a_step_is_rounded(system, kind):
     """For hand-written gradients, a simulation, and autograd under vmap."""
-    point = Study.of(NETWORKS | config(system=system, parameters=SMALL.get(system, {}))).points[0]
+    point = planning.plan(
+        NETWORKS | config(system=system, parameters=SMALL.get(system, {}))
+    ).points[0]
     plain, rounded = (stepped(point, torch.float32, k) for k in ("float32", kind))
     with torch.no_grad():
         exact = stepped(point, torch.float64, mode=Rounding(products._ROUNDED[kind]))
@@ -147,7 +149,7 @@ def test_runs_of_bfloat16_products_are_others_and_train(system):
     final = {}
     for kind in ("float32", "bfloat16"):
         made = NETWORKS | config(system=system, products=kind, steps=300, seeds={"count": 2})
-        logs = run.run(Study.of(made).points[0], range(2), CPU)
+        logs = run.run(planning.plan(made).points[0], range(2), CPU)
         curves = logs["curves"].to_pandas().groupby("seed")["train_loss"]
         assert (curves.last() < 0.7 * curves.first()).all()
         assert logs["runs"]["products"].to_pylist() == [kind] * 2

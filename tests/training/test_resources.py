@@ -7,10 +7,9 @@ import sys
 import pytest
 from conftest import ROOT, config
 
-from circlet.study import cost, measured, targets
-from circlet.study.plan import Study
+from circlet.study import cost, measured, planning, targets
 
-STUDY = Study.read(ROOT / "config/smoke.yaml")
+STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 
 # Each makes another part of the estimate large: the process, couples of pairs, logged parameters,
 # a large modulus, logged signals and embeddings, many small runs, double precision.
@@ -88,7 +87,7 @@ LONG = ("couples", "parameters", "sequences", "wide", "logs", "runs", "double")
 def test_blocks_stay_within_their_memory(tmp_path, name):
     """The estimate is an upper bound, and no more than twice the truth."""
     system, settings = BLOCKS[name]
-    study = Study.of(config(tmp_path, system=system, **settings))
+    study = planning.plan(config(tmp_path, system=system, **settings))
     peak = peak_mb("run", "--device", "cpu", "--study", study.json)
     assert peak <= cost.memory_mb(next(study.blocks)) <= 2 * peak
 
@@ -96,7 +95,7 @@ def test_blocks_stay_within_their_memory(tmp_path, name):
 @pytest.mark.slow
 def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
     system, settings = BLOCKS["parameters"]
-    study = Study.of(config(tmp_path, system=system, **settings))
+    study = planning.plan(config(tmp_path, system=system, **settings))
     peak = peak_mb("run", "--device", "cpu", "--study", study.json, every=0.05)
     assert peak <= cost.memory_mb(next(study.blocks))
 
@@ -111,7 +110,7 @@ def test_tables_stay_within_their_memory(project, name):
 
 @pytest.mark.parametrize("name", ["config", "standard"])
 def test_the_shipped_studies_fit_a_small_machine(name):
-    study = Study.read(ROOT / f"config/{name}.yaml")
+    study = planning.plan_file(ROOT / f"config/{name}.yaml")
     assert max(map(cost.memory_mb, study.blocks)) < 1100
     assert max(table.memory_mb for table in targets.tables(study)) < 2000
 
@@ -122,5 +121,5 @@ def test_the_default_study_trains_for_minutes(monkeypatch):
         measured, "of_kernel",
         lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
     )  # fmt: skip
-    seconds = sum(map(cost.cpu_seconds, Study.read(ROOT / "config/config.yaml").blocks))
+    seconds = sum(map(cost.cpu_seconds, planning.plan_file(ROOT / "config/config.yaml").blocks))
     assert 100 < seconds < 300

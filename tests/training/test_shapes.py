@@ -7,7 +7,7 @@ from conftest import config
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import run
 
 CPU = torch.device("cpu")
@@ -15,7 +15,7 @@ SEEDS = [0, 1, 2]
 
 
 def finish(**changes):
-    return run.run(Study.of(config(**changes)).points[0], SEEDS, CPU)
+    return run.run(planning.plan(config(**changes)).points[0], SEEDS, CPU)
 
 
 def wrong(monkeypatch, name, change):

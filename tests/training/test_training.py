@@ -6,8 +6,7 @@ from conftest import config
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
 from circlet.storage import parquet, schema
-from circlet.study import fingerprint
-from circlet.study.plan import Study
+from circlet.study import fingerprint, planning
 from circlet.study.seeds import Seeds
 from circlet.training import fourier, job, recorder, run
 from circlet.training.optimizers import Adam
@@ -102,7 +101,7 @@ def test_signal_at_initialisation_is_about_sqrt_of_p_d():
 
 @pytest.mark.parametrize("system", ["constant_attention", "particles"])
 def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
-    study = Study.of(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
+    study = planning.plan(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
     block = next(study.blocks)
     job.run_block(block, "cpu")
     for kind in block.point.logs:
@@ -120,7 +119,7 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
 
 
 def test_logged_parameters_are_the_network(tmp_path):
-    study = Study.of(config(tmp_path, steps=3))
+    study = planning.plan(config(tmp_path, steps=3))
     block = next(study.blocks)
     job.run_block(block, "cpu")
     frame = parquet.read_log(block, "parameters")
@@ -133,7 +132,7 @@ def test_logged_parameters_are_the_network(tmp_path):
 
 
 def test_footer_says_what_made_a_log(tmp_path):
-    block = next(Study.of(config(tmp_path)).blocks)
+    block = next(planning.plan(config(tmp_path)).blocks)
     job.run_block(block, "cpu")
     footer = parquet.footer(block.log("runs"))
     assert footer["parameters"]["learning_rate"] == 0.01
@@ -145,7 +144,7 @@ def test_footer_says_what_made_a_log(tmp_path):
 
 def test_fixed_seeds_fix_what_they_name(tmp_path):
     settings = {"steps": 1, "seeds": {"count": 2, "embedding": 5}}
-    tables = run.run(Study.of(config(tmp_path, **settings)).points[0], [0, 1], CPU)
+    tables = run.run(planning.plan(config(tmp_path, **settings)).points[0], [0, 1], CPU)
     start = tables["embeddings"].to_pandas().query("step == 0")
     first, second = (np.stack(start[start["seed"] == s]["vector"]) for s in (0, 1))
     np.testing.assert_array_equal(first, second)
@@ -161,7 +160,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
         )
 
     monkeypatch.setattr(job.native_run, "run", refuse)
-    block = next(Study.of(config(tmp_path)).blocks)
+    block = next(planning.plan(config(tmp_path)).blocks)
     with pytest.raises(CircletError, match="not enough memory for 2 runs; set a smaller `block`"):
         job.run_block(block, "cpu")
 
@@ -174,7 +173,7 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
 
 
 def point(**changes):
-    return Study.of(config(**changes)).points[0]
+    return planning.plan(config(**changes)).points[0]
 
 
 def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
@@ -265,7 +264,7 @@ def test_the_code_of_a_log_follows_what_decides_its_numbers(monkeypatch, edited,
 def test_outcomes_are_written_last(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(job.parquet, "write", lambda _, path, __: written.append(path.stem))
-    job.run_block(next(Study.of(config(tmp_path)).blocks), "cpu")
+    job.run_block(next(planning.plan(config(tmp_path)).blocks), "cpu")
     assert written[-1] == "runs"
     assert len(written) == 5
 

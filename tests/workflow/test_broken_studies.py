@@ -7,8 +7,7 @@ from conftest import ROOT, experiment, table_of
 
 from circlet import build
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import pictures, planning, targets
 from circlet.sweeps.tables import scorecard
 from circlet.training import job
 
@@ -24,7 +23,7 @@ def smoke(folder, **parameters):
     roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
     pictures = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
     own = {"experiments": experiments, "reproduce": roles, "figures": pictures}
-    return Study.of({"results": str(folder)} | own)
+    return planning.plan({"results": str(folder)} | own)
 
 
 def make_all(study):
@@ -51,8 +50,8 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
-    pictures = {picture.name for picture in study.pictures}
-    assert pictures <= set(drawn) and len(set(drawn) - pictures) == 22
+    names = {picture.name for picture in pictures.of(study)}
+    assert names <= set(drawn) and len(set(drawn) - names) == 22
 
 
 def test_claims_about_runs_that_diverged_are_not_run(diverged):
@@ -76,7 +75,7 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
     for p in (5, 23):
         settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,
                               log={"signals": {"every": 1}})  # fmt: skip
-        study = Study.of(
+        study = planning.plan(
             {
                 "results": str(tmp_path / str(p)),
                 "experiments": {"e": settings},

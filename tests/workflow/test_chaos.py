@@ -16,8 +16,7 @@ import pytest
 import yaml
 from test_workflow import TIMES
 
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 
 KILLS = 12
 SMALL = {"p": 13, "d": 24, "hidden": 16}
@@ -35,7 +34,7 @@ CONFIG = {
                  "seeds": {"count": 4}},
     },
 }  # fmt: skip
-STUDY = Study.of(CONFIG)
+STUDY = planning.plan(CONFIG)
 # All blocks are made for these tables, and a few others.
 MADE = ("outcome_summary", "survival")
 TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE

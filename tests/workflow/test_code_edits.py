@@ -23,12 +23,11 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from circlet.study import declarations, registry, targets
-from circlet.study.plan import Study
+from circlet.study import declarations, planning, registry, targets
 
 pytestmark = pytest.mark.slow
 
-STUDY = Study.read(ROOT / "config/smoke.yaml")
+STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 TARGETS = {
     **{f"table_{target.name}": target for target in targets.tables(STUDY)},
     **{f"figure_{target.name}": target for target in targets.figures(STUDY)},
@@ -181,7 +180,7 @@ JOBS = """
 import json, os, sys
 from pathlib import Path
 from circlet.study import declarations, fingerprint, registry, targets
-from circlet.study.plan import Study
+from circlet.study import planning
 
 for file in registry.PACKAGE.rglob("*.py"):
     parts = file.relative_to(registry.PACKAGE.parent).with_suffix("").parts
@@ -194,7 +193,7 @@ for line in sys.stdin:
     reader, writer = os.pipe()
     if not os.fork():
         fingerprint.forget()
-        study = Study.read("config/smoke.yaml")
+        study = planning.plan_file("config/smoke.yaml")
         jobs = {f"table_{t.name}": t for t in targets.tables(study)}
         jobs |= {f"figure_{t.name}": t for t in targets.figures(study)}
         jobs |= {"report": targets.report(study), "explorer": targets.explorer(study)}

@@ -12,8 +12,7 @@ import yaml
 from conftest import PATIENCE, ROOT, config
 
 from circlet.errors import ConfigError
-from circlet.study import cost, targets
-from circlet.study.plan import Study
+from circlet.study import cost, planning, targets
 
 COMMAND = 'echo "$CIRCLET_STATUS $CIRCLET_RESULTS $(tail -n 1)" >> told'
 
@@ -124,17 +123,17 @@ def test_a_failure_is_told(empty_project):
 def test_no_result_depends_on_the_command(tmp_path):
     own = config(tmp_path / "results")
     keys = [
-        [target.key for target in targets.ordered(Study.of(own | {"notify": command}))]
+        [target.key for target in targets.ordered(planning.plan(own | {"notify": command}))]
         for command in (None, "true")
     ]
     assert keys[0] == keys[1]
-    assert Study.of(own | {"notify": "true"}).notify == "true"
+    assert planning.plan(own | {"notify": "true"}).notify == "true"
     with pytest.raises(ConfigError, match="notify"):
-        Study.of(own | {"notify": ["true"]})
+        planning.plan(own | {"notify": ["true"]})
 
 
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
-    study = Study.read(ROOT / "config/config.yaml")
+    study = planning.plan_file(ROOT / "config/config.yaml")
     figures = targets.figures(study)
     experiments, others = targets.priorities(study, figures)
 

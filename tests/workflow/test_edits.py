@@ -21,8 +21,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from test_workflow import TIMES
 
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 
 CONFIG = "config/edits.yaml"
 SEQUENCES = int(os.environ.get("CIRCLET_EDITS", 2))
@@ -310,7 +309,7 @@ def test_edits_end_with_the_tables_of_a_clean_run(first, folder, sequence):
     clean = project_copy(folder())
     write(clean, config)
     clean.run("-c", MAKE, CONFIG)
-    for table in targets.tables(Study.read(clean.folder / CONFIG)):
+    for table in targets.tables(planning.plan_file(clean.folder / CONFIG)):
         ours, theirs = (
             untold(pd.read_parquet(p.folder / table.outputs[0])) for p in (project, clean)
         )
@@ -319,7 +318,7 @@ def test_edits_end_with_the_tables_of_a_clean_run(first, folder, sequence):
 
 def jobs(config):
     """What Snakemake compares of all jobs with those that it has done."""
-    study = Study.of(copy.deepcopy(config))
+    study = planning.plan(copy.deepcopy(config))
     made = {target.name: target.study.json for target in targets.ordered(study)}
     return made | {block.key: block.study for block in study.blocks}
 

@@ -21,8 +21,7 @@ from packaging.requirements import Requirement
 import circlet
 from circlet import native
 from circlet.storage import locks, parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 
 TEXT = (ROOT / "docs/elsewhere.md").read_text()
 CONFIG, PROFILE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
@@ -162,7 +161,7 @@ def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
     made = folder.path / "out"
     assert len(pd.read_parquet(made / "tables/runs.parquet")) == 4
     assert (made / "partial/figures/weight_magnitudes.svg").stat().st_size > 5000
-    caption = targets.caption("weight_magnitudes", Study.of(study))
+    caption = targets.caption("weight_magnitudes", planning.plan(study))
     assert caption[:20] in (made / "partial/report.html").read_text()
     assert (made / "partial/explorer.html").stat().st_size > 10_000
     (folder.path / "Snakefile").write_text(HEAD + module("one", "config", prefix=""))
@@ -378,14 +377,14 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
     )
     planned = {}
     for name in ("one", "two"):
-        study = Study.of(STUDY | {"results": f"{name}/results"})
+        study = planning.plan(STUDY | {"results": f"{name}/results"})
         (folder.path / f"{name}.json").write_text(study.json)
         keys = " ".join(f"{t.kind}/{t.name}={t.key}" for t in targets.ordered(study))
         planned |= {f"CIRCLET_STUDY_{name}": f"{name}.json", f"CIRCLET_KEYS_{name}": keys,
                     f"CIRCLET_FOLDER_{name}": "results"}  # fmt: skip
     edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}, "results": "other"}
     Folder(folder.path, config={"one": edited, "two": edited})
-    [block] = Study.of(STUDY | {"results": "two/results"}).blocks
+    [block] = planning.plan(STUDY | {"results": "two/results"}).blocks
     folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_GPUS="0", CIRCLET_COSTS="costs",
                      **planned)  # fmt: skip
     monkeypatch.chdir(folder.path)

@@ -9,7 +9,7 @@ import yaml
 from conftest import children_seconds, config, experiment, start_seconds
 
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job
 
 LARGE = {
@@ -76,7 +76,7 @@ def test_a_hundred_thousand_runs(large, monkeypatch):
     assert int(re.search(r"kB: (\d+)", said)[1]) < 1e6
 
     monkeypatch.chdir(large.folder)
-    fill(Study.of(LARGE))
+    fill(planning.plan(LARGE))
     said, starts = said_and_starts(lambda: large.snakemake("logs", config="config/large.yaml"))
     assert "Nothing to be done" in said
     assert starts < 15
@@ -110,7 +110,7 @@ def test_a_job_costs_little_beside_its_work(empty_project):
 
 def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
     """Each of these takes a tenth of a second or more to import, in every job."""
-    study = Study.of(config(tmp_path)).json
+    study = planning.plan(config(tmp_path)).json
     code = (
         "import sys; from circlet.cli import main; main(sys.argv[1:]); "
         "print(*(m for m in ('pandas', 'matplotlib', 'scipy', 'sklearn', 'torch._dynamo') "

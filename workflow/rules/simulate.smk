@@ -40,7 +40,7 @@ for system in STUDY.systems:
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.
-for experiment in STUDY.config["experiments"]:
+for experiment in STUDY.config.experiments:
 
     rule:
         name:

@@ -29,7 +29,7 @@ def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict
     if "parameters" not in point.logs or not point.steps_logged("parameters"):
         raise CircletError(f"{point.experiment}: trained() needs its log of parameters: "
                            "write log: {parameters: {}}")  # fmt: skip
-    dtype = getattr(torch, point.settings["dtype"])
+    dtype = getattr(torch, point.settings.dtype)
     weights = parquet.read_weights(block, [point.steps])  # (1, runs, *shape)
     if name := point.system.embedding:
         weights[name] = weights.pop("embedding")

@@ -19,7 +19,7 @@ from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import parquet, provenance
 from circlet.study import registry, targets
-from circlet.study.plan import Study
+from circlet.study.planning import plan
 from circlet.training import job
 from circlet.training.run import run_group
 
@@ -48,7 +48,7 @@ def _config(results: Path, runs: int) -> dict[str, Any]:
     for role in (role for collection in registry.SHIPPED for role in collection.roles):
         named = config | {"reproduce": {role: "bench"}}
         with contextlib.suppress(ConfigError):  # not a role that this experiment can have
-            Study.of(named)
+            plan(named)
             return named  # so that there are figures, too
     return config
 
@@ -93,7 +93,7 @@ def measure() -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results"
         config = _config(results, RUNS)
-        study = Study.of(config)
+        study = plan(config)
         blocks = list(study.blocks)
         n = len(blocks)
         made = targets.ordered(study)
@@ -105,14 +105,14 @@ def measure() -> Iterator[dict[str, Any]]:
                 "seconds": spread([scale * value for value in seconds]),
             }
 
-        yield row("plan", 1, _timed(lambda: list(Study.of(config).ordered_blocks)))
+        yield row("plan", 1, _timed(lambda: list(plan(config).ordered_blocks)))
         if _in_project():
             path = Path(folder) / "config.yaml"
             path.write_text(study.json)
             command = ("snakemake", "--profile", PROFILE, "--dry-run", "--quiet", "all")
             dry = _timed(lambda: _command(*command, "--configfile", str(path)))
             yield row("dry run", 1, dry)
-        tiny = Study.of(_config(Path(folder) / "tiny", 1)).json
+        tiny = plan(_config(Path(folder) / "tiny", 1)).json
         # With as little work as a job can have.
         one = _timed(lambda: _command("circlet", "run", "--device", "cpu", "--study", tiny))
         yield row("start of jobs of blocks", n, one, n)

@@ -17,7 +17,7 @@ import torch
 from circlet import native
 from circlet.bench import plain
 from circlet.study import cost
-from circlet.study.plan import Study
+from circlet.study.planning import plan
 from circlet.study.points import Block
 from circlet.training import job, native_run
 from circlet.training.run import group_size, run_group
@@ -38,7 +38,7 @@ def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
         "seeds": {"count": runs},
         "log": log or {},
     }
-    study = Study.of({"results": "results", "experiments": {"bench": settings}})
+    study = plan({"results": "results", "experiments": {"bench": settings}})
     return next(study.blocks)
 
 
@@ -78,7 +78,7 @@ def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> 
     A kernel trains one run after another, for as long as there is time. ``logs`` or hardly any.
     """
     point = (block if logs else quiet)(system, runs).point
-    if native.uncovered(point.system.equations, point.settings["products"], device.type):
+    if native.uncovered(point.system.equations, point.settings.products, device.type):
         return pytorch(system, runs, device, logs)
     seeds = itertools.count()
     current = native_run.NativeRun(point, next(seeds), {})
@@ -182,7 +182,7 @@ def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str
     if plain.as_module(point.system):
         found["module"] = pytorch(system, runs, device, logs, module=True)
     found["pytorch"] = pytorch(system, runs, device, logs)
-    if not native.uncovered(point.system.equations, point.settings["products"], device.type):
+    if not native.uncovered(point.system.equations, point.settings.products, device.type):
         found["kernel"] = circlet(system, runs, device, logs)
     return found
 

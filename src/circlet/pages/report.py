@@ -24,6 +24,7 @@ from circlet.analysis.verdicts import DEVIATES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, pictures, targets
+from circlet.study.pictures import Picture
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
@@ -56,10 +57,16 @@ def _undrawn(figure: Target) -> str:
     return " ".join(html.unescape(text) for text in TEXTS.findall(image))
 
 
+def _picture(figure: Target) -> Picture | None:
+    """The picture that a figure is; None if it is one of a collection."""
+    drawn = pictures.of(figure.study)
+    return drawn[0] if drawn and drawn[0].name == figure.name else None
+
+
 def _title(figure: Target, title: str = "") -> str:
     """The title that its collection gives a figure, else its name in words."""
-    if figure.study.pictures and figure.study.pictures[0].name == figure.name:
-        title = pictures.title(figure.study.pictures[0])
+    if picture := _picture(figure):
+        title = pictures.title(picture)
     words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
     title = title or " ".join(WORDS.get(word, word) for word in words)
     return title[0].upper() + title[1:]
@@ -71,8 +78,8 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         image = figure.outputs[0].read_bytes()
     own = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
-    if figure.study.pictures and figure.study.pictures[0].name == figure.name:
-        watched = story.examples(figure.study, runs, figure.study.pictures[0].experiment)
+    if picture := _picture(figure):
+        watched = story.examples(figure.study, runs, picture.experiment)
     return {
         "name": figure.name,
         "title": _title(figure, title),
@@ -147,12 +154,12 @@ def _system(system: SystemSpec) -> dict[str, str]:
 def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
     """What ran, experiment by experiment, with the summary of each point where there is one."""
     rows = []
-    for name, settings in study.config["experiments"].items():
+    for name, settings in study.config.experiments.items():
         here = runs[runs["experiment"] == name]
         rows.append(
             {
                 "name": name,
-                "system": settings["system"],
+                "system": settings.system,
                 "planned": sum(point.count for point in study.experiment(name)),
                 "finished": int((here["status"] == "finished").sum()),
                 "unfinished": int((here["status"] != "finished").sum()),
@@ -192,8 +199,8 @@ def _section(
     counted = own["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
-        "short": about.get("short") or collection.name,
-        **{key: about.get(key) for key in ABOUT},
+        "short": about.short or collection.name,
+        **{key: getattr(about, key) for key in ABOUT},
         "tests": claims.counts(tests),
         "uncounted": int((own["verdict"].eq(DEVIATES) & own["tally"].ne(claims_file.TEST)).sum()),
         "claims": claims.counts(own),
@@ -275,7 +282,7 @@ def make(target: Target, frozen: bool = False) -> None:
         trends=story.trends(study, effects, summary),
         pictures=[
             {"experiment": p.experiment, **_figure(figures[p.name], card, listed)}
-            for p in study.pictures
+            for p in pictures.of(study)
             if p.name in figures and not _undrawn(figures[p.name])
         ],
         probe=next(iter(figures), ""),
@@ -304,7 +311,7 @@ def make(target: Target, frozen: bool = False) -> None:
         partial=bool(study.missing or study.left_out) and not frozen,
         left_out=study.left_out,
         planned=sum(point.count for point in whole.points),
-        not_begun=sorted(whole.config["experiments"].keys() - study.config["experiments"].keys()),
+        not_begun=sorted(whole.config.experiments.keys() - study.config.experiments.keys()),
         done=_runs(provenance, study.systems),
     )
     with files.atomic(target.outputs[0]) as temporary:

@@ -15,7 +15,7 @@ import pandas as pd
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
-from circlet.study import claims_file
+from circlet.study import claims_file, pictures
 from circlet.study.pictures import listed
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, text, value, words
@@ -163,14 +163,14 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
     words, the changes from the first value. If nothing is swept: the estimates.
     """
     found = {}
-    drawn = {picture.experiment for picture in study.pictures}
-    for name, settings in study.config["experiments"].items():
+    drawn = {picture.experiment for picture in pictures.of(study)}
+    for name, settings in study.config.experiments.items():
         if drawn and name not in drawn:
             continue
         points = study.experiment(name)
         own = effects[effects["experiment"] == name]
         parameters = swept(points)
-        shares = {one.name for one in study.outcomes(settings["system"]) if one.kind == "share"}
+        shares = {one.name for one in study.outcomes(settings.system) if one.kind == "share"}
         here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
         ends = {}
         if len(parameters) == 1 and len(points) == len(parameters[0].values):  # else seeds differ

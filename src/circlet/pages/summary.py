@@ -113,7 +113,7 @@ def _pages(study: Study) -> list[str]:
 
 def _short(study: Study) -> dict[str, str]:
     """What the collections of a study are called, by name."""
-    return {c.name: c.metadata.get("short") or c.name for c in study.used_collections}
+    return {c.name: c.metadata.short or c.name for c in study.used_collections}
 
 
 def _wrapped(text: str) -> list[str]:

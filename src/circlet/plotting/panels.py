@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.config.schedules import evenly
 from circlet.plotting import style
 from circlet.study.pictures import NOTHING
-from circlet.study.schedules import evenly
 
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 

@@ -87,7 +87,7 @@ def check_parents(study: Study) -> None:
     for block in study.blocks:
         parent = block.point.parent
         lacking = [path for path in block.inputs if not path.exists()]
-        if parent and lacking and parent.experiment in study.config["parents"]:
+        if parent and lacking and parent.experiment in study.config.parents:
             raise ConfigError(
                 f"parents.{parent.experiment}: there is no {lacking[0]}; `cp -a` "
                 f"logs/{parent.experiment} from the results of the study that runs it, or move "

@@ -90,7 +90,7 @@ def claims(collection: Collection) -> list[Claim]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
     names: set[str] = set()
     tallies = [name for name in TALLIES if name != OTHER]  # that depends on the study
-    references = (PAPER, *collection.metadata.get("references", {}))
+    references = (PAPER, *collection.metadata.references)
     usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TEST}
     for row in rows:
         row.update(usual | {name: value for name, value in row.items() if value})

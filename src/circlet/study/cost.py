@@ -15,7 +15,7 @@ NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 def value_bytes(point: Point) -> int:
     """Size of one number of its tensors."""
-    return 8 if point.settings["dtype"] == "float64" else 4
+    return 8 if point.settings.dtype == "float64" else 4
 
 
 def product_flops(point: Point) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 from circlet.errors import ConfigError
 from circlet.study.registry import path_of
+from circlet.study.seeds import PURPOSES
 
 INPUTS = (
     "TABLES",
@@ -40,6 +41,14 @@ KNOWN = {  # by kind: what its modules may declare, what they must, and the func
     "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
     "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
+PLACES = ("x", "y", "by", "facet")  # of swept parameters in a picture
+# Columns of the table ``runs``, beside keys and metrics, with their types.
+RUNS = dict.fromkeys(("status", "device", "dtype", "products", "commit"), "string") | dict.fromkeys(
+    ("seed", *(f"{purpose}_seed" for purpose in PURPOSES), "steps", "seconds"), "number"
+)
+RESERVED = {  # columns of logs and tables of runs
+    *RUNS, "step", "outcome", "shown", "system", "run_id", "point", "experiment",
+}  # fmt: skip
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:

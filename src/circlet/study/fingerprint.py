@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from circlet.study import registry
 from circlet.study.declarations import declared, literals, named, text_of, tree_of
 from circlet.study.registry import path_of
 from circlet.systems.spec import SystemSpec
@@ -55,6 +56,9 @@ def forget() -> None:
     ):
         function.cache_clear()
     _read.clear()
+
+
+registry.WHEN_REPLACED.append(forget)
 
 
 def _text(path: Path) -> str:

@@ -17,7 +17,7 @@ A collection adds its own in ``interventions/NAME.py``, which takes no torch:
 """
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -160,10 +160,10 @@ def reads(name: str) -> str:
 
 
 def list_interventions(
-    interventions: list[dict[str, dict[str, Any]]],
+    interventions: Iterable[Mapping[str, dict[str, Any]]],
 ) -> list[tuple[str, dict[str, Any]]]:
     """Name and arguments of each of the interventions that a config lists."""
-    return [act for intervention in interventions for act in intervention.items()]
+    return [named for intervention in interventions for named in intervention.items()]
 
 
 def columns(name: str) -> dict[str, dict[str, Any]]:

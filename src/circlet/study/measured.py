@@ -21,7 +21,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from circlet import __version__, native
+from circlet.config.experiment import Logs, Schedule
 from circlet.errors import CircletError
 from circlet.study import fingerprint, registry
 
@@ -104,7 +107,7 @@ def _file(point: "Point") -> Path:
 
 def _key(point: "Point") -> str:
     code = fingerprint.own_code(point.system.equations)
-    return _hash(code, point.parameters, point.settings["dtype"], point.settings["products"])
+    return _hash(code, point.parameters, point.settings.dtype, point.settings.products)
 
 
 def _hash(*parts: Any) -> str:
@@ -149,12 +152,12 @@ def of_kernel(point: "Point") -> Timed | None:
     """
     global _spent
     system, settings = point.system, point.settings
-    if not system.flops_per_step or native.uncovered(system.equations, settings["products"], "cpu"):
+    if not system.flops_per_step or native.uncovered(system.equations, settings.products, "cpu"):
         return None
     assert system.weights and system.activations  # who declares one declares all
     flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))
     sizes = {k: v for k, v in point.parameters.items() if not isinstance(v, float)}
-    key = _hash(flops, sizes, settings["dtype"], point.logs)
+    key = _hash(flops, sizes, settings.dtype, point.logs)
     file = _file(point)
     with contextlib.suppress(KeyError, TypeError):
         return Timed(**_kept(file)[key])
@@ -218,8 +221,8 @@ def measure(points: Iterable["Point"]) -> None:
 
 def _alone(point: "Point") -> str:
     """The study of a point's first block, without what a step does not depend on: see `_key`."""
-    log: dict[str, Any] = {kind: usual and {} for kind, usual in point.settings["log"].items()}
-    settings = point.settings | {"log": log}
+    schedules = {kind: usual and Schedule() for kind, usual in point.schedules.items()}
+    settings = structs.replace(point.settings, log=Logs.of(schedules))
     return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
 
 

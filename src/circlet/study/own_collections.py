@@ -4,7 +4,6 @@ An unknown name would silently leave out a table, a figure or a claim, or stop a
 For the shipped collections the tests check all names.
 """
 
-import difflib
 import inspect
 import re
 from collections.abc import Collection as Names
@@ -12,13 +11,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from circlet.errors import ConfigError
-from circlet.study import config_file, fingerprint, interventions, registry
+from circlet.config import schema
+from circlet.config.collection import Needs, Role
+from circlet.config.experiment import Logs
+from circlet.config.model import Config
+from circlet.config.schema import Schema
+from circlet.errors import ConfigError, did_you_mean
+from circlet.study import fingerprint, interventions, registry
 from circlet.study.claims_file import WHERE, Claim, claims
-from circlet.study.declarations import columns, declared, defined, in_order, literals
-from circlet.study.pictures import PLACES
+from circlet.study.declarations import (
+    PLACES,
+    RESERVED,
+    RUNS,
+    columns,
+    declared,
+    defined,
+    in_order,
+    literals,
+)
 from circlet.study.registry import Collection, Systems, explained, path_of
-from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 KEYWORDS = (
@@ -34,13 +45,6 @@ KINDS = (
     "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
     "gradients, metrics; simulated: initial, data, step"
 )
-# Columns of the table ``runs``, beside keys and metrics, with their types.
-RUNS = dict.fromkeys(("status", "device", "dtype", "products", "commit"), "string") | dict.fromkeys(
-    ("seed", *(f"{purpose}_seed" for purpose in PURPOSES), "steps", "seconds"), "number"
-)
-RESERVED = {  # columns of logs and tables of runs
-    *RUNS, "step", "outcome", "shown", "system", "run_id", "point", "experiment",
-}  # fmt: skip
 UNITS = ["run_id"], ["point"]  # first columns of tables to which circlet adds keys
 OPTIMIZERS = ("adamw", "adam", "sgd")
 
@@ -51,19 +55,19 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
     if not own:
         return
     for collection in own:
-        collection.check()
+        _ = collection.metadata  # checks it
     tables, figures = (
         {n: m for c in collections for n, m in c.modules(kind).items()}
         for kind in ("tables", "figures")
     )
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()
-    logs = {"runs", *config_file.logs()}
+    logs = {"runs", *Logs.__struct_fields__}
     known: dict[str, tuple[str, Names[str]]] = {
         "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
         "ROLES": ("role", roles), "OPTIONAL_ROLES": ("role", roles),
         "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
-        "PLACES": ("place", PLACES), "CONFIG": ("key", config_file.schema()["properties"]),
+        "PLACES": ("place", PLACES), "CONFIG": ("key", Config.__struct_fields__),
     }  # fmt: skip
     for collection in own:
         for module, says in _declarations(collection):
@@ -83,8 +87,8 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         where = f"{collection.folder}/collection.yaml"
         _look_up(f"{where}: figures", "figure", figures, collection.figures)
         for name, role in collection.roles.items():
-            _look_up(f"{where}: roles.{name}.tables", "table", tables, role["tables"])
-            _check_role(f"{where}: roles.{name}.needs", role["needs"], systems, roles)
+            _look_up(f"{where}: roles.{name}.tables", "table", tables, role.tables)
+            _check_role(f"{where}: roles.{name}.needs", role.needs, systems, roles)
         _look_up(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
                  collection.headlines)  # fmt: skip
         for claim in claims(collection):
@@ -92,16 +96,18 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
 
 
-MOST_LISTED = 8  # names in a message
+MAX_LISTED = 8  # names in a message
 
 
 def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
     for name in names:
         if name not in known:  # imports it, if it is a system
-            near = difflib.get_close_matches(name, there := list(known), 1)
-            hint = f" (there are: {', '.join(there)})" if len(there) <= MOST_LISTED else ""
-            hint = f" (did you mean {near[0]!r}?)" if near else hint
-            raise ConfigError(f"{where}: there is no {what} {name!r}{hint}")
+            names_there = list(known)
+            hint = did_you_mean(name, names_there).strip()
+            if not hint and len(names_there) <= MAX_LISTED:
+                hint = f"there are: {', '.join(names_there)}"
+            said = f" ({hint})" if hint else ""
+            raise ConfigError(f"{where}: there is no {what} {name!r}{said}")
 
 
 def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -154,8 +160,8 @@ def _check_system(system: SystemSpec) -> None:
     for name, parameter in system.parameters.items():
         _look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
         _fits(f"{where}: {name}: default", parameter.default, parameter.schema)
-    schedules = {"$defs": config_file.schema()["$defs"], "properties": config_file.logs()}
-    _fits(f"{where}: logs", {kind: log.schedule for kind, log in system.logs.items()}, schedules)
+    schedules = {kind: log.schedule for kind, log in system.logs.items()}
+    _fits(f"{where}: logs", schedules, schema.of(Logs))
     for name in FORMULAS:
         formula = getattr(system, name) or (lambda **_: 0)
         if not isinstance(_value(where, name, formula, system), int | float):
@@ -179,9 +185,13 @@ def _check_system(system: SystemSpec) -> None:
 def _check_intervention(name: str) -> None:
     """Whether it declares its arguments, and their defaults fit."""
     path = path_of(interventions.module_of(name))
-    for argument, schema in interventions.INTERVENTIONS[name].items():
-        if "default" in schema:
-            _fits(f"{path}: ARGUMENTS: {argument}: default", schema["default"], schema)
+    for argument, declared_schema in interventions.INTERVENTIONS[name].items():
+        if "default" in declared_schema:
+            _fits(
+                f"{path}: ARGUMENTS: {argument}: default",
+                declared_schema["default"],
+                declared_schema,
+            )
 
 
 def _check_metrics(where: str, system: SystemSpec) -> None:
@@ -209,12 +219,12 @@ def _columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
     return {"experiment": "string", "system": "string"} | parameters | own
 
 
-def _check_table(module: str, systems: Systems, roles: dict[str, dict[str, Any]]) -> None:
+def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     """Whether its systems have its logs, its columns names of their own, and among these is what it
     measures.
     """
     says, own = declared("tables", module), columns(module)
-    about = [roles[role]["needs"]["system"] for role in says.get("ROLES", ())]
+    about = [roles[role].needs.system for role in says.get("ROLES", ())]
     known = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
     if known:
         logs = {kind for system in known for kind in system.kinds}
@@ -334,9 +344,9 @@ def _check_functions(system: SystemSpec) -> None:
         )
 
 
-def _fits(where: str, value: Any, schema: dict[str, Any]) -> None:
+def _fits(where: str, value: Any, allowed: Schema) -> None:
     try:
-        config_file.check(value, schema)
+        schema.check(value, allowed)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
 
@@ -350,14 +360,14 @@ def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
         return formula(**system.defaults)
 
 
-def _check_role(where: str, needs: dict[str, Any], systems: Systems, roles: Names[str]) -> None:
-    _look_up(f"{where}.system", "system", systems, [needs["system"]])
-    system = systems[needs["system"]]
-    _look_up(f"{where}.holds", "parameter", system.parameters, needs.get("holds", ()))
-    for key in ("logs", "every_epoch"):
-        _look_up(f"{where}.{key}", "log", system.kinds, needs.get(key, ()))
-    if "from" in needs:
-        _look_up(f"{where}.from", "role", roles, [needs["from"]])
+def _check_role(where: str, needs: Needs, systems: Systems, roles: Names[str]) -> None:
+    _look_up(f"{where}.system", "system", systems, [needs.system])
+    system = systems[needs.system]
+    _look_up(f"{where}.holds", "parameter", system.parameters, needs.holds)
+    _look_up(f"{where}.logs", "log", system.kinds, needs.logs)
+    _look_up(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
+    if needs.start:
+        _look_up(f"{where}.from", "role", roles, [needs.start])
 
 
 def _check_claim(
@@ -365,7 +375,7 @@ def _check_claim(
     claim: Claim,
     tables: dict[str, str],
     figures: Names[str],
-    roles: dict[str, dict[str, Any]],
+    roles: dict[str, Role],
     systems: Systems,
 ) -> None:
     where = f"{path}: {claim['claim']}"
@@ -373,7 +383,7 @@ def _check_claim(
     _look_up(f"{where}: role", "role", roles, [claim["role"]])
     if claim["figure"]:
         _look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
-    system = systems[roles[claim["role"]]["needs"]["system"]]
+    system = systems[roles[claim["role"]].needs.system]
     if has := _columns_of(claim["table"], tables[claim["table"]], system):
         keys = [
             name.removeprefix(WHERE) for name in claim if name.startswith(WHERE) and claim[name]

@@ -6,24 +6,22 @@ two to four give heat maps; more, or points that are not a grid, give other kind
 system has metrics, their mean curves are drawn, too.
 """
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from circlet.config.model import FigureOptions
 from circlet.errors import ConfigError, unknown
-from circlet.study.declarations import literals
+from circlet.study.declarations import PLACES, literals
+from circlet.study.plan import Study
 from circlet.study.swept import Swept, fixes_seeds, swept, words
 
-if TYPE_CHECKING:
-    from circlet.study.plan import Study
-
-PLACES = ("x", "y", "by", "facet")  # places for swept parameters
-_OPTIONS = {*PLACES, "show", "name"}
 NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
-MOST_FACETS = 2
-MOST_PANELS = 24  # most panels for an outcome
-MOST_SHOWN = 3  # outcomes drawn by default
+MAX_FACETS = 2
+MAX_PANELS = 24  # for an outcome
+MAX_SHOWN = 3  # outcomes drawn by default
 
 
 @dataclass(frozen=True)
@@ -48,39 +46,35 @@ class Picture:
         return {self.kind: self.experiment, **places, "show": list(self.show), "name": self.name}
 
 
-def experiment_of(spec: Mapping[str, Any]) -> str:
-    """The experiment of an entry of the config's `figures`; empty if it names none."""
-    return next((spec[kind] for kind in spec if kind not in _OPTIONS), "")
-
-
-def of(study: "Study") -> list[Picture]:
+@functools.lru_cache(maxsize=64)
+def of(study: Study) -> list[Picture]:
     """The pictures of a study, in the order of the config; raises ConfigError."""
     modules = {n: m for c in study.collections for n, m in c.modules("pictures").items()}
-    given = study.config["figures"]
-    if given is None:
+    figures = study.config.figures
+    if figures is None:
         # In this order a job has them, too, whose config is sorted.
-        names = sorted(study.config["experiments"])
-        given = [picture for name in names for picture in _usual(study, name)]
-    found: dict[str, Picture] = {}
-    for i, spec in enumerate(given):
-        picture = _picture(f"figures.{i}", study, modules, spec, found)
-        found[picture.name] = picture
-    return list(found.values())
+        names = sorted(study.config.experiments)
+        figures = [figure for name in names for figure in _usual(study, name)]
+    pictures: dict[str, Picture] = {}
+    for i, figure in enumerate(figures):
+        picture = _picture(f"figures.{i}", study, modules, figure, pictures)
+        pictures[picture.name] = picture
+    return list(pictures.values())
 
 
-def outcomes(study: "Study") -> set[tuple[str, str]]:
+def outcomes(study: Study) -> set[tuple[str, str]]:
     """The outcomes that the pictures of a study show, each with its experiment."""
-    drawn = [one for one in of(study) if literals(one.module).get("SHOWS") != "metrics"]
+    drawn = [one for one in of(study) if not _shows_metrics(literals(one.module))]
     return {(picture.experiment, name) for picture in drawn for name in picture.show}
 
 
-def _usual(study: "Study", experiment: str) -> list[dict[str, Any]]:
+def _usual(study: Study, name: str) -> list[dict[str, Any]]:
     """What an experiment is drawn as, if the config does not say."""
-    points, settings = study.experiment(experiment), study.config["experiments"][experiment]
+    points, experiment = study.experiment(name), study.config.experiments[name]
     parameters = swept(points)
     sizes = sorted((len(parameter.values) for parameter in parameters), reverse=True)
     n_cells, n_facets = math.prod(sizes), math.prod(sizes[2:])
-    if "sample" in settings and parameters:
+    if experiment.sample and parameters:
         kinds = ["marginals", "pairs"] if len(parameters) > 1 else ["marginals"]
     elif fixes_seeds(points) or n_cells != len(points):
         kinds = ["points"]
@@ -89,98 +83,124 @@ def _usual(study: "Study", experiment: str) -> list[dict[str, Any]]:
     elif len(parameters) == 1:
         kinds = ["curves"]
     else:
-        kinds = ["heat" if len(parameters) <= 4 and n_facets <= MOST_PANELS else "marginals"]
-    has_outcomes = bool(study.outcomes(settings["system"]))
-    usual: list[dict[str, Any]] = [{kind: experiment} for kind in kinds if has_outcomes]
-    if settings["compare"] and has_outcomes:
-        usual.append({"forest": experiment})
+        kinds = ["heat" if len(parameters) <= 4 and n_facets <= MAX_PANELS else "marginals"]
+    has_outcomes = bool(study.outcomes(experiment.system))
+    usual: list[dict[str, Any]] = [{kind: name} for kind in kinds if has_outcomes]
+    if experiment.compare and has_outcomes:
+        usual.append({"forest": name})
     if any("curves" in point.logs for point in points) and points[0].system.metrics:
-        usual.append({"trajectories": experiment})
+        usual.append({"trajectories": name})
     return usual
+
+
+def _shows_metrics(declared: Mapping[str, Any]) -> bool:
+    return declared.get("SHOWS") == "metrics"
 
 
 def _picture(
     where: str,
-    study: "Study",
+    study: Study,
     modules: Mapping[str, str],
-    spec: dict[str, Any],
-    known: Mapping[str, Picture],
+    figure: dict[str, Any],
+    others: Mapping[str, Picture],
 ) -> Picture:
-    kinds = spec.keys() - _OPTIONS
+    """The picture that an entry of the config's `figures` describes."""
+    kinds = figure.keys() - set(FigureOptions.__struct_fields__)
     if len(kinds) != 1:
         raise ConfigError(f"{where}: must have one kind of picture ({', '.join(sorted(modules))})")
     (kind,) = kinds
     if kind not in modules:
         raise ConfigError(f"{where}: {unknown('kind of picture', kind, modules)}")
-    experiment = spec[kind]
-    if experiment not in study.config["experiments"]:
-        said = unknown("experiment", experiment, study.config["experiments"])
+    experiment = figure[kind]
+    if experiment not in study.config.experiments:
+        said = unknown("experiment", experiment, study.config.experiments)
         raise ConfigError(f"{where}.{kind}: {said}")
-    says = literals(modules[kind])
-    allowed = says["PLACES"]
+    declared = literals(modules[kind])
+    places = _places(where, study, figure, kind, declared)
+    show = _shown(where, study, figure, study.config.experiments[experiment].system, declared)
+    name = _name(where, study, figure, f"{experiment}_{kind.rpartition('.')[2]}", others)
+    return Picture(kind, modules[kind], experiment, places, show, name)
+
+
+def _places(
+    where: str, study: Study, figure: dict[str, Any], kind: str, declared: Mapping[str, Any]
+) -> dict[str, tuple[str, ...]]:
+    """Which swept parameter is in which place."""
+    allowed, experiment = declared["PLACES"], figure[kind]
     for place in PLACES:
-        if place in spec and place not in allowed:
+        if place in figure and place not in allowed:
             takes = ", ".join(allowed) or "no parameters"
             raise ConfigError(f"{where}.{place}: a picture of kind {kind} takes {takes}")
     points = study.experiment(experiment)
     parameters = swept(points)
-    if len(parameters) < (least := says.get("LEAST", 0)):
+    if len(parameters) < (least := declared.get("LEAST", 0)):
         raise ConfigError(
             f"{where}: {kind} needs at least {least} swept parameters, but {experiment!r} sweeps "
             f"{len(parameters) or 'none'}; draw it as {'curves' if parameters else 'distributions'}"
         )
-    if "comparisons" in says["TABLES"] and not study.config["experiments"][experiment]["compare"]:
+    if "comparisons" in declared["TABLES"] and not study.config.experiments[experiment].compare:
         raise ConfigError(
             f"{where}: {kind} shows differences, so {experiment} needs the key `compare`"
         )
-    most = says.get("MOST_PANELS", MOST_PANELS)
-    places, left = _placed(where, parameters, spec, allowed, most)
-    if not says.get("POOLS") and (left or fixes_seeds(points)):
+    max_panels = declared.get("MOST_PANELS", MAX_PANELS)
+    places, remaining = _placed(where, parameters, figure, allowed, max_panels)
+    if not declared.get("POOLS") and (remaining or fixes_seeds(points)):
         raise ConfigError(
-            f"{where}: the experiment also varies {left[0] if left else 'seeds'}, for which {kind} "
-            "has no place left; draw it as points, or as marginals, which average over all others"
+            f"{where}: the experiment also varies {remaining[0] if remaining else 'seeds'}, for "
+            f"which {kind} has no place left; draw it as points, or as marginals, which average "
+            "over all others"
         )
-    system = points[0].system
-    if says.get("SHOWS") == "metrics":
-        shown, choices = list(system.metrics), list(study.metrics(system.name))
+    return places
+
+
+def _shown(
+    where: str, study: Study, figure: dict[str, Any], system: str, declared: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The outcomes or metrics that are drawn."""
+    if _shows_metrics(declared):
+        what, choices = "metric", list(study.metrics(system))
+        usual = list(study.known[system].metrics)
     else:
-        choices = [one.name for one in study.outcomes(system.name)]
-        own = [one.name for one in system.outcomes]
-        shown = own[:MOST_SHOWN] + [name for name in choices if name == "delay"]
-        shown = shown or choices[:MOST_SHOWN]
-    for name in spec.get("show", ()):
+        what, choices = "outcome", [one.name for one in study.outcomes(system)]
+        usual = [one.name for one in study.known[system].outcomes][:MAX_SHOWN]
+        usual += [name for name in choices if name == "delay"]
+    for name in figure.get("show", ()):
         if name not in choices:
-            what = "metric" if says.get("SHOWS") == "metrics" else "outcome"
             raise ConfigError(f"{where}.show: {unknown(what, name, choices)}")
-    name = first = spec.get("name") or f"{experiment}_{kind.rpartition('.')[2]}"
-    n = 1
-    while name in known:
-        if "name" in spec:
+    return tuple(figure.get("show", usual or choices[:MAX_SHOWN]))
+
+
+def _name(
+    where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Picture]
+) -> str:
+    """The name of its file: as the config says, or one that no other has."""
+    name, n = str(figure.get("name", usual)), 1
+    while name in others:
+        if "name" in figure:
             raise ConfigError(f"{where}.name: another picture is named {name!r}, too")
         n += 1
-        name = f"{first}_{n}"
+        name = f"{usual}_{n}"
     if any(name in c.modules("figures") for c in study.collections):
         raise ConfigError(f"{where}.name: there is a figure {name!r}; give another `name`")
-    show = tuple(spec.get("show", shown))
-    return Picture(kind, modules[kind], experiment, places, show, name)
+    return name
 
 
 def _placed(
     where: str,
     parameters: list[Swept],
-    spec: dict[str, Any],
+    figure: dict[str, Any],
     allowed: tuple[str, ...],
-    most: int,
+    max_panels: int,
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Which parameter is where, and those that are nowhere.
 
-    What the config does not place takes the places left; facets have ``most`` panels.
+    What the config does not place takes the places left; facets have at most ``max_panels`` panels.
     """
     names = [parameter.name for parameter in parameters]
     places = {
-        place: tuple([spec[place]] if isinstance(spec[place], str) else spec[place])
+        place: tuple([figure[place]] if isinstance(figure[place], str) else figure[place])
         for place in PLACES
-        if place in spec
+        if place in figure
     }
     for place, given in places.items():
         for name in given:
@@ -194,8 +214,8 @@ def _placed(
         key=lambda p: (p.is_words, -len(p.values)),
     )
     for place in allowed:
-        room, panels = (MOST_FACETS, most) if place == "facet" else (1, math.inf)
-        while place not in spec and left and len(places.get(place, ())) < room:
+        room, panels = (MAX_FACETS, max_panels) if place == "facet" else (1, math.inf)
+        while place not in figure and left and len(places.get(place, ())) < room:
             panels /= len(left[0].values)
             if panels < 1:
                 break
@@ -203,7 +223,7 @@ def _placed(
     return places, [parameter.name for parameter in left]
 
 
-def caption_intro(study: "Study", picture: Picture) -> str:
+def caption_intro(study: Study, picture: Picture) -> str:
     """The first sentence of its caption: what of which experiment."""
     points = study.experiment(picture.experiment)
     system = points[0].system

@@ -1,31 +1,26 @@
-"""The plan of a study: every experiment, point and block, as a function of the config.
+"""A study: its config, and every experiment, point and block, which follow from it.
 
 Nothing here looks at results, but for `Study._as_found`: a point keeps the folder that it has.
+`circlet.study.planning` makes a study of a config.
 """
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
+from circlet.config.collection import Role
+from circlet.config.experiment import Arguments, Experiment, Seeds
+from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, unknown
-from circlet.study import (
-    config_file,
-    limits,
-    measures,
-    milestones,
-    own_collections,
-    pictures,
-    registry,
-    roles,
-    swept,
-    validation,
-)
+from circlet.study import measures, milestones, registry, validation
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
-from circlet.study.pictures import Picture
+from circlet.study.limits import MAX_CHAIN
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
@@ -38,9 +33,9 @@ KEYS: dict[str, Any] = {"milestones": {}, "measures": [], "figures": None}
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A validated config and all that follows from it; `Study.of` and `Study.read` make one."""
+    """A config, with the defaults of its systems, and all that follows from it."""
 
-    config: dict[str, Any]
+    config: Config
     collections: tuple[Collection, ...]
     folder: Path  # of its tables, figures and pages
     missing: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
@@ -51,71 +46,15 @@ class Study:
     notify: str | None = None  # the command to run at its end
     is_resolved: bool = False  # whether a plan has checked it
 
-    @classmethod
-    def of(cls, config: dict[str, Any]) -> "Study":
-        """The study of a config; raises ConfigError naming the offending key."""
-        config_file.check_content(config)
-        config = config_file.check(config, config_file.schema())
-        study = cls._filled(config, is_resolved=False)
-        config_file.check_content(config)  # jobs get it with all defaults
-        limits.check_results(config["results"])
-        limits.check_totals(config)
-        if both := config["experiments"].keys() & config["parents"].keys():
-            raise ConfigError(f"parents.{min(both)}: is also an experiment")
-        measures.check(study)
-        _ = study.points  # no two are the same
-        study._check_compared()
-        milestones.check(study)
-        measures.check_logs(study)
-        limits.check_blocks(study)
-        if config["figures"]:  # the usual ones need no check, and jobs none of them
-            _ = study.pictures
-        roles.check(study)
-        return study
-
-    @classmethod
-    def resolved(cls, config: dict[str, Any]) -> "Study":
-        """The study of a config, or of a part, that a plan has checked. It is not checked again."""
-        config = config_file.filled(config, config_file.schema())
-        return cls._filled(config, is_resolved=True)
-
-    @classmethod
-    def _filled(cls, config: dict[str, Any], is_resolved: bool) -> "Study":
-        """The study of a config with the schema's defaults, and with those of its systems.
-
-        Its experiments are checked, unless a plan has done so.
-        """
-        notify = config.pop("notify")  # no result depends on it
-        collections = registry.find(config.pop("collections"))
-        systems = registry.Systems(collections)
-        if not is_resolved:
-            own_collections.check(collections, systems)
-        for where in ("experiments", "parents"):
-            for name, settings in config[where].items():
-                validation.canonicalise(settings, systems, f"{where}.{name}")
-                if not is_resolved:
-                    validation.check_experiment(f"{where}.{name}", settings, systems)
-        return cls(
-            config, collections, Path(config["results"]), notify=notify, is_resolved=is_resolved
-        )
-
-    @classmethod
-    def read(cls, path: str | Path) -> "Study":
-        """The study of one config file; errors name the file."""
-        try:
-            return cls.of(config_file.read(path))
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from None
-
     @property
     def results(self) -> Path:
         """Folder of all that it writes."""
-        return Path(self.config["results"])
+        return Path(self.config.results)
 
     @property
     def reproduce(self) -> dict[str, str]:
         """The experiment of each role that the config gives."""
-        return self.config["reproduce"]
+        return self.config.reproduce
 
     @property
     def folders(self) -> list[str]:
@@ -129,7 +68,7 @@ class Study:
         return [c for c in self.collections if c.supports(systems)]
 
     @cached_property
-    def roles(self) -> dict[str, dict[str, Any]]:
+    def roles(self) -> dict[str, Role]:
         """All roles of its collections, by name."""
         return {name: role for c in self.collections for name, role in c.roles.items()}
 
@@ -141,15 +80,15 @@ class Study:
     @property
     def systems(self) -> list[str]:
         """Names of its systems, in the order of the config."""
-        return list(dict.fromkeys(e["system"] for e in self.config["experiments"].values()))
+        return list(dict.fromkeys(e.system for e in self.config.experiments.values()))
 
     @cached_property
     def _points(self) -> dict[str, list[Point]]:
         """Points of every experiment, in the order of the config."""
-        known: dict[str, list[Point]] = {}
-        for name in self.config["experiments"]:
-            self._add_points(known, name, [])
-        return {name: known[name] for name in self.config["experiments"]}
+        made: dict[str, list[Point]] = {}
+        for name in self.config.experiments:
+            self._add_points(made, name, [])
+        return {name: made[name] for name in self.config.experiments}
 
     @property
     def points(self) -> list[Point]:
@@ -187,23 +126,25 @@ class Study:
         Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
         made by a job or from the config file.
         """
-        chosen, kept_roles = set(experiments), set(with_roles)
-        every = self._sorted["parents"] | self._sorted["experiments"]
+        chosen, kept_roles, config = set(experiments), set(with_roles), self._sorted
+        available = config.parents | config.experiments
         needed = set(chosen)
-        while more := {b for name in needed for b in validation.parents(every[name])} - needed:
+        while (
+            more := {parent for name in needed for parent in validation.parents(available[name])}
+            - needed
+        ):
             needed |= more
-        config = {
-            "results": self.config["results"],
-            "reproduce": {k: v for k, v in self._sorted["reproduce"].items() if k in kept_roles},
-            "experiments": {k: every[k] for k in sorted(chosen)},
-            "parents": {k: every[k] for k in sorted(needed - chosen)},
-            **{k: self._sorted[k] if k in with_keys else usual for k, usual in KEYS.items()},
-        }
-        if config["figures"]:
-            config["figures"] = [
-                f for f in config["figures"] if pictures.experiment_of(f) in chosen
-            ]
-        return replace(self, config=config)  # without checks: the whole has passed them
+        keys = {key: getattr(config, key) if key in with_keys else KEYS[key] for key in KEYS}
+        if keys["figures"]:
+            keys["figures"] = [one for one in keys["figures"] if experiment_of(one) in chosen]
+        part = Config(
+            results=config.results,
+            reproduce={k: v for k, v in config.reproduce.items() if k in kept_roles},
+            experiments={name: available[name] for name in sorted(chosen)},
+            parents={name: available[name] for name in sorted(needed - chosen)},
+            **keys,
+        )
+        return replace(self, config=part)  # without checks: the whole has passed them
 
     def partial(self, done: Iterable[Block]) -> "Study":
         """The study with no more than the blocks that are done, and a folder of its own.
@@ -225,36 +166,45 @@ class Study:
 
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
         """The outcomes of the runs of a system: its own, its milestones and measures."""
-        known = self.known[system]
-        own = (*known.outcomes, *milestones.outcomes(self.config, known))
-        return (*own, *measures.outcomes(self, system))
+        spec = self.known[system]
+        measured = measures.outcomes(self.collections, self.config.measures, system)
+        return (*spec.outcomes, *milestones.outcomes(self.config, spec), *measured)
+
+    def measures(self, system: str) -> dict[str, tuple[Metric, str]]:
+        """The measures of the runs of a system by name: what they are, and their table."""
+        return measures.of_system(self.collections, self.config.measures, system)
 
     def metrics(self, system: str) -> dict[str, Metric]:
         """What curves of a system can show: its own metrics, and measures."""
-        more = {name: metric for name, (metric, _) in measures.of(self, system).items()}
+        more = {name: metric for name, (metric, _) in self.measures(system).items()}
         return {**self.known[system].metrics, **more}
-
-    @cached_property
-    def pictures(self) -> list[Picture]:
-        """The pictures of its experiments."""
-        return pictures.of(self)
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:
         """Names of the experiments with one of these systems."""
-        return [k for k, v in self.config["experiments"].items() if v["system"] in set(systems)]
+        return [k for k, v in self.config.experiments.items() if v.system in set(systems)]
 
     @property
     def json(self) -> str:
         """The config as canonical JSON, as commands take it."""
-        return json.dumps(self.config, sort_keys=True)
+        return msgspec.json.encode(self.config, order="sorted").decode()
+
+    @property
+    def whole_json(self) -> str:
+        """The same, with the folders of its user's collections."""
+        config = structs.replace(self.config, collections=self.folders)
+        return msgspec.json.encode(config, order="sorted").decode()
+
+    def at(self, results: Path) -> "Study":
+        """The same study with another folder of results."""
+        return replace(
+            self, config=structs.replace(self.config, results=str(results)), folder=results
+        )
 
     @cached_property
-    def _sorted(self) -> dict[str, Any]:
+    def _sorted(self) -> Config:
         """The config with its keys sorted, but for those whose order is in names of points."""
-        config = json.loads(self.json)
-        for settings in (*config["experiments"].values(), *config["parents"].values()):
-            validation.canonicalise(settings, self.known, "")
-        return config
+        config = msgspec.json.decode(self.json, type=Config)
+        return resolved(config, self.known)
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -262,68 +212,44 @@ class Study:
         merged: dict[str, dict[str, Any]] = {}
         for system in self.systems:
             merged |= self.known[system].schemas
-        for settings in self.config["experiments"].values():
-            for name, _ in list_interventions(settings["interventions"]):
+        for experiment in self.config.experiments.values():
+            for name, _ in list_interventions(experiment.interventions):
                 merged |= columns(name)
         return merged
 
-    def _add_points(self, known: dict[str, list[Point]], experiment: str, above: list[str]) -> None:
+    def _add_points(self, made: dict[str, list[Point]], name: str, above: list[str]) -> None:
         """Make the points of an experiment, after those that they start from."""
-        if experiment in known:
+        if name in made:
             return
-        every = self.config["parents"] | self.config["experiments"]
-        group = "parents" if experiment in self.config["parents"] else "experiments"
-        where = f"{group}.{experiment}"
-        settings = every[experiment]
-        for parent in validation.parents(settings):
-            if parent not in every:
-                raise ConfigError(f"{where}.interventions: {unknown('experiment', parent, every)}")
-            if parent in (experiment, *above):
+        available = self.config.parents | self.config.experiments
+        where = f"{'parents' if name in self.config.parents else 'experiments'}.{name}"
+        experiment = available[name]
+        for parent in validation.parents(experiment):
+            if parent not in available:
+                said = unknown("experiment", parent, available)
+                raise ConfigError(f"{where}.interventions: {said}")
+            if parent in (name, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
-            if len(above) >= config_file.limit("chain"):
+            if len(above) >= MAX_CHAIN:
                 raise ConfigError(_too_many_in_a_row(where))
-            self._add_points(known, parent, [*above, experiment])
+            self._add_points(made, parent, [*above, name])
         points: dict[str, Point] = {}
         starts: ParentIndex | None = None
-        system = self.known[settings["system"]]
-        for point in _combinations(experiment, system, settings, self.results):
+        for point in _combinations(name, self.known[experiment.system], experiment, self.results):
             if not self.is_resolved:
                 validation.check_point(where, point)
-            if names := validation.parents({"interventions": point.interventions}):
-                starts = starts or ParentIndex(known[names[0]], point.intervenes("transfer"))
+            if parents := validation.parents(point):
+                starts = starts or ParentIndex(made[parents[0]], point.intervenes("transfer"))
                 point = replace(point, parent=starts.find(where, point))
-                if point.depth > config_file.limit("chain"):
+                if point.depth > MAX_CHAIN:
                     raise ConfigError(_too_many_in_a_row(where))
             if point.name in points:
                 raise ConfigError(f"{where}: {point.name} is listed twice")
             points[point.name] = point
-        known[experiment] = [
+        made[name] = [
             replace(point, missing=self.missing[point.key]) if point.key in self.missing else point
-            for point in self._as_found(experiment, points)
+            for point in self._as_found(name, points)
         ]
-
-    def _check_compared(self) -> None:
-        """Whether some points differ only in the parameter that `compare` names."""
-        for name, settings in self.config["experiments"].items():
-            points = self.experiment(name)
-            for parameter, ends in settings["compare"].items():
-                if any(swept.pairs(points, parameter, ends)):
-                    continue
-                first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
-                differing = min(
-                    (
-                        [one.name for one in swept.swept([first, p]) if one.name != parameter]
-                        for p in points
-                        if swept.value(p, parameter) == ends[1]
-                    ),
-                    key=len,
-                )
-                others = pictures.listed(differing)
-                raise ConfigError(
-                    f"experiments.{name}.compare.{parameter}: no two points differ in {parameter} "
-                    f"alone; those with {' and '.join(map(swept.text, ends))} also differ in "
-                    f"{others}: add cases with the same {others}, or remove this entry"
-                )
 
     def _as_found(self, experiment: str, points: dict[str, Point]) -> list[Point]:
         """Points by the names of their folders, if these were made when other things were swept.
@@ -340,51 +266,73 @@ class Study:
 
 
 def _too_many_in_a_row(where: str) -> str:
-    most = config_file.limit("chain")
-    return f"{where}.interventions: more than {most} experiments start from each other in a row"
+    return (
+        f"{where}.interventions: more than {MAX_CHAIN} experiments start from each other in a row"
+    )
+
+
+def resolved(config: Config, systems: registry.Systems) -> Config:
+    """Return a config with the defaults of its systems; see `validation.resolved`."""
+    groups = {
+        group: {
+            name: validation.resolved(f"{group}.{name}", experiment, systems[experiment.system])
+            for name, experiment in getattr(config, group).items()
+        }
+        for group in ("experiments", "parents")
+    }
+    return structs.replace(config, **groups)
 
 
 def _combinations(
-    experiment: str, system: SystemSpec, settings: dict[str, Any], results: Path
+    name: str, system: SystemSpec, experiment: Experiment, results: Path
 ) -> Iterator[Point]:
     """Every combination of what an experiment varies, as a point."""
-    seeds, schemas = settings["seeds"], system.schemas
+    seeds, schemas, grid = experiment.seeds, system.schemas, experiment.grid
     defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
-    arithmetic = config_file.arithmetic()
+    arithmetic = {key: getattr(experiment, key) for key in validation.ARITHMETIC}
     # In this order a job has them, too, whose config is sorted.
-    sweep = {k: settings["sweep"][k] for k in (*arithmetic, *defaults) if k in settings["sweep"]}
-    fixed = [seeds[k] if isinstance(seeds[k], list) else [seeds[k]] for k in PURPOSES]
-    choices = [_alternatives(intervention) for intervention in settings["interventions"]]
-    cases = settings.get("cases", [])
-    swept = frozenset([*sweep, *itertools.chain(*cases), *validation.listed(settings)])
-    for case in settings.get("cases", [{}]):
-        for values in itertools.product(*sweep.values()):
-            varied = settings["parameters"] | case | dict(zip(sweep, values, strict=True))
-            computing = {k: varied.pop(k, settings[k]) for k in arithmetic}
-            for chosen in itertools.product(*fixed):
-                parameters = defaults | varied
-                own_seeds = seeds | dict(zip(PURPOSES, chosen, strict=True))
-                own_seeds["count"] = _seeds(seeds, parameters | computing)
-                own = settings | computing | {"seeds": own_seeds}
-                per_epoch = system.steps_per_epoch
-                if (epochs := own.pop("epochs", None)) and per_epoch:
-                    own["steps"] = epochs * int(per_epoch(**parameters))
-                for combination in itertools.product(*choices):
-                    acting = list(combination)
-                    yield Point(experiment, system, parameters, acting, own, results, swept=swept)
+    sweep = {key: grid[key] for key in (*arithmetic, *defaults) if key in grid}
+    shared = [getattr(seeds, purpose) for purpose in PURPOSES]
+    seed_choices = [one if isinstance(one, list) else [one] for one in shared]
+    interventions = [_alternatives(one) for one in experiment.interventions]
+    swept = frozenset(experiment.swept | validation.listed(experiment))
+    for case, *values in itertools.product(experiment.listed_cases, *sweep.values()):
+        varied = experiment.parameters | case | dict(zip(sweep, values, strict=True))
+        own_arithmetic = {key: varied.pop(key, usual) for key, usual in arithmetic.items()}
+        parameters = defaults | varied
+        count = _seeds(seeds, parameters | own_arithmetic)
+        for chosen in itertools.product(*seed_choices):
+            own_seeds = structs.replace(
+                seeds, count=count, more=[], **dict(zip(PURPOSES, chosen, strict=True))
+            )
+            settings = structs.replace(
+                experiment,
+                seeds=own_seeds,
+                steps=_steps(experiment, system, parameters),
+                **own_arithmetic,
+            )
+            for acting in itertools.product(*interventions):
+                yield Point(name, system, parameters, list(acting), settings, results, swept=swept)
 
 
-def _seeds(seeds: dict[str, Any], has: dict[str, Any]) -> int:
+def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) -> int:
+    """Number of steps of a run."""
+    if experiment.epochs and system.steps_per_epoch:
+        return experiment.epochs * int(system.steps_per_epoch(**parameters))
+    return experiment.steps or 0  # of neither, the check of the experiment says so
+
+
+def _seeds(seeds: Seeds, values: Arguments) -> int:
     """Number of seeds at a point: of all, or the most of those that name its parameters."""
     more = [
-        one["count"]
-        for one in seeds["more"]
-        if all(has.get(name) == value for name, value in one["where"].items())
+        one.count
+        for one in seeds.more
+        if all(values.get(name) == value for name, value in one.where.items())
     ]
-    return max(more, default=seeds["count"])
+    return max(more, default=seeds.count)
 
 
-def _alternatives(intervention: dict[str, dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
+def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:
     """An intervention with each combination of the values that its arguments list."""
     ((name, arguments),) = intervention.items()
     options = [

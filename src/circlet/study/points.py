@@ -17,12 +17,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from circlet.config.experiment import Experiment, Schedule
+from circlet.config.schedules import steps_of
 from circlet.study import fingerprint
 from circlet.study.interventions import INTERVENTIONS, list_interventions, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
-from circlet.study.schedules import steps_of
 from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
@@ -128,18 +130,21 @@ class Block:
         point, first, last = blocks[0].point, blocks[0], blocks[-1]
         identity, settings = point.identity, point.settings
         ends = {"first": first.first, "count": last.first + last.count - first.first}
-        found = identity | {"seeds": identity["seeds"] | ends}
-        found |= {k: settings[k] for k in ("block", "keep_state") if settings[k]}
+        config = identity | {"seeds": identity["seeds"] | ends}
+        if settings.block:
+            config["block"] = settings.block
+        if settings.keep_state:
+            config["keep_state"] = True
         # What its name has at its default is swept over one value, so that the name is the same.
         values = point.arithmetic | point.parameters
         if sweep := {name: [values[name]] for name in point.named if name in values}:
-            found["sweep"] = sweep
-        if acting := list_interventions(point.interventions):
-            found["interventions"] = [
-                {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in own.items()}}
-                for name, own in acting
+            config["sweep"] = sweep
+        if interventions := list_interventions(point.interventions):
+            config["interventions"] = [
+                {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in given.items()}}
+                for name, given in interventions
             ]
-        return found
+        return config
 
     @property
     def study(self) -> str:
@@ -170,9 +175,7 @@ class Point:
     system: SystemSpec
     parameters: dict[str, Any]
     interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
-    settings: dict[
-        str, Any
-    ]  # the rest of the experiment: steps, dtype, products, block, seeds, log
+    settings: Experiment  # of its experiment, with its own steps, dtype, products and seeds
     results: Path
     parent: "Point | None" = None  # whose outcome an intervention looks at
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
@@ -234,7 +237,7 @@ class Point:
     @property
     def arithmetic(self) -> dict[str, str]:
         """Type of its numbers, and what the factors of products are rounded to."""
-        return {name: self.settings[name] for name in ("dtype", "products")}
+        return {"dtype": self.settings.dtype, "products": self.settings.products}
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -265,20 +268,28 @@ class Point:
 
     def steps_logged(self, kind: str) -> list[int]:
         """Sorted steps at which a kind of log is written."""
-        return self._steps_logged(kind).tolist()
+        steps: list[int] = self._steps_logged(kind).tolist()
+        return steps
 
     def n_logged(self, kind: str) -> int:
         """How many these are."""
         return self._steps_logged(kind).size
 
     def _steps_logged(self, kind: str) -> np.ndarray:
-        always, schedule = self.system.logs[kind].always, self.settings["log"][kind]
-        return steps_of(schedule, self.steps, self.steps_per_epoch, always)
+        always = tuple(self.system.logs[kind].always)
+        return steps_of(self.schedules[kind], self.steps, self.steps_per_epoch, always)
+
+    @cached_property
+    def schedules(self) -> dict[str, Schedule | None]:
+        """The schedule of each kind of log."""
+        return self.settings.log.schedules
 
     @property
     def steps(self) -> int:
         """Number of steps of a run."""
-        return self.settings["steps"]
+        steps = self.settings.steps
+        assert steps, "a config is checked, and epochs are counted in steps"
+        return steps
 
     @cached_property
     def steps_per_epoch(self) -> int:
@@ -317,8 +328,8 @@ class Point:
         the other ``SIZES`` for which they take less than ten minutes. This depends only on the
         parameters, so no other edit changes a block. Systems whose cost is measured have twenty.
         """
-        if given := self.settings["block"]:
-            return given
+        if self.settings.block:
+            return self.settings.block
         system = self.system
         if not system.flops_per_step:
             return SIZES[1]
@@ -334,23 +345,23 @@ class Point:
         Without ``block`` they are the first of all seeds and the multiples of the size; with fifty
         also 20. So adding seeds changes at most the last block, and only if it ends elsewhere.
         """
-        every, size = self.every_seed, self.block_size
-        first = every.start if self.settings["block"] else every.start // size * size + size
-        starts = {every.start, *range(first, every.stop, size)}
-        if size == SIZES[0] and not self.settings["block"] and 20 in every:
+        seeds, size = self.every_seed, self.block_size
+        first = seeds.start if self.settings.block else seeds.start // size * size + size
+        starts = {seeds.start, *range(first, seeds.stop, size)}
+        if size == SIZES[0] and not self.settings.block and 20 in seeds:
             starts.add(20)
         return sorted(starts)
 
     @property
     def every_seed(self) -> range:
         """The seeds of all its runs, as planned."""
-        seeds = self.settings["seeds"]
-        return range(seeds["first"], seeds["first"] + seeds["count"])
+        seeds = self.settings.seeds
+        return range(seeds.first, seeds.first + seeds.count)
 
     @property
     def count(self) -> int:
         """Number of its runs, as planned."""
-        return self.settings["seeds"]["count"]
+        return self.settings.seeds.count
 
     def seeds(self, seed: int) -> Seeds:
         """The seeds of the run with a given seed."""
@@ -359,8 +370,8 @@ class Point:
     @property
     def fixed_seeds(self) -> dict[str, int]:
         """Seeds that all its runs share, by purpose."""
-        seeds = self.settings["seeds"]
-        return {k: seeds[k] for k in PURPOSES if seeds[k] is not None}
+        seeds = {purpose: getattr(self.settings.seeds, purpose) for purpose in PURPOSES}
+        return {purpose: seed for purpose, seed in seeds.items() if seed is not None}
 
     def run_id(self, seed: int) -> str:
         """Identity of a run across the study."""
@@ -373,7 +384,8 @@ class Point:
         What is at its default is left out: an option that a later release adds must not make
         finished runs again. Should a default itself change, the version is raised.
         """
-        system, schedules = self.system, self.settings["log"]
+        system = self.system
+        schedules = json.loads(msgspec.json.encode(self.schedules))
         identity = {
             "system": system.name,
             "parameters": {
@@ -382,12 +394,12 @@ class Point:
                 if value != system.parameters[name].default
             },
             "steps": self.steps,
-            "dtype": self.settings["dtype"],
+            "dtype": self.settings.dtype,
             "seeds": self.fixed_seeds,
             "log": {k: v for k, v in schedules.items() if v != system.logs[k].schedule},
         }
-        if self.settings["products"] != "float32":
-            identity["products"] = self.settings["products"]
+        if self.settings.products != "float32":
+            identity["products"] = self.settings.products
         return identity | ({"interventions": self.interventions} if self.interventions else {})
 
     @property

@@ -18,7 +18,7 @@ have the same layout, every part of which may be left out:
     published values (`circlet.sweeps.tables.scorecard`); beside it ``frozen.csv``, verdicts of
     circlet's frozen studies (`circlet.analysis.claims.explained`);
 ``collection.yaml``
-    what the pages say of it, the order of its figures, and its roles (`collection.schema.yaml`);
+    what the pages say of it, the order of its figures, and its roles (`circlet.config.collection`);
 ``commands/NAME.py``
     further subcommands of ``python -m circlet``.
 
@@ -36,16 +36,18 @@ import keyword
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-import yaml
+import msgspec
+from msgspec import structs
 
+from circlet.config import reading, schema
+from circlet.config.collection import CollectionFile, Role
+from circlet.config.experiment import Logs
 from circlet.errors import ConfigError
-from circlet.study import config_file
 from circlet.systems.parameters import CURVES, signals
 from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
@@ -97,48 +99,46 @@ class Collection:
         return {self.qualified(name): f"{self.package}.{kind}.{name}" for name in names}
 
     @functools.cached_property
-    def metadata(self) -> dict[str, Any]:
-        """What its ``collection.yaml`` says; empty if it has none."""
+    def metadata(self) -> CollectionFile:
+        """What its ``collection.yaml`` says; raises ConfigError if it is wrong."""
         path = self.folder / "collection.yaml"
         if not path.exists():
-            return {}
+            return CollectionFile()
         try:
-            text = yaml.load(path.read_text(encoding="utf-8"), Loader=config_file.StrictLoader)
-            return config_file.filled(text, config_file.schema("collection"))
-        except (OSError, yaml.YAMLError, ValueError, ConfigError) as error:
+            content = reading.parsed(path.read_text(encoding="utf-8"))
+            if self.shipped:  # the tests check it
+                return msgspec.convert(content, CollectionFile)
+            return schema.read(content, CollectionFile)
+        except (OSError, ValueError, ConfigError) as error:
             raise ConfigError(f"{path}: {error}") from None
-
-    def check(self) -> None:
-        """Raise ConfigError if its ``collection.yaml`` has other keys than it may."""
-        try:
-            config_file.check(self.metadata, config_file.schema("collection"))
-        except ConfigError as error:
-            raise ConfigError(f"{self.folder / 'collection.yaml'}: {error}") from None
 
     @property
     def figures(self) -> dict[str, str]:
         """The figures that it names, in the order of the report, each with its title, or none."""
-        given = self.metadata.get("figures", {})
+        given = self.metadata.figures
         titles = given if isinstance(given, dict) else dict.fromkeys(given, "")
         return {self.resolved("figures", name): title for name, title in titles.items()}
 
     @property
     def headlines(self) -> list[str]:
         """The claims that it is known by."""
-        return [self.qualified(name) for name in self.metadata.get("headlines", ())]
+        return [self.qualified(name) for name in self.metadata.headlines]
 
     @functools.cached_property
-    def roles(self) -> dict[str, dict[str, Any]]:
+    def roles(self) -> dict[str, Role]:
         """Its roles, and what an experiment must be to have each, by name."""
-        given = {
-            self.qualified(name): role for name, role in self.metadata.get("roles", {}).items()
+        return {
+            self.qualified(name): self._role(role) for name, role in self.metadata.roles.items()
         }
-        for role in given.values():
-            needs = role["needs"]
-            needs["system"] = self.resolved("systems", needs["system"])
-            if "from" in needs and self.qualified(needs["from"]) in given:
-                needs["from"] = self.qualified(needs["from"])
-        return given
+
+    def _role(self, role: Role) -> Role:
+        """A role with the full names of its system, and of the role that it starts from."""
+        needs = role.needs
+        start = needs.start
+        if start and start in self.metadata.roles:
+            start = self.qualified(start)
+        system = self.resolved("systems", needs.system)
+        return structs.replace(role, needs=structs.replace(needs, system=system, start=start))
 
 
 def _shipped() -> tuple[Collection, ...]:
@@ -155,6 +155,7 @@ def _shipped() -> tuple[Collection, ...]:
 
 SHIPPED = _shipped()
 _own: dict[str, Collection] = {}  # of users, by name, as this process imports them
+WHEN_REPLACED: list[Callable[[], None]] = []  # to forget what was read of a collection
 
 
 def find(folders: Iterable[str]) -> tuple[Collection, ...]:
@@ -222,10 +223,9 @@ def _use(collection: Collection) -> Collection:
     if known and known.folder == collection.folder:
         return known
     if known:  # another folder of the same name was used before
-        from circlet.study import fingerprint
-
         _forget(collection.package)
-        fingerprint.forget()
+        for forget in WHEN_REPLACED:
+            forget()
     _own[collection.name] = collection
     _import(collection)
     return collection
@@ -336,11 +336,9 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
-    known = config_file.logs()
-    if unknown := system.logs.keys() - known.keys():
-        raise ConfigError(
-            f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {', '.join(known)})"
-        )
+    if unknown := system.logs.keys() - set(Logs.__struct_fields__):
+        kinds = ", ".join(Logs.__struct_fields__)
+        raise ConfigError(f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {kinds})")
     if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
         raise ConfigError(
             f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "

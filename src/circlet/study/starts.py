@@ -1,11 +1,9 @@
 """Which point of another experiment a point starts from."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from circlet.errors import ConfigError
-
-if TYPE_CHECKING:
-    from circlet.study.points import Point
+from circlet.study.points import Point
 
 
 class ParentIndex:
@@ -16,28 +14,28 @@ class ParentIndex:
     experiment varies.
     """
 
-    def __init__(self, candidates: list["Point"], transfer: bool):
+    def __init__(self, candidates: list[Point], transfer: bool):
         self.name, self.transfer = candidates[0].experiment, transfer
         first = candidates[0].parameters
         self._swept = {
             k for parent in candidates for k, v in parent.parameters.items() if v != first.get(k)
         }
-        self._by_key: dict[tuple, list[Point]] = {}
+        self._by_key: dict[tuple[Any, ...], list[Point]] = {}
         for parent in candidates:
             self._by_key.setdefault(self._key(parent), []).append(parent)
 
-    def _alike(self, point: "Point") -> list[str]:
+    def _alike(self, point: Point) -> list[str]:
         """Names of the parameters that must be the same."""
         names = list(point.parameters)
         if not self.transfer:
             return names
         return [k for k in names if k in self._swept or k in point.system.shapes]
 
-    def _key(self, point: "Point") -> tuple:
+    def _key(self, point: Point) -> tuple[Any, ...]:
         same = [point.parameters[name] for name in self._alike(point)]
         return point.system.name, point.fixed_seeds.get("embedding"), *same
 
-    def find(self, where: str, point: "Point") -> "Point":
+    def find(self, where: str, point: Point) -> Point:
         """The one that a point starts from."""
         found = self._by_key.get(self._key(point), [])
         if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
@@ -60,6 +58,6 @@ class ParentIndex:
                 f"{where}.seeds: {self.name}, which it starts from, has no seed {lacking}"
             )
         for kind in point.reads:
-            if found[0].settings["log"][kind] is None:
+            if found[0].schedules[kind] is None:
                 raise ConfigError(f"{where}.interventions: {self.name} does not log {kind}")
         return found[0]

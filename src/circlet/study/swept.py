@@ -35,7 +35,7 @@ class Swept:
             return False
         low, median, high = self.values[0], statistics.median(self.values), self.values[-1]
         in_log = math.log(median / low) / math.log(high / low)
-        return abs(in_log - 0.5) < abs((median - low) / (high - low) - 0.5)
+        return bool(abs(in_log - 0.5) < abs((median - low) / (high - low) - 0.5))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -86,15 +86,15 @@ def fixes_seeds(points: Iterable[Point]) -> bool:
     return len({tuple(point.fixed_seeds.get(k) for k in PURPOSES) for point in points}) > 1
 
 
-def pairs(points: list[Point], name: str, ends: list) -> Iterator[tuple[Point, Point, str]]:
+def pairs(points: list[Point], name: str, ends: list[Any]) -> Iterator[tuple[Point, Point, str]]:
     """Points with two values of a parameter, alike in all others, which are told as text."""
     others = [parameter.name for parameter in swept(points) if parameter.name != name]
-    found: dict[tuple, dict] = {}
+    alike: dict[tuple[Any, ...], dict[Any, Point]] = {}
     for point in points:
         key = tuple(value(point, other) for other in others)
-        found.setdefault((*key, *point.fixed_seeds.items()), {})[value(point, name)] = point
-    for own in found.values():
-        if all(end in own for end in ends):
-            first, second = (own[end] for end in ends)
+        alike.setdefault((*key, *point.fixed_seeds.items()), {})[value(point, name)] = point
+    for by_value in alike.values():
+        if all(end in by_value for end in ends):
+            first, second = (by_value[end] for end in ends)
             at = ", ".join(f"{o} {text(value(first, o))}" for o in others)
             yield first, second, at

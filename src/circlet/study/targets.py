@@ -43,6 +43,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 from circlet.errors import ConfigError, LogError
 from circlet.study import cost, fingerprint, pictures
 from circlet.study.claims_file import claims
@@ -70,18 +73,18 @@ class Target:
     code: str  # fingerprint of the code that makes it
 
     @property
-    def footer(self) -> dict:
+    def footer(self) -> dict[str, Any]:
         """What the footer of its file says of its config, its code and its tables."""
-        own = self.study.config["experiments"]
-        missing = sum(len(names) for (e, _), names in self.study.missing.items() if e in own)
-        made = {"study": self.study.config, "code": self.code, "key": self.key}
+        experiments, blocks = self.study.config.experiments, self.study.missing.items()
+        missing = sum(len(names) for (name, _), names in blocks if name in experiments)
+        made = {"study": msgspec.to_builtins(self.study.config), "code": self.code, "key": self.key}
         return made | ({"missing_blocks": missing} if missing else {})
 
     @cached_property
     def key(self) -> str:
         """Fingerprint of all that it is made from: config, code, and the keys of its tables."""
         missing = sorted((*point, sorted(names)) for point, names in self.study.missing.items())
-        made = [self.module, self.study.config, missing, self.code, self.table_keys]
+        made = [self.module, self.study.json, missing, self.code, self.table_keys]
         return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -131,16 +134,16 @@ def modules(study: Study, kind: str) -> dict[str, str]:
     return {n: m for c in study.collections for n, m in c.modules(kind).items()}
 
 
-def _roles(says: dict, study: Study) -> list[str]:
+def _roles(says: dict[str, Any], study: Study) -> list[str]:
     optional = says.get("OPTIONAL_ROLES", ())
     if isinstance(optional, str):
         given = study.reproduce
-        optional = [r for r in given if optional == "all" or optional in study.roles[r]["tables"]]
+        optional = [r for r in given if optional == "all" or optional in study.roles[r].tables]
     wanted = (*says.get("ROLES", ()), *optional)
     return [role for role in wanted if role in study.reproduce]
 
 
-def _experiments(says: dict, study: Study) -> list[str]:
+def _experiments(says: dict[str, Any], study: Study) -> list[str]:
     """Names of the experiments that a target is about; none if the study lacks what it needs."""
     if "ROLES" in says or "OPTIONAL_ROLES" in says:
         roles = _roles(says, study)
@@ -160,8 +163,8 @@ def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
 def _made(study: Study) -> set[str]:
     """Names of the tables that the study yields."""
     every, made = modules(study, "tables"), set[str]()
-    asked = study.config["measures"]
-    every = {n: m for n, m in every.items() if n in asked or "MEASURES" not in literals(m)}
+    listed = study.config.measures
+    every = {n: m for n, m in every.items() if n in listed or "MEASURES" not in literals(m)}
     while new := {n for n, m in every.items() if _possible("tables", m, study, made)} - made:
         made |= new
     return made
@@ -184,7 +187,7 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
     if "outcomes" in names:
         tables += [one.table for name in study.systems for one in study.outcomes(name)]
     if "measures" in names:
-        tables += study.config["measures"]
+        tables += study.config.measures
     return own, files, list(dict.fromkeys(tables))
 
 
@@ -200,7 +203,8 @@ def contributed(study: Study, file: str) -> list[str]:
 
 def _own_tables(module: str) -> tuple[str, ...]:
     """Tables that a module of a collection declares, such as its run_list.py."""
-    return declared(module.removeprefix("circlet.collections.").partition(".")[2], module)["TABLES"]
+    kind = module.removeprefix("circlet.collections.").partition(".")[2]
+    return tuple(declared(kind, module)["TABLES"])
 
 
 def code_of(kind: str, module: str, study: Study) -> str:
@@ -260,7 +264,7 @@ def names(study: Study) -> tuple[list[str], list[str]]:
     made = _made(study)
     figures = modules(study, "figures").items()
     drawn = [n for n, m in figures if _possible("figures", m, study, made)]
-    return sorted(made), [*(picture.name for picture in study.pictures), *drawn]
+    return sorted(made), [*(picture.name for picture in pictures.of(study)), *drawn]
 
 
 def tables(study: Study) -> list[Target]:
@@ -285,16 +289,16 @@ def _tables(study: Study) -> dict[str, Target]:
 def figures(study: Study) -> list[Target]:
     """All figures that the study yields: pictures of its experiments, then those of collections."""
     made, every = _tables(study), modules(study, "figures")
-    pictures = [_picture(picture, study, made) for picture in study.pictures]
+    drawn = [_picture(picture, study, made) for picture in pictures.of(study)]
     names = (n for n, m in every.items() if _possible("figures", m, study, set(made)))
-    return pictures + [_target("figures", name, every[name], study, made) for name in names]
+    return drawn + [_target("figures", name, every[name], study, made) for name in names]
 
 
 def _picture(picture: Picture, study: Study, made: dict[str, Target]) -> Target:
     """The target of a picture; its study is its experiment, with no other picture."""
     says = declared("pictures", picture.module)
     part = study.part([picture.experiment], (), says.get("CONFIG", ()))
-    part = replace(part, config=part.config | {"figures": [picture.spec]})
+    part = replace(part, config=structs.replace(part.config, figures=[picture.spec]))
     tables = tuple(made[name] for name in says["TABLES"])
     outputs = [study.folder / "figures" / f"{picture.name}.{end}" for end in ("svg", "png")]
     inputs = [table.outputs[0] for table in tables]
@@ -319,7 +323,7 @@ def with_dependencies(target: Target) -> list[Target]:
 def trained_for(target: Target) -> set[str]:
     """Experiments whose logs a target needs, and those that they start from."""
     configs = [t.study.config for t in with_dependencies(target) if "LOGS" in literals(t.module)]
-    return {name for config in configs for name in (*config["experiments"], *config["parents"])}
+    return {name for config in configs for name in (*config.experiments, *config.parents)}
 
 
 def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
@@ -331,7 +335,7 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
     """
     seconds = {
         name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)
-        for name in study.config["experiments"]
+        for name in study.config.experiments
     }
 
     every = {figure.name: (figure, trained_for(figure) & seconds.keys()) for figure in drawn}
@@ -351,7 +355,7 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
 
 def caption(figure: str, study: Study) -> str:
     """Caption of a figure, one line of plain text."""
-    of = {picture.name: picture for picture in study.pictures}
+    of = {picture.name: picture for picture in pictures.of(study)}
     module = of[figure].module if figure in of else modules(study, "figures")[figure]
     text = ast.get_docstring(tree_of(module))
     lead = [pictures.caption_intro(study, of[figure])] if figure in of else []

@@ -1,12 +1,22 @@
-"""Rules across the keys of a config, which a JSON schema cannot say; each raises ConfigError."""
+"""Rules across the keys of an experiment, which a JSON schema cannot say; each raises ConfigError.
+
+`resolved` makes an experiment complete: with the defaults of its system, its values in the types
+that the system declares, and lists in place of ranges.
+"""
 
 import functools
 import json
-import math
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Mapping
+from typing import Any
 
+from msgspec import structs
+
+from circlet.config import schema, sweep_values
+from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
+from circlet.config.schema import Schema
 from circlet.errors import ConfigError, unknown
-from circlet.study import config_file, limits, sweep_values
+from circlet.study import limits
 from circlet.study.interventions import (
     INTERVENTIONS,
     OF_EMBEDDING,
@@ -14,151 +24,179 @@ from circlet.study.interventions import (
     is_list_of_values,
     list_interventions,
 )
+from circlet.study.points import Point
 from circlet.study.registry import Systems
-from circlet.study.schedules import INT32_MAX
 from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import SystemSpec
 
-if TYPE_CHECKING:
-    from circlet.study.points import Point
+# Settings of an experiment that may be swept as parameters are.
+ARITHMETIC = {name: schema.of(Experiment)["properties"][name] for name in ("dtype", "products")}
 
 
-def typed(value: Any, schema: dict[str, Any]) -> Any:
+def typed(value: Any, declared: Schema) -> Any:
     """A parameter value in its declared type: 1 and 1.0 are the same number."""
     if isinstance(value, list):
-        return [typed(v, schema.get("items", schema)) for v in value]
-    wanted = {"number": float, "integer": int}.get(schema.get("type", ""))
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (wanted and plain and math.isfinite(value)) or wanted(value) != value:
+        return [typed(v, declared.get("items", declared)) for v in value]
+    kind = {"number": float, "integer": int}.get(declared.get("type", ""))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not kind or not is_number or not _is_finite(value) or kind(value) != value:
         return value  # as it is, for the schema to refuse
-    return wanted(value) + wanted(0)  # -0.0 is 0.0
+    return kind(value) + kind(0)  # -0.0 is 0.0
 
 
-def canonicalise(settings: dict[str, Any], systems: Systems, where: str) -> None:
-    """Fill in the defaults of its system and bring an experiment's values to their types."""
-    system = systems.get(settings["system"])
-    known = system.schemas if system else {}
-    sweep_values.expand(where, settings, known)
-    settings["compare"] = {k: typed(v, known.get(k, {})) for k, v in settings["compare"].items()}
-    for more in settings["seeds"]["more"]:
-        more["where"] = {k: typed(v, known.get(k, {})) for k, v in more["where"].items()}
-    for values in (settings["parameters"], *settings.get("cases", [])):
-        values.update({k: typed(v, known.get(k, {})) for k, v in values.items()})
-    for name, values in settings["sweep"].items():
-        settings["sweep"][name] = typed(values, known.get(name, {}))
-    for intervention in settings["interventions"]:
-        for name, arguments in intervention.items():
-            schemas = INTERVENTIONS.get(name, {})
-            given = {k: typed(v, schemas.get(k, {})) for k, v in arguments.items()}
-            defaults = {k: s.get("default") for k, s in schemas.items()}  # in their order
-            intervention[name] = {k: v for k, v in (defaults | given).items() if v is not None}
-    usual = {k: log.schedule for k, log in system.logs.items()} if system else {}
-    settings["log"] = usual | settings["log"]
+def _all_typed(values: Mapping[str, Any], schemas: Mapping[str, Schema]) -> dict[str, Any]:
+    return {name: typed(value, schemas.get(name, {})) for name, value in values.items()}
 
 
-def parents(settings: dict[str, Any]) -> list[str]:
-    """Names of the experiments whose outcomes an experiment's interventions look at."""
-    return [act["of"] for _, act in list_interventions(settings["interventions"]) if "of" in act]
+def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experiment:
+    """Return an experiment with the defaults of its system, typed values, and without ranges."""
+    schemas = system.schemas
+    experiment = sweep_values.expanded(where, experiment, schemas)
+    seeds = experiment.seeds
+    more = [structs.replace(one, where=_all_typed(one.where, schemas)) for one in seeds.more]
+    declared = {kind: log.schedule for kind, log in system.logs.items()}
+    schedules = schema.decoded(declared, dict[str, Schedule | None])
+    return structs.replace(
+        experiment,
+        parameters=_all_typed(experiment.parameters, schemas),
+        sweep=_all_typed(experiment.sweep, schemas),
+        cases=experiment.cases and [_all_typed(case, schemas) for case in experiment.cases],
+        seeds=structs.replace(seeds, more=more),
+        compare=_all_typed(experiment.compare, schemas),
+        interventions=[
+            {name: _with_defaults(name, arguments)}
+            for name, arguments in list_interventions(experiment.interventions)
+        ],
+        log=Logs.of(schedules | experiment.log.schedules),
+    )
 
 
-def varied(settings: dict[str, Any]) -> set[str]:
+def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an intervention, complete and in the order in which they are declared."""
+    schemas = INTERVENTIONS.get(name, {})
+    defaults = {key: declared.get("default") for key, declared in schemas.items()}
+    values = defaults | _all_typed(arguments, schemas)
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def parents(of: Experiment | Point) -> list[str]:
+    """Names of the experiments whose runs the interventions of an experiment or a point look at."""
+    arguments = (given for _, given in list_interventions(of.interventions))
+    return [given["of"] for given in arguments if "of" in given]
+
+
+def varied(experiment: Experiment) -> set[str]:
     """What an experiment varies: parameters, dtype, products, arguments of interventions, seeds."""
-    found = set(settings["sweep"]).union(*settings.get("cases", []), listed(settings))
-    return found | {f"{k} seed" for k in PURPOSES if isinstance(settings["seeds"][k], list)}
+    shared = [
+        purpose for purpose in PURPOSES if isinstance(getattr(experiment.seeds, purpose), list)
+    ]
+    return experiment.swept | listed(experiment) | {f"{purpose} seed" for purpose in shared}
 
 
-def listed(settings: dict[str, Any]) -> set[str]:
+def listed(experiment: Experiment) -> set[str]:
     """Arguments of interventions that an experiment lists several values of, by their columns."""
-    every = list_interventions(settings["interventions"])
     return {
-        f"{act}_{k}" for act, own in every for k, v in own.items() if is_list_of_values(act, k, v)
+        f"{name}_{key}"
+        for name, arguments in list_interventions(experiment.interventions)
+        for key, value in arguments.items()
+        if is_list_of_values(name, key, value)
     }
 
 
-def check_experiment(where: str, settings: dict[str, Any], systems: Systems) -> None:
-    """All rules about one experiment by itself."""
-    if settings["system"] not in systems:
-        said = unknown("system", settings["system"], sorted(systems))
-        raise ConfigError(f"{where}.system: {said}")
-    system = systems[settings["system"]]
-    schemas = system.schemas
-    swept_schemas = schemas | config_file.arithmetic()
-    _check_values(f"{where}.parameters", schemas, settings["parameters"])
-    for name, values in settings["sweep"].items():
-        _check_list(f"{where}.sweep", swept_schemas, name, values)
-    listed = "sweep" if "sample" in settings else "cases"  # where their values are from
-    for case in settings.get("cases", []):
+def check_experiment(where: str, experiment: Experiment, systems: Systems) -> None:
+    """Apply all rules about one resolved experiment by itself."""
+    system = systems[experiment.system]
+    _check_values(f"{where}.parameters", system.schemas, experiment.parameters)
+    _check_swept(where, experiment, system)
+    _check_steps(where, experiment, system)
+    _check_compared(where, experiment, system)
+    _check_seeds(where, experiment, system)
+    _check_log(where, experiment.log, system)
+    _check_interventions(f"{where}.interventions", experiment, system, systems)
+
+
+def _check_swept(where: str, experiment: Experiment, system: SystemSpec) -> None:
+    schemas = system.schemas | ARITHMETIC
+    for name, values in experiment.grid.items():
+        _check_list(f"{where}.sweep", schemas, name, values)
+    source = "sweep" if experiment.sample else "cases"
+    for case in experiment.listed_cases:
         for name, value in case.items():
-            _check_list(f"{where}.{listed}", swept_schemas, name, [value])
-    swept = set(settings["sweep"]).union(*settings.get("cases", []))
-    if both := swept & set(settings["parameters"]):
+            _check_list(f"{where}.{source}", schemas, name, [value])
+    if both := experiment.swept & set(experiment.parameters):
         raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
-    for case in settings.get("cases", []):
-        if both := set(case) & set(settings["sweep"]):
+    for case in experiment.listed_cases:
+        if both := set(case) & set(experiment.sweep):
             raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
-    if "steps" in settings and "epochs" in settings:
+
+
+def _check_steps(where: str, experiment: Experiment, system: SystemSpec) -> None:
+    if experiment.steps and experiment.epochs:
         raise ConfigError(f"{where}: has both steps and epochs; remove one of them")
-    if not {"steps", "epochs"} & set(settings):
+    if not (experiment.steps or experiment.epochs):
         raise ConfigError(f"{where}: needs steps or epochs")
-    if "epochs" in settings and not system.steps_per_epoch:
+    if experiment.epochs and not system.steps_per_epoch:
         raise ConfigError(f"{where}.epochs: {system.name} has no batches; give steps")
-    for name, pair in settings["compare"].items():
-        _check_list(f"{where}.compare", swept_schemas, name, pair)
+
+
+def _check_compared(where: str, experiment: Experiment, system: SystemSpec) -> None:
+    for name, pair in experiment.compare.items():
+        _check_list(f"{where}.compare", system.schemas | ARITHMETIC, name, pair)
         if pair[0] == pair[1]:
             raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
-        for one in pair:
-            _check_has(f"{where}.compare.{name}", settings, system, name, one)
-    _check_seeds(where, settings, system)
-    _check_log(where, settings, system)
-    for act, arguments in list_interventions(settings["interventions"]):
-        # Of users' collections those of this study; the process may know others.
-        theirs = {name for c in systems.collections for name in c.modules("interventions")}
-        if act not in INTERVENTIONS or ("." in act and act not in theirs):
-            there = [name for name in INTERVENTIONS if "." not in name or name in theirs]
-            raise ConfigError(f"{where}.interventions: {unknown('intervention', act, there)}")
-        _check_intervention(f"{where}.interventions.{act}", act, arguments)
-    named = [act for act, _ in list_interventions(settings["interventions"])]
-    if twice := {act for act in named if named.count(act) > 1}:
-        raise ConfigError(f"{where}.interventions: {min(twice)} is listed twice")
-    if "learning_rate" not in schemas and "freeze" in named:
+        for value in pair:
+            _check_has(f"{where}.compare.{name}", experiment, system, name, value)
+
+
+def _check_interventions(
+    where: str, experiment: Experiment, system: SystemSpec, systems: Systems
+) -> None:
+    # Of users' collections those of this study; the process may know others.
+    in_study = {name for c in systems.collections for name in c.modules("interventions")}
+    available = [name for name in INTERVENTIONS if "." not in name or name in in_study]
+    names = []
+    for name, arguments in list_interventions(experiment.interventions):
+        if name not in available:
+            raise ConfigError(f"{where}: {unknown('intervention', name, available)}")
+        _check_intervention(f"{where}.{name}", name, arguments)
+        names.append(name)
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ConfigError(f"{where}: {min(twice)} is listed twice")
+    if "freeze" in names and not system.is_trained:
+        raise ConfigError(f"{where}: freeze needs a trained system, but {system.name} is simulated")
+    if not system.embedding and (unfit := set(names) & set(OF_EMBEDDING)):
         raise ConfigError(
-            f"{where}.interventions: freeze needs a trained system, but {system.name} is simulated"
+            f"{where}: {min(unfit)} acts on the embedding, but {system.name} has none"
         )
-    if not system.embedding and (unfit := set(named) & set(OF_EMBEDDING)):
+    if "signals" not in system.logs and (unfit := set(names) & set(SPECTRAL)):
+        raise ConfigError(f"{where}: {min(unfit)} acts on frequencies, but {system.name} has none")
+    if "transfer" in names and not system.shapes:
         raise ConfigError(
-            f"{where}.interventions: {min(unfit)} acts on the embedding, but {system.name} has none"
-        )
-    if "signals" not in system.logs and (unfit := set(named) & set(SPECTRAL)):
-        raise ConfigError(
-            f"{where}.interventions: {min(unfit)} acts on frequencies, but {system.name} has none"
-        )
-    if "transfer" in named and not system.shapes:
-        raise ConfigError(
-            f"{where}.interventions: transfer: {system.name} cannot start from others: write an "
+            f"{where}: transfer: {system.name} cannot start from others: write an "
             "intervention of your own, as docs/extending.md shows"
         )
 
 
-def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
-    seeds, block = settings["seeds"], settings["block"]
+def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None:
+    seeds, block = experiment.seeds, experiment.block
     has_batches = system.steps_per_epoch or "batch_size" in system.parameters
-    if seeds["order"] is not None and not has_batches:
+    if seeds.order is not None and not has_batches:
         raise ConfigError(f"{where}.seeds.order: {system.name} has no batches")
-    counts = {f"more.{i}.count": more["count"] for i, more in enumerate(seeds["more"])}
-    for key, number in {"count": seeds["count"], "first": seeds["first"], **counts}.items():
+    counts = {f"more.{i}.count": more.count for i, more in enumerate(seeds.more)}
+    for key, number in {"count": seeds.count, "first": seeds.first, **counts}.items():
         if block and number % block:
             raise ConfigError(
                 f"{where}.seeds.{key}: {number} is not a multiple of the block of {block} seeds; "
                 "set `block` to a divisor, or leave it out"
             )
-    for i, more in enumerate(seeds["more"]):
+    for i, more in enumerate(seeds.more):
         here = f"{where}.seeds.more.{i}"
-        if more["count"] < seeds["count"]:
-            raise ConfigError(f"{here}.count: must be at least the count of all, {seeds['count']}")
-        for name, value in more["where"].items():
-            _check_list(f"{here}.where", system.schemas | config_file.arithmetic(), name, [value])
-            _check_has(f"{here}.where.{name}", settings, system, name, value)
-    last = seeds["first"] + max([seeds["count"], *counts.values()]) - 1
+        if more.count < seeds.count:
+            raise ConfigError(f"{here}.count: must be at least the count of all, {seeds.count}")
+        for name, value in more.where.items():
+            _check_list(f"{here}.where", system.schemas | ARITHMETIC, name, [value])
+            _check_has(f"{here}.where.{name}", experiment, system, name, value)
+    last = seeds.first + max([seeds.count, *counts.values()]) - 1
     if last > INT32_MAX:
         raise ConfigError(
             f"{where}.seeds: the last seed would be {last}, at most {INT32_MAX} is allowed"
@@ -166,34 +204,34 @@ def _check_seeds(where: str, settings: dict[str, Any], system: SystemSpec) -> No
 
 
 def _check_has(
-    where: str, settings: dict[str, Any], system: SystemSpec, name: str, value: Any
+    where: str, experiment: Experiment, system: SystemSpec, name: str, value: Any
 ) -> None:
     """Whether a point of an experiment has a value of a parameter."""
-    arithmetic = {k: settings[k] for k in config_file.arithmetic()}
-    usual = (system.defaults | arithmetic | settings["parameters"])[name]
-    cases = [case.get(name, usual) for case in settings.get("cases", [{}])]
-    known = settings["sweep"].get(name, cases)
-    if value not in known:
-        is_swept = name in settings["sweep"] or len(set(cases)) > 1
-        has = config_file.shown([*dict.fromkeys(known)])[1:-1]
-        said = f"there are: {has}" if is_swept else f"{name} is not swept: all points have {has}"
+    arithmetic = {key: getattr(experiment, key) for key in ARITHMETIC}
+    default = (system.defaults | arithmetic | experiment.parameters)[name]
+    cases = [case.get(name, default) for case in experiment.listed_cases]
+    values = experiment.grid.get(name, cases)
+    if value not in values:
+        is_swept = name in experiment.sweep or len(set(cases)) > 1
+        some = schema.shown([*dict.fromkeys(values)])[1:-1]
+        said = f"there are: {some}" if is_swept else f"{name} is not swept: all points have {some}"
         raise ConfigError(f"{where}: no point has {value!r} ({said})")
 
 
-def _check_log(where: str, settings: dict[str, Any], system: SystemSpec) -> None:
-    has = system.logs
-    needed = {"signals", "embeddings"} & set(has) or {"curves", "parameters"} & set(has)
-    needed = {kind for kind in needed if has[kind].schedule is not None}
-    for kind, schedule in settings["log"].items():
-        if kind not in has and schedule is not None:
+def _check_log(where: str, log: Logs, system: SystemSpec) -> None:
+    kinds = system.logs.keys()
+    needed = {"signals", "embeddings"} & kinds or {"curves", "parameters"} & kinds
+    needed = {kind for kind in needed if system.logs[kind].schedule is not None}
+    for kind, schedule in log.schedules.items():
+        if kind not in kinds and schedule is not None:
             raise ConfigError(
-                f"{where}.log.{kind}: {system.name} has no such log (it has: {', '.join(has)})"
+                f"{where}.log.{kind}: {system.name} has no such log (it has: {', '.join(kinds)})"
             )
         if schedule is None and kind in needed:
             raise ConfigError(
                 f"{where}.log.{kind}: the tables need its first and last step at least; write {{}}"
             )
-        if "every_epochs" in (schedule or {}) and not system.steps_per_epoch:
+        if schedule and schedule.every_epochs and not system.steps_per_epoch:
             raise ConfigError(f"{where}.log.{kind}.every_epochs: {system.name} has no batches")
 
 
@@ -204,7 +242,8 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
         if not values:
             raise ConfigError(f"{where}.{argument}: is empty")
         _check_list(where, schemas, argument, values)
-    if lacking := [k for k, s in schemas.items() if "default" not in s and k not in arguments]:
+    required = [key for key, declared in schemas.items() if "default" not in declared]
+    if lacking := [key for key in required if key not in arguments]:
         raise ConfigError(f"{where}: needs {', '.join(lacking)}")
     if name == "keep":
         if len(arguments.keys() - {"of"}) != 1:
@@ -213,72 +252,75 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
             raise ConfigError(f"{where}: strongest and of must both be given, or neither")
 
 
-def _check_list(where: str, schemas: dict[str, Any], name: str, values: list) -> None:
+def _check_list(where: str, schemas: Mapping[str, Schema], name: str, values: list[Any]) -> None:
     """Whether a parameter may have each of these values."""
-    valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
+    is_valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
     for value in values:
-        if not (valid and valid(value) and _is_finite(value)):
+        if not (is_valid and is_valid(value) and _is_finite(value)):
             _check_values(where, schemas, {name: value})  # says what is wrong
 
 
-def _check_values(where: str, schemas: dict[str, Any], given: dict[str, Any]) -> None:
-    properties = {name: _bounded(schema) for name, schema in schemas.items()}
-    schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    config_file.check(given, schema, where)
-    for name, value in given.items():
+def _check_values(where: str, schemas: Mapping[str, Schema], values: Mapping[str, Any]) -> None:
+    properties = {name: _bounded(declared) for name, declared in schemas.items()}
+    whole = {"type": "object", "additionalProperties": False, "properties": properties}
+    schema.check(values, whole, where)
+    for name, value in values.items():
         if not _is_finite(value):
-            raise ConfigError(f"{where}.{name}: {value} must be finite")
+            raise ConfigError(f"{where}.{name}: {schema.shown(value)} must be finite")
 
 
-def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
+def _bounded(declared: Schema) -> Schema:
     """The schema of a parameter, with what fits a column of a table."""
-    if schema.get("type") == "integer":
-        return {"maximum": INT32_MAX} | schema
-    return schema | ({"items": _bounded(schema["items"])} if "items" in schema else {})
+    if declared.get("type") == "integer":
+        return {"maximum": INT32_MAX} | declared
+    return declared | ({"items": _bounded(declared["items"])} if "items" in declared else {})
 
 
 @functools.cache
-def _validator(schema: str) -> Any:
-    return config_file.validator(json.loads(schema)).is_valid
+def _validator(text: str) -> Any:
+    return schema.validator(json.loads(text)).is_valid
 
 
 def _is_finite(value: Any) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
+    """Whether a value is none of inf, nan and integers that are too large for a float."""
+    return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
-def check_point(where: str, point: "Point") -> None:
+def check_point(where: str, point: Point) -> None:
     """Whether the values of a point go together."""
+    parameters, settings = point.parameters, point.settings
     for rule in point.system.requires:
-        if not rule.holds(**point.parameters):
-            has = ", ".join(f"{name} = {point.parameters[name]}" for name in rule.names)
-            raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {has}")
-    if point.settings["products"] != "float32" and point.settings["dtype"] != "float32":
+        if not rule.holds(**parameters):
+            values = ", ".join(f"{name} = {parameters[name]}" for name in rule.names)
+            raise ConfigError(f"{where}: needs {rule.text}, but {point.name} has {values}")
+    if settings.products != "float32" and settings.dtype != "float32":
         raise ConfigError(
-            f"{where}: {point.name} has products = {point.settings['products']}, which rounds "
+            f"{where}: {point.name} has products = {settings.products}, which rounds "
             "float32 numbers, but its dtype is float64"
         )
-    own = point.parameters
-    if own.get("momentum") and own.get("optimizer", "adamw") != "sgd" and point.system.is_trained:
+    is_sgd = parameters.get("optimizer", "adamw") == "sgd"
+    if parameters.get("momentum") and not is_sgd and point.system.is_trained:
+        momentum = parameters["momentum"]
         raise ConfigError(
-            f"{where}: {point.name} has momentum = {own['momentum']}, which only the optimizer sgd "
+            f"{where}: {point.name} has momentum = {momentum}, which only the optimizer sgd "
             "has; give it only where the optimizer is sgd, such as `cases: [{optimizer: adamw}, "
-            f"{{optimizer: sgd, momentum: {own['momentum']}}}]`"
+            f"{{optimizer: sgd, momentum: {momentum}}}]`"
         )
     limits.check_name(where, point)
     limits.check_logs(where, point)
     _check_frequencies(where, point)
 
 
-def _check_frequencies(where: str, point: "Point") -> None:
+def _check_frequencies(where: str, point: Point) -> None:
     """Whether its modulus has the frequencies that its interventions name."""
     if "p" not in point.parameters:
         return
     p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2
     for name, arguments in list_interventions(point.interventions):
-        own = f"{where}.interventions.{name}"
+        here = f"{where}.interventions.{name}"
         for k in (arguments.get("frequency", 0), *arguments.get("frequencies", [])):
             if k > last:
-                raise ConfigError(f"{own}: there is no frequency {k}; p = {p} has 1 to {last}")
-        wanted = arguments.get("random", arguments.get("strongest", 0))
-        if max(wanted, 2 if name == "construct" else 0) > last:
-            raise ConfigError(f"{own}: p = {p} has only {last} frequencies")
+                raise ConfigError(f"{here}: there is no frequency {k}; p = {p} has 1 to {last}")
+        number = arguments.get("random", arguments.get("strongest", 0))
+        if max(number, 2 if name == "construct" else 0) > last:
+            raise ConfigError(f"{here}: p = {p} has only {last} frequencies")

@@ -13,9 +13,9 @@ import heapq
 import numpy as np
 import pandas as pd
 
+from circlet.config.schedules import evenly
 from circlet.study import cost, measured
 from circlet.study.points import Point
-from circlet.study.schedules import evenly
 
 LISTED = 6000  # runs
 ENDS, TRAININGS = 3_500_000, 9_000_000  # bytes, of values as the page has them

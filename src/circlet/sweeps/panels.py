@@ -17,6 +17,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from circlet.errors import ConfigError, unknown
 from circlet.plotting import style
 from circlet.storage import files, parquet
+from circlet.study import pictures
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import Outcome
@@ -33,7 +34,7 @@ class Sweep:
 
     def __init__(self, study: Study):
         self.study = study
-        (self.picture,) = study.pictures
+        (self.picture,) = pictures.of(study)
         self.points = study.experiment(self.picture.experiment)
         self.swept = {parameter.name: parameter for parameter in swept(self.points)}
         self.outcomes = {one.name: one for one in study.outcomes(self.points[0].system.name)}

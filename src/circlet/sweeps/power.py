@@ -4,16 +4,17 @@ From the spread of the runs so far, the number of runs is estimated for which th
 would have a given half-width. From six runs the estimate may be wrong by a factor of two.
 """
 
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
+from msgspec import structs
 from scipy.special import stdtrit
 
 from circlet.analysis import claims, stats, verdicts
+from circlet.config.experiment import MoreSeeds
 from circlet.storage import parquet
 from circlet.study import cost
 from circlet.study.plan import Study
@@ -229,7 +230,7 @@ def _measured(claim: Any, row: Any) -> stats.Estimate:
 def rounded(point: Point, needed: int) -> int:
     """The next number of seeds that fills its blocks: no later edit changes them."""
     size = point.block_size
-    if not point.settings["block"] and size == 50 and needed <= 20:
+    if not point.settings.block and size == 50 and needed <= 20:
         return 20
     return -(-needed // size) * size
 
@@ -275,10 +276,13 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
             if own[str(where)] > least
         }
         seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
-    config = json.loads(study.json)
+    experiments = dict(study.config.experiments)
     for name, grown in seeds.items():
-        config["experiments"][name]["seeds"] |= {"more": []} | grown
-    both = (study, replace(study, config=config))
+        more = [MoreSeeds(**one) for one in grown.get("more", ())]
+        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=more)
+        experiments[name] = structs.replace(experiments[name], seeds=larger_seeds)
+    larger = structs.replace(study.config, experiments=experiments)
+    both = (study, replace(study, config=larger))
     old, new = ({block.key: block for block in one.blocks} for one in both)
     blocks = [block for key, block in new.items() if key not in old]
     further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())

@@ -120,8 +120,8 @@ class Group:
                 **final,
                 "seconds": [self.seconds / n] * n,
                 "device": [self.device] * n,
-                "dtype": [settings["dtype"]] * n,
-                "products": [settings["products"]] * n,
+                "dtype": [settings.dtype] * n,
+                "products": [settings.products] * n,
             }
         )
 

@@ -93,7 +93,7 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
     # The end of a shorter run, or of one that logged more.
     of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
     end = Checkpoint(block.state, _fingerprint(made_by | {"spec": of_any_length}, parents), ())
-    keeps, began = point.settings["keep_state"], list[dict[str, Any]]()
+    keeps, began = point.settings.keep_state, list[dict[str, Any]]()
 
     def after(done: int, steps: int, groups: list[Group]) -> None:
         if progress:
@@ -138,7 +138,7 @@ Train = Callable[..., dict[str, pa.Table]]
 def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     """What trains a block: a native kernel if one covers it, or else PyTorch."""
     point, seeds = block.point, list(block.seeds)
-    why = native.uncovered(point.system.equations, point.settings["products"], device)
+    why = native.uncovered(point.system.equations, point.settings.products, device)
     if not why:
         return functools.partial(native_run.run, point, seeds, parents)
     if why == native.missing():

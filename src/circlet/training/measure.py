@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from circlet.errors import CircletError
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.points import Point
 from circlet.study.registry import place_in_own
 from circlet.systems import trees
@@ -67,7 +67,7 @@ def _evaluation_seconds(point: Point, runs: int) -> float:
     equations = autograd.equations(point.system)
     if not hasattr(equations, "metrics"):
         return 0
-    own, dtype = _seeds(point, runs), getattr(torch, point.settings["dtype"])
+    own, dtype = _seeds(point, runs), getattr(torch, point.settings.dtype)
     weights = Stack(initials(point, own, {}), dtype, CPU, {}).arrays
     data = equations.data(point.parameters, [point.seeds(seed) for seed in own], dtype, CPU)
 
@@ -109,7 +109,7 @@ def _signature(point: Point) -> str:
     return repr(
         (
             point.system.name,
-            {k: point.settings[k] for k in ("dtype", "block")},
+            (point.settings.dtype, point.settings.block),
             shapes,
             weights,
             said,
@@ -121,7 +121,7 @@ def _signature(point: Point) -> str:
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
     found: dict[str, dict] = {}
     for key, text in studies.items():
-        (point,) = Study.resolved(json.loads(text) | {"collections": collections}).points
+        (point,) = planning.decode(text, collections).points
         signature = _signature(point)
         if signature not in found:
             found[signature] = measured(point)

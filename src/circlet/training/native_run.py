@@ -96,7 +96,7 @@ class NativeRun(Group):
             initial(point, own, seed, parent),
             parameters,
             learning_rate_multipliers(point, own),
-            point.settings["dtype"],
+            point.settings.dtype,
         )
         self.startable = point.parent is None or bool(self.finite()[0])
         self.batches = Batches(own, parameters, streams)
@@ -154,7 +154,7 @@ class NativeRun(Group):
     def close(self) -> None:
         """Give back what the kernel needs to go on."""
         self.run.close()
-        if not self.point.settings["keep_state"]:
+        if not self.point.settings.keep_state:
             self.run.means = self.run.squares = self.run.values[:0]
 
     def arrays(self) -> dict[str, Any]:

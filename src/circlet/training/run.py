@@ -108,7 +108,7 @@ def activations(point: Point, evaluated: bool = False) -> int:
     cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
     equations = autograd.equations(point.system)
     arrays = equations.initial(point.parameters, seeds)
-    dtype = getattr(torch, point.settings["dtype"])
+    dtype = getattr(torch, point.settings.dtype)
     weights = {name: torch.as_tensor(array)[None].to(dtype) for name, array in arrays.items()}
     data = equations.data(point.parameters, [seeds], dtype, cpu)
     batch = equations.batch(data, 1) if hasattr(equations, "batch") else data
@@ -151,7 +151,7 @@ def run_group(
     Yields the group when it is ready, and whenever a step is done and recorded.
     """
     parameters, equations = point.parameters, autograd.equations(point.system)
-    dtype = getattr(torch, point.settings["dtype"])
+    dtype = getattr(torch, point.settings.dtype)
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
     starts = initials(point, seeds, parents or {})
@@ -178,7 +178,7 @@ def run_group(
         gradients = shapes.checked(point.system.name, equations.gradients)
         optimiser = optimizer(parameters, stack.tensors)
 
-    @products.rounded(point.settings["products"])
+    @products.rounded(point.settings.products)
     def step(batch: Any) -> None:
         if optimiser is None:
             equations.step(weights, batch)
@@ -209,7 +209,7 @@ def run_group(
     if trained:
         trained(group)
     group.data = None
-    if not point.settings["keep_state"]:
+    if not point.settings.keep_state:
         group.optimizer = None  # all that is needed from here on is recorded
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from circlet.config.experiment import Logs, Schedule
 from circlet.errors import CircletError, lacks_memory
 from circlet.study.points import Point
 from circlet.study.registry import path_of
@@ -84,7 +86,7 @@ def verify(
         except CircletError:
             raise
         except Exception:  # whatever the author's code says of another dtype
-            if dtype == point.settings["dtype"]:
+            if dtype == point.settings.dtype:
                 raise
     raise AssertionError  # these are all types
 
@@ -137,7 +139,7 @@ def _compare_end(
         except Exception as error:  # whatever the author's code says of another dtype
             if lacks_memory(error):
                 raise
-            if dtype == group.point.settings["dtype"]:
+            if dtype == group.point.settings.dtype:
                 line = " ".join(str(error).split())[:200]
                 raise CircletError(
                     f"{trial.path}: after {group.point.steps} steps the network that was trained "
@@ -174,11 +176,11 @@ class _Trial:
         steps: int,
         dtype: str,
     ):
-        settings = point.settings | {"steps": steps, "dtype": dtype, "keep_state": True}
+        settings = structs.replace(point.settings, steps=steps, dtype=dtype, keep_state=True)
         self.point = replace(point, settings=settings)
         self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
         self.equations: Any = autograd.equations(point.system)
-        usual = point.settings["dtype"] == dtype
+        usual = point.settings.dtype == dtype
         self.plain = PlainLoop(self.point, parents, device, self.dtype, usual)
         self.path = path_of(point.system.equations)
         self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in seeds}
@@ -199,7 +201,7 @@ class _Trial:
         steps, half = self.point.steps, self.point.steps // 2
         logged: dict[int, Values] = {}
         for group in groups:
-            logged |= self._trained(group, {"at": [half]})
+            logged |= self._trained(group, Schedule(at=(half,)))
         plain = self._ends(logged)
         found = self._differences(logged, plain)
         unlogged = self._interrupted(groups[0], half) if groups else {}
@@ -302,14 +304,16 @@ class _Trial:
 
     # As circlet trains.
 
-    def _point(self, schedule: dict[str, Any] | None) -> Point:
+    def _point(self, schedule: Schedule | None) -> Point:
         """The point with all its logs at some steps, or none."""
-        log = {k: usual and schedule for k, usual in self.point.settings["log"].items()}
-        if "curves" in log:
-            log["curves"] = schedule
-        return replace(self.point, settings=self.point.settings | {"log": log})
+        schedules = {
+            kind: schedule if usual or kind == "curves" else None
+            for kind, usual in self.point.schedules.items()
+        }
+        settings = structs.replace(self.point.settings, log=Logs.of(schedules))
+        return replace(self.point, settings=settings)
 
-    def _trained(self, seeds: list[int], schedule: dict[str, Any]) -> dict[int, Values]:
+    def _trained(self, seeds: list[int], schedule: Schedule) -> dict[int, Values]:
         """Runs that log their first, last and some other steps."""
         *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
         metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})

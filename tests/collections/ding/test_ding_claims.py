@@ -8,7 +8,7 @@ from conftest import config
 from circlet.analysis import association
 from circlet.analysis.claims import read
 from circlet.collections.ding.tables import ding_claims as claims
-from circlet.study.plan import Study
+from circlet.study import planning
 
 
 def rates(n_runs, n=2000, seed=0):
@@ -164,7 +164,7 @@ def test_best_losses_are_of_the_last_step():
 
 
 def test_every_claim_is_in_the_scorecard():
-    published = read(Study.of(config(system="embedding_mlp")))
+    published = read(planning.plan(config(system="embedding_mlp")))
     of_table = published[published["table"] == "ding_claims"]
     named = {keys["claim"] for keys in of_table["keys"]}
     made = {name for name, *_ in claims._CLAIMS}

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, plain_run
+from conftest import config, plain_run, with_logs
 from torch import nn
 
 from circlet.bench import training
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 from circlet.training.stack import Stack
@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 def point(steps=100, dtype="float64", **parameters):
-    return Study.of(
+    return planning.plan(
         config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
     ).points[0]
 
@@ -33,7 +33,7 @@ def point(steps=100, dtype="float64", **parameters):
 )
 def test_block_equals_plain_pytorch(steps, dtype, parameters, atol):
     p = point(steps=steps, dtype=dtype, **parameters)
-    p.settings["log"]["curves"] = {"every": 1}
+    p = with_logs(p, curves={"every": 1})
     tables = {k: t.to_pandas() for k, t in run.run(p, [0, 3], CPU).items()}
     for seed in (0, 3):
         losses, network = plain_run(p, seed, steps)
@@ -122,7 +122,7 @@ def test_time_goes_to_products():
 def golden_values():
     """What must not change without a new VERSION: initial arrays, and the logs of a run."""
     p = point(steps=20, p=13, d=8, hidden=10)
-    p.settings["log"]["gradients"] = {"every": 10}
+    p = with_logs(p, gradients={"every": 10})
     tables = {k: t.to_pandas() for k, t in run.run(p, [4], CPU).items()}
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")

@@ -9,10 +9,10 @@ from conftest import ROOT
 from circlet.analysis import claims
 from circlet.collections.ding import shorter_runs
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 FROZEN = ROOT / "docs/studies/full_length"
-CLAIMS = claims.read(Study.read(FROZEN / "config.yaml")).query("collection == 'ding'")
+CLAIMS = claims.read(planning.plan_file(FROZEN / "config.yaml")).query("collection == 'ding'")
 FADES = CLAIMS[CLAIMS["claim"] == "ding_gradient_fades"]  # at most a tenth: a margin of 0.1
 
 

@@ -8,9 +8,9 @@ from circlet.analysis import claims, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.collections.findings.tables import findings_claims
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
-PUBLISHED = claims.read(Study.read(ROOT / "config/findings.yaml")).set_index("claim")
+PUBLISHED = claims.read(planning.plan_file(ROOT / "config/findings.yaml")).set_index("claim")
 OURS = PUBLISHED[PUBLISHED["collection"] == "findings"]
 
 
@@ -119,7 +119,7 @@ def test_networks_are_counted_that_have_a_law_of_their_own():
 
 
 def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
-    study = Study.read(ROOT / "config/findings.yaml")
+    study = planning.plan_file(ROOT / "config/findings.yaml")
     frame = pd.DataFrame([
         row("excess", excess, 0.1, n, relation="sum", size=size, p=59, d=128, weight_decay=decay,
             n_runs=n, n_planned=1000)
@@ -153,6 +153,6 @@ def test_every_claim_has_its_row_and_its_runs():
 
 def test_studies_that_ask_nothing_of_the_findings_have_none_of_their_claims():
     """The collection has no system of its own, so that it serves every study."""
-    read = claims.read(Study.of(config()))
+    read = claims.read(planning.plan(config()))
     assert "musat" in set(read["collection"])
     assert "findings" not in set(read["collection"])

@@ -5,7 +5,7 @@ from conftest import experiment
 
 from circlet.analysis import classifiers, stats
 from circlet.collections.findings.tables import forecast, forecast_milestones
-from circlet.study.plan import Study
+from circlet.study import planning
 
 
 def wide(**changes):
@@ -38,7 +38,7 @@ def test_forecast_features_are_relative_to_the_run():
 
 
 def test_forecast_grid_has_logged_steps_only():
-    point = Study.of(
+    point = planning.plan(
         {
             "results": "r",
             "experiments": {

@@ -13,8 +13,7 @@ from circlet.collections.findings.tables import (
 )
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.training import job
 
 CPU = torch.device("cpu")
@@ -31,7 +30,7 @@ def study(tmp_path_factory):
     """Short networks in two dimensions, and particles of which some have as many."""
     network = experiment(sweep={"weight_decay": [0, 1]}, steps=20, log={"parameters": {"at": [5]}})
     matched = experiment("particles", sweep={"d": [2, 3]}, parameters={"f_a": 0.5, "g_r": 2})
-    study = Study.of(
+    study = planning.plan(
         {
             "results": str(tmp_path_factory.mktemp("results")),
             "experiments": {"n": network, "m": matched},

@@ -8,8 +8,7 @@ from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.findings.tables import progress_measures
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study.plan import Study
+from circlet.study import planning, targets
 from circlet.study.seeds import Seeds
 from circlet.training import job
 
@@ -23,7 +22,7 @@ def study(tmp_path_factory):
     attention = experiment(parameters={"p": 7}, log=NEVER | {"parameters": {"at": [3]}})
     mlp = experiment("embedding_mlp", parameters=MLP, log=NEVER | {"parameters": {}})
     silent = experiment("embedding_mlp", parameters=MLP, log=NEVER)
-    made = Study.of(
+    made = planning.plan(
         {
             "results": str(tmp_path_factory.mktemp("r")),
             "measures": ["progress_measures"],

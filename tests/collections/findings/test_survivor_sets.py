@@ -10,7 +10,7 @@ from conftest import experiment, table_of
 from circlet.collections.findings import survivor_sets
 from circlet.collections.findings.tables import circle_growth, relations, seed_overlap
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 P = 23
 N = 11
@@ -66,7 +66,7 @@ def survival(sets, signals=None):
 
 
 def study_of(name, **changes):
-    return Study.of(
+    return planning.plan(
         {"results": "r", "reproduce": {name: name},
          "experiments": {name: experiment("embedding_mlp", **changes)}}
     )  # fmt: skip

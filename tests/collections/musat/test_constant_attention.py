@@ -7,7 +7,7 @@ from conftest import config, plain_run
 from circlet.collections.musat.equations import constant_attention as system
 from circlet.collections.musat.starts import constant_attention
 from circlet.collections.musat.systems.constant_attention import SYSTEM
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 from circlet.training.stack import Stack
@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 
 def point(**changes):
     settings = {"steps": STEPS, "log": {"curves": {"every": 10}, "embeddings": {"every": 10}}}
-    return Study.of(config(**(settings | changes))).points[0]
+    return planning.plan(config(**(settings | changes))).points[0]
 
 
 def final(tables, kind, column, steps=STEPS):

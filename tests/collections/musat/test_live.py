@@ -13,7 +13,7 @@ from conftest import config
 from circlet.collections.musat.equations import constant_attention, particles
 from circlet.collections.musat.tables import structures
 from circlet.pages import explorer
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.study.targets import Target
 from circlet.training.optimizers import Adam
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def empty_explorer(tmp_path_factory):
     """The explorer of a study of which nothing is done: what is live needs no run."""
-    study = Study.of(config(tmp_path_factory.mktemp("empty")))
+    study = planning.plan(config(tmp_path_factory.mktemp("empty")))
     study = replace(study, left_out=explorer.OPTIONAL_TABLES)
     path = study.results / "explorer.html"
     module = "circlet.pages.explorer"
@@ -74,7 +74,7 @@ def test_live_particles_are_those_of_python(page, changes):
     assert name == "particles_step_100.csv"
     shown = {"f_a": float(page.input_value("#particles-f_a"))}  # where the page begins
     settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
-    parameters = Study.of(config(**settings)).points[0].parameters
+    parameters = planning.plan(config(**settings)).points[0].parameters
     couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     state = {"embedding": torch.as_tensor(start)[None].clone()}
     for _ in range(100):
@@ -226,7 +226,7 @@ def test_arrows_are_the_forces(page):
     ]
     shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
     own = {"f_a": float(page.input_value("#particles-f_a"))}
-    parameters = Study.of(config(system="particles", parameters=own)).points[0].parameters
+    parameters = planning.plan(config(system="particles", parameters=own)).points[0].parameters
     couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
     forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
     edge = 2.5 * 0.5
@@ -304,7 +304,7 @@ TRAIN = """async ([settings, steps]) => {
 def test_the_live_network_is_that_of_python(page, weight_decay):
     settings = {"learning_rate": 0.01, "weight_decay": weight_decay}
     found = page.evaluate(TRAIN, [settings, 100])
-    parameters = Study.of(config()).points[0].parameters
+    parameters = planning.plan(config()).points[0].parameters
     shapes = {
         k: v.shape for k, v in constant_attention.initial(parameters, Seeds(0, 0, 0, 0)).items()
     }

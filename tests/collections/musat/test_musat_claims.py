@@ -9,7 +9,7 @@ from conftest import experiment, table_of
 
 from circlet.collections.musat.tables import exemplars, musat_claims
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 
 
 def test_exemplars_are_chosen_by_rule():
@@ -90,7 +90,7 @@ def claims_of(monkeypatch, structures, magnitudes):
     """The table of claims of a study whose tables hold these frames."""
     attention = experiment(sweep={"weight_decay": [0, 0.3, 0.6, 1, 2]}, seeds={"count": 20})
     particles = experiment("particles", sweep={"f_a": [0.5, 1, 2, 4]}, seeds={"count": 10})
-    study = Study.of(
+    study = planning.plan(
         {
             "results": "r",
             "experiments": {"e": attention, "f": particles},
@@ -172,7 +172,7 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
         }
         for e in "ef" for value in (0.0, 0.9, 2.0) for k in (0, 1)
     ]  # fmt: skip
-    study = Study.of(
+    study = planning.plan(
         {
             "results": "r",
             "experiments": {"e": experiment(), "f": experiment("particles")},

@@ -6,10 +6,10 @@ import pytest
 from conftest import ROOT, config
 
 from circlet.analysis import claims
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.sweeps.tables import scorecard
 
-PUBLISHED = claims.read(Study.of(config()))
+PUBLISHED = claims.read(planning.plan(config()))
 
 
 def test_published_cells_are_complete():
@@ -26,13 +26,13 @@ def test_circles_and_the_rest_add_up_in_the_paper():
 
 @pytest.mark.parametrize("name", ["config", "paper"])
 def test_shipped_configs_meet_the_conditions_of_the_paper(name):
-    study = Study.read(ROOT / f"config/{name}.yaml")
+    study = planning.plan_file(ROOT / f"config/{name}.yaml")
     for claim in PUBLISHED.itertuples():
         assert scorecard.unmet(study, claim.role, scorecard._assignments(claim.conditions)) == ""
 
 
 def test_other_conditions_are_not_compared():
-    study = Study.read(ROOT / "config/smoke.yaml")
+    study = planning.plan_file(ROOT / "config/smoke.yaml")
     text = PUBLISHED.set_index("claim").loc["musat_table1_wd1_circles", "conditions"]
     conditions = scorecard._assignments(text)
     assert "steps 200" in scorecard.unmet(study, "table1", conditions)

@@ -8,7 +8,7 @@ from conftest import config
 from circlet.bench import plain, training
 from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 
@@ -16,7 +16,9 @@ CPU = torch.device("cpu")
 
 
 def point(**changes):
-    return Study.of(config("results", system="particles", dtype="float64", **changes)).points[0]
+    return planning.plan(config("results", system="particles", dtype="float64", **changes)).points[
+        0
+    ]
 
 
 def reference_forces(x, f_a, g_a, g_r):

@@ -13,7 +13,7 @@ from circlet.collections.odonnat.starts import sparse_transformer as starts
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 from circlet.training import job
@@ -202,7 +202,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
     settings = experiment("sparse_transformer", epochs=40, block=1, seeds={"count": 1},
                           parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
                           log={"parameters": {"every_epochs": 1}})  # fmt: skip
-    block = next(Study.of({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
+    block = next(planning.plan({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
     job.run_block(block, "cpu")
     asked = []
     steps = heads.snapshots(block)
@@ -224,7 +224,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
 def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
     settings = {"system": "sparse_transformer", "epochs": 40}
     for schedule in ({}, {"every_epochs": 7}, {"every_epochs": 10}):
-        block = next(Study.of(config(**settings, log={"parameters": schedule})).blocks)
+        block = next(planning.plan(config(**settings, log={"parameters": schedule})).blocks)
         assert heads.snapshots(block) == []
 
 
@@ -236,7 +236,7 @@ def test_the_table_of_heads(tmp_path):
                     "learning_rate": 0.02},
         log={"parameters": {"every_epochs": 5}},
     )  # fmt: skip
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
     table = table_of(heads, study)
@@ -253,7 +253,7 @@ def test_the_table_of_heads(tmp_path):
 
 def test_a_diverged_run_has_no_row(tmp_path):
     settings = {"steps": 30, "parameters": {"learning_rate": 1e30, "n_train": 64, "n_test": 4}}
-    study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
+    study = planning.plan(config(tmp_path, system="sparse_transformer", **settings))
     job.run_block(next(study.blocks), "cpu")
     assert set(parquet.read_log(next(study.blocks), "runs")["status"]) == {"diverged"}
     assert table_of(heads, study).empty
@@ -269,7 +269,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(starts, "initial", drawn)
     settings = {"steps": 4, "block": 3, "seeds": {"count": 3},
                 "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
-    study = Study.of(config(tmp_path, system="sparse_transformer", **settings))
+    study = planning.plan(config(tmp_path, system="sparse_transformer", **settings))
     job.run_block(next(study.blocks), "cpu")
     table = table_of(heads, study)
     assert list(table["seed"]) == [0, 2]

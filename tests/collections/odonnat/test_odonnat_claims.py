@@ -9,7 +9,7 @@ from conftest import ROOT, table_of
 
 from circlet.collections.odonnat.tables import odonnat_claims, snapshots, transfers
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.sweeps.tables import scorecard
 
 CLAIMS = {name: effect for name, _, effect in odonnat_claims._CLAIMS}
@@ -104,7 +104,7 @@ def test_gradients_at_drops_have_a_null():
 def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
     """With one, two or all of the roles that other claims need, on the smoke study's tables."""
     monkeypatch.chdir(finished.folder)
-    whole = Study.read(ROOT / "config/smoke.yaml")
+    whole = planning.plan_file(ROOT / "config/smoke.yaml")
     roles = ("heads", "seed_effects", "scratch", "transfer", "curriculum")
     for n in (1, 2, len(roles)):
         for some in itertools.combinations(roles, n):
@@ -118,7 +118,7 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
 
 def test_summary_counts_runs_of_a_point(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
-    study = Study.read(ROOT / "config/smoke.yaml")
+    study = planning.plan_file(ROOT / "config/smoke.yaml")
     part = study.part(study.of_systems(["sparse_transformer"]))
     rows = parquet.read_table(part, "outcome_summary")
     rows = rows[rows["experiment"] == "heads"].set_index("outcome")
@@ -132,7 +132,7 @@ def test_summary_counts_runs_of_a_point(finished, monkeypatch):
 
 def test_transfers_name_the_parent(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
-    study = Study.read(ROOT / "config/smoke.yaml")
+    study = planning.plan_file(ROOT / "config/smoke.yaml")
     part = study.part(["transfer", "curriculum"], ["transfer", "curriculum"])
     rows = table_of(transfers, part)
     runs = parquet.read_table(part, "heads").set_index("run_id")
@@ -157,7 +157,7 @@ def test_the_exemplar_has_the_median_gap():
 
 
 def test_conditions_of_a_base_and_of_another_role():
-    study = Study.read(ROOT / "config/paper.yaml")
+    study = planning.plan_file(ROOT / "config/paper.yaml")
     assert scorecard.unmet(study, "transfer", {"parent.p": "2", "scratch.p": "3"}) == ""
     reason = scorecard.unmet(study, "transfer", {"parent.steps": "10"})
     assert reason == "runs with parent.steps 64000, the paper has 10"

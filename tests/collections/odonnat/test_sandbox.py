@@ -13,7 +13,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import job, run
 
@@ -134,7 +134,7 @@ def trained(tmp_path_factory):
     """A study of two runs whose networks are logged every second step."""
     settings = experiment("sparse_transformer", steps=12, parameters=SMALL | {"d": 3},
                           log={"parameters": {"every": 2}})  # fmt: skip
-    study = Study.of(
+    study = planning.plan(
         {"results": str(tmp_path_factory.mktemp("film")), "experiments": {"e": settings}}
     )
     job.run_block(next(study.blocks), "cpu")
@@ -223,7 +223,7 @@ def test_a_film_as_mp4(trained, tmp_path):
 
 
 def test_a_run_that_is_not_done(trained, capsys):
-    elsewhere = Study.of(trained.config | {"results": str(trained.results / "other")})
+    elsewhere = trained.at(trained.results / "other")
     with pytest.raises(SystemExit):
         command(elsewhere, run_id(elsewhere))
     assert "is missing; run snakemake to make it" in capsys.readouterr().err
@@ -233,7 +233,7 @@ def test_a_diverged_network_is_said(tmp_path, capsys):
     settings = experiment(
         "sparse_transformer", steps=30, parameters=SMALL | {"learning_rate": 1e30}
     )
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
     job.run_block(next(study.blocks), "cpu")
     with pytest.raises(SystemExit):
         command(study, run_id(study))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, experiment, plain_run
+from conftest import config, experiment, plain_run, with_logs
 from torch import nn
 
 from circlet.bench import training
@@ -9,8 +9,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.plain.sparse_transformer import SparseTransformer
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.errors import ConfigError
-from circlet.study import cost
-from circlet.study.plan import Study
+from circlet.study import cost, planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 from circlet.training.stack import Stack
@@ -21,7 +20,7 @@ SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
 
 def point(steps=100, dtype="float64", **parameters):
     settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype}
-    return Study.of(config(**settings, parameters=SMALL | parameters)).points[0]
+    return planning.plan(config(**settings, parameters=SMALL | parameters)).points[0]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def point(steps=100, dtype="float64", **parameters):
 )
 def test_block_equals_plain_pytorch(parameters):
     p = point(**parameters)
-    p.settings["log"] |= {"curves": {"every": 1}}
+    p = with_logs(p, curves={"every": 1})
     tables = {kind: table.to_pandas() for kind, table in run.run(p, [0, 3], CPU).items()}
     for seed in (0, 3):
         losses, network = plain_run(p, seed, 100)
@@ -201,7 +200,7 @@ def test_an_epoch_sees_every_sequence_once():
 
 def test_gradient_norms_are_of_the_whole_train_set():
     p = point(steps=8)
-    p.settings["log"] |= {"gradient_norms": {"at": [4]}, "parameters": {"at": [4]}}
+    p = with_logs(p, gradient_norms={"at": [4]}, parameters={"at": [4]})
     tables = {kind: table.to_pandas() for kind, table in run.run(p, [5], CPU).items()}
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
@@ -231,13 +230,13 @@ def test_values_that_do_not_go_together(name):
 
 def test_epochs_and_steps_are_the_same_study():
     settings = experiment("sparse_transformer", parameters=SMALL, epochs=3)
-    by_epochs = Study.of({"results": "r", "experiments": {"e": settings}}).points[0]
+    by_epochs = planning.plan({"results": "r", "experiments": {"e": settings}}).points[0]
     assert by_epochs.steps == 12
     assert by_epochs.spec == point(steps=12, dtype="float32").spec
     assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
     swept = settings | {"parameters": {"n_train": 64, "n_test": 4},
                         "sweep": {"batch_size": [1, 24, 64]}}  # fmt: skip
-    points = Study.of({"results": "r", "experiments": {"e": swept}}).points
+    points = planning.plan({"results": "r", "experiments": {"e": swept}}).points
     assert [p.steps for p in points] == [192, 9, 3]
     assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
 
@@ -252,12 +251,12 @@ def test_epochs_need_batches():
         ({"seeds": {"count": 2, "order": 1}}, "seeds.order: constant_attention has no batches"),
     ):
         with pytest.raises(ConfigError, match=message):
-            Study.of(config(**changes))
+            planning.plan(config(**changes))
 
 
 def test_frequencies_are_not_its_business():
     with pytest.raises(ConfigError, match="scale acts on frequencies, but sparse_transformer has"):
-        Study.of(
+        planning.plan(
             config(
                 system="sparse_transformer",
                 sweep={"d": [2]},

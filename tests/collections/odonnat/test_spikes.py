@@ -8,7 +8,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import spikes
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 from circlet.training import job
@@ -149,7 +149,7 @@ def test_table_of_a_planted_spike(tmp_path, monkeypatch):
         "sparse_transformer", epochs=40, block=2, parameters={"n_train": 16, "n_test": 4,
         "batch_size": 16}, log={"parameters": {"at": [19, 20], "every_epochs": 40}},
     )  # fmt: skip
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
     block = next(study.blocks)
     job.run_block(block, "cpu")
     curves = parquet.read_log(block, "curves").assign(train_loss=1e-3, test_accuracy=0.99)

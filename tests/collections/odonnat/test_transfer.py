@@ -12,7 +12,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.tables import interpolations, odonnat_claims, seed_effects
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job, run
 
 SMALL = {"length": 4, "k": 2, "n_train": 32, "n_test": 16, "batch_size": 16}
@@ -25,7 +25,7 @@ def small(**changes):
 
 
 def study(tmp_path, **experiments):
-    return Study.of({"results": str(tmp_path), "experiments": experiments})
+    return planning.plan({"results": str(tmp_path), "experiments": experiments})
 
 
 def network(block, step, seed):
@@ -122,15 +122,15 @@ def test_a_chain_of_transfers(tmp_path):
     )  # fmt: skip
     assert [b.point.experiment for b in whole.ordered_blocks] == ["base", "middle", "last"]
     block = whole.experiment("last")[0].blocks[0]
-    alone = Study.of(json.loads(block.study))
-    assert set(alone.config["parents"]) == {"base", "middle"}
+    alone = planning.plan(json.loads(block.study))
+    assert set(alone.config.parents) == {"base", "middle"}
     assert alone.points[0].spec == block.point.spec
 
 
 def test_a_line_between_two_ends(tmp_path):
     settings = {"curriculum": small(parameters={"p": 3}, interventions=TRANSFER),
                 "curriculum_scratch": small(parameters={"p": 3}), "base": small()}  # fmt: skip
-    whole = Study.of(
+    whole = planning.plan(
         {"results": str(tmp_path), "experiments": settings,
          "reproduce": {k: k for k in ("curriculum", "curriculum_scratch")}}
     )  # fmt: skip

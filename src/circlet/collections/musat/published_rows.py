@@ -36,7 +36,7 @@ def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.Dat
     All seeds; if these are more than the paper's runs, also the first of them, as many as the paper
     has.
     """
-    first, n = point.settings["seeds"]["first"], point.count
+    first, n = point.settings.seeds.first, point.count
     if n > _PUBLISHED_SEEDS:
         few = runs[runs["seed"] < first + _PUBLISHED_SEEDS]
         yield f"first_{_PUBLISHED_SEEDS}", _PUBLISHED_SEEDS, few

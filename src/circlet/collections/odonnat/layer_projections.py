@@ -13,7 +13,7 @@ from torch import Tensor
 
 from circlet.collections.odonnat import clusters
 from circlet.collections.odonnat.equations import sparse_transformer as system
-from circlet.study.schedules import evenly
+from circlet.config.schedules import evenly
 
 PER_SUM, SUFFIXES, MOST_SUMS = 2, 4, 12
 GRID = 60  # points of a decision map, across and down

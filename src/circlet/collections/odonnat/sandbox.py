@@ -10,11 +10,11 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.collections.odonnat.figures import sandbox
 from circlet.collections.odonnat.network_panels import Moment
+from circlet.config.schedules import evenly
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.points import Block
-from circlet.study.schedules import evenly
 
 SYSTEM = "sparse_transformer"
 AHEAD = 5  # moments of a film that are looked at before it is drawn, to choose its frame

@@ -210,7 +210,7 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
 
 def _introduction(collection: Collection, system: str) -> str:
     """What a system learns, as its collection says it to a reader who knows nothing of it."""
-    given = collection.metadata.get("introductions", {})
+    given = collection.metadata.introductions
     return {collection.qualified(name): text for name, text in given.items()}.get(system, "")
 
 
@@ -219,10 +219,10 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
     system = point.system
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
     return {
-        "short": collection.metadata.get("short", ""),
-        "outcomes": collection.metadata.get("outcomes", ""),
+        "short": collection.metadata.short,
+        "outcomes": collection.metadata.outcomes,
         "introduction": _introduction(collection, system.name),
-        "terms": collection.metadata.get("terms", {}),
+        "terms": collection.metadata.terms,
         "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
         "columns": _headings(point, [_epoch(name, point) for name in measures]),
         "metrics": [
@@ -295,7 +295,7 @@ def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
 
 def _points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[str, Any]]:
     """All points with their runs."""
-    parameters = {name: swept(study.experiment(name)) for name in study.config["experiments"]}
+    parameters = {name: swept(study.experiment(name)) for name in study.config.experiments}
     of_point = dict(list(ends.groupby(["experiment", "point"])))
     points = []
     for point, _, rows in log_frames.by_point(runs, study):
@@ -308,7 +308,7 @@ def _points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[s
 def _experiments(study: Study) -> dict[str, dict[str, Any]]:
     """What each experiment sweeps, with the values as text, and its outcomes."""
     found = {}
-    for name, settings in study.config["experiments"].items():
+    for name, settings in study.config.experiments.items():
         found[name] = {
             "swept": [
                 {"name": p.name, "values": p.texts, "words": p.is_words}
@@ -316,7 +316,7 @@ def _experiments(study: Study) -> dict[str, dict[str, Any]]:
             ],
             "outcomes": {
                 one.name: {"label": one.label, "most": _number(one.bounds[1])}
-                for one in study.outcomes(settings["system"])
+                for one in study.outcomes(settings.system)
             },
         }
     return found

@@ -6,6 +6,7 @@ from pathlib import Path
 from circlet.lazy_import import load
 from circlet.storage import progress
 from circlet.study.plan import Study
+from circlet.study.planning import plan_file
 
 HELP = "copy the small tables of a finished study into a folder, without its logs; see audit"
 
@@ -28,7 +29,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     folder = arguments.folder
     frozen, earlier = load("circlet.frozen"), None
     if arguments.join:
-        earlier = study.read(folder / frozen.CONFIG)
+        earlier = plan_file(folder / frozen.CONFIG)
         study = study.partial(b for b, state in progress.states(study) if state == "done")
     for line in frozen.freeze(study, folder, arguments.tables, earlier):
         print(line)

@@ -44,7 +44,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     power = load("circlet.sweeps.power")
     shown = pictures.outcomes(study)
     chosen = arguments.outcomes or list(widths)
-    asked = {(e, name) for e in study.config["experiments"] for name in chosen} or shown
+    asked = {(e, name) for e in study.config.experiments for name in chosen} or shown
     has_claims = any(target.name == "scorecard" for target in targets.tables(study))
     if not asked and not has_claims:
         raise ConfigError(f"--outcomes: name some, because no figure shows any: {', '.join(names)}")

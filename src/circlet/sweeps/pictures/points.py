@@ -6,10 +6,10 @@ evenly spaced selection is drawn.
 import numpy as np
 from matplotlib.figure import Figure
 
+from circlet.config.schedules import evenly
 from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
-from circlet.study.schedules import evenly
 from circlet.study.swept import text, value, words
 from circlet.sweeps.panels import Sweep
 

@@ -77,10 +77,10 @@ def table(study: Study) -> Iterator[dict]:
     outcomes = parquet.read_table(study, "outcomes")
     outcomes["point"] = outcomes["run_id"].str.rsplit("/", n=1).str[0]
     rows = dict(list(outcomes.groupby(["point", "outcome"])))
-    for experiment, settings in study.config["experiments"].items():
-        for name, ends in settings["compare"].items():
+    for experiment, settings in study.config.experiments.items():
+        for name, ends in settings.compare.items():
             for first, second, at in pairs(study.experiment(experiment), name, ends):
-                for outcome in study.outcomes(settings["system"]):
+                for outcome in study.outcomes(settings.system):
                     both = [
                         rows.get((f"{experiment}/{p.name}", outcome.name), outcomes.iloc[:0])
                         for p in (first, second)

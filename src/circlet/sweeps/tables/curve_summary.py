@@ -11,7 +11,6 @@ import pyarrow as pa
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, POINT, STEP, column, interval
-from circlet.study import measures
 from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
@@ -36,7 +35,7 @@ def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per point, logged step and metric."""
-    needed = {of for name in study.systems for _, of in measures.of(study, name).values()}
+    needed = {of for name in study.systems for _, of in study.measures(name).values()}
     measured = {name: _measured(study, name) for name in sorted(needed)}
     for point in study.points:
         metrics = point.system.metrics if "curves" in point.logs else {}
@@ -45,7 +44,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         shown = [(name, metric, curves) for name, metric in metrics.items()]
         shown += [
             (name, metric, measured[of][point.key])
-            for name, (metric, of) in measures.of(study, point.system.name).items()
+            for name, (metric, of) in study.measures(point.system.name).items()
         ]
         keys = log_frames.keys(point, study) | {"point": point.name, "n_planned": point.count}
         for name, metric, values in shown:

@@ -118,13 +118,13 @@ def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFr
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment, outcome and swept parameter."""
     outcomes = parquet.read_table(study, "outcomes")
-    for experiment, settings in study.config["experiments"].items():
-        points, sampled = study.experiment(experiment), "sample" in settings
+    for experiment, settings in study.config.experiments.items():
+        points, sampled = study.experiment(experiment), bool(settings.sample)
         parameters = swept(points)
         # What is drawn at random has no value twice, and is independent of all others.
-        grid = [p.name for p in parameters if not sampled or p.name in settings["sweep"]]
+        grid = [p.name for p in parameters if not sampled or p.name in settings.sweep]
         own = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
-        for outcome in study.outcomes(settings["system"]):
+        for outcome in study.outcomes(settings.system):
             runs = own[own["outcome"] == outcome.name]
             for parameter in parameters:
                 others = [name for name in grid if name != parameter.name]
@@ -132,7 +132,7 @@ def table(study: Study) -> Iterator[dict]:
                 for row in _effects(outcome, parameter, runs.assign(stratum=stratum)):
                     yield {
                         "experiment": experiment,
-                        "system": settings["system"],
+                        "system": settings.system,
                         "outcome": outcome.name,
                         "label": outcome.label,
                         "parameter": parameter.name,

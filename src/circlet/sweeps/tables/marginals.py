@@ -46,7 +46,7 @@ def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment, outcome, swept parameter and bin."""
     outcomes = parquet.read_table(study, "outcomes")
-    for experiment, settings in study.config["experiments"].items():
+    for experiment, settings in study.config.experiments.items():
         points = study.experiment(experiment)
         own = outcomes[outcomes["experiment"] == experiment]
         if own.empty:
@@ -57,7 +57,7 @@ def table(study: Study) -> Iterator[dict]:
             numbers, texts = bins(parameter, places)
             x = np.nan if parameter.is_words else np.array(parameter.values)[places]
             placed = own.assign(bin=numbers, x=x)
-            for outcome in study.outcomes(settings["system"]):
+            for outcome in study.outcomes(settings.system):
                 runs = placed[placed["outcome"] == outcome.name]
                 for number, part in runs.groupby("bin"):
                     found = outcome_summary.row(outcome, part)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from msgspec import UNSET
 
 from circlet.analysis import log_frames
 from circlet.storage.schema import RUN, SEED, column
@@ -29,7 +30,7 @@ Interval = tuple[np.ndarray, np.ndarray]
 def columns(study: Study) -> list[pa.Field]:
     """Its columns: two for each milestone."""
     found = []
-    for name in milestones.given(study.config):
+    for name in milestones.of_config(study.config):
         found += [
             column(f"{name}_after", pa.float64(), "last logged step before", "steps"),
             column(
@@ -62,21 +63,21 @@ def delay(start: Interval, end: Interval) -> Interval:
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run of a system that has any of them, and whose curves are logged."""
     for block in study.blocks:
-        wanted = milestones.of(study.config, block.point.system)
-        if not wanted or "curves" not in block.point.logs:
+        seen = milestones.of_system(study.config, block.point.system)
+        if not seen or "curves" not in block.point.logs:
             continue
         curves = log_frames.finished(block, "curves").sort_values(["run_id", "step"])
         if curves.empty:
             continue
         run_ids, steps = curves["run_id"].unique(), np.sort(curves["step"].unique())
         found: dict[str, Interval] = {}
-        for name, what in sorted(wanted.items(), key=lambda item: "from" in item[1]):
-            if "from" in what:
-                found[name] = delay(found[what["from"]], found[what["to"]])
+        for name, milestone in sorted(seen.items(), key=lambda item: bool(item[1].start)):
+            if milestone.start and milestone.end:
+                found[name] = delay(found[milestone.start], found[milestone.end])
                 continue
-            values = curves[what["metric"]].to_numpy(float).reshape(len(run_ids), len(steps))
-            holds = values > what["above"] if "above" in what else values < what["below"]
-            found[name] = crossing(steps, holds)
+            values = curves[milestone.metric].to_numpy(float).reshape(len(run_ids), len(steps))
+            above, below = milestone.above, milestone.below
+            found[name] = crossing(steps, values < below if above is UNSET else values > above)
         ends = {f"{name}_after": after for name, (after, _) in found.items()}
         steps_by = {name: by for name, (_, by) in found.items()}
         frame = pd.DataFrame({"run_id": run_ids} | ends | steps_by)

@@ -28,7 +28,7 @@ COLUMNS = [
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment, dimension and method."""
     fitted = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
-    for experiment in study.config["experiments"]:
+    for experiment in study.config.experiments:
         fits = fitted[fitted["experiment"] == experiment]
         for point in study.experiment(experiment):
             d, count = point.parameters["d"], point.count

@@ -80,7 +80,7 @@ def table(study: Study) -> Iterator[dict]:
     """A row per experiment and set of features."""
     logged = parquet.read_table(study, "survival")
     every = logged.dropna(subset=["initial_gradient", "circularity"])
-    for experiment in study.config["experiments"]:
+    for experiment in study.config.experiments:
         points = study.experiment(experiment)
         rule, column = survivors.rule(points[0].steps)
         survival = every[every["experiment"] == experiment]

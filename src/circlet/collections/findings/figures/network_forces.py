@@ -10,10 +10,10 @@ with at least five runs.
 from matplotlib.figure import Figure
 
 from circlet.collections.findings import forces
+from circlet.config.schedules import evenly
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
-from circlet.study.schedules import evenly
 
 ROLES = ("network_forces",)
 TABLES = ("force_summary",)

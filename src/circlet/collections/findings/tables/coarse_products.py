@@ -40,7 +40,7 @@ def table(study: Study) -> Iterator[dict]:
         for point, _, own in log_frames.by_point(runs, study):
             if point.experiment != study.reproduce[role]:
                 continue
-            products = point.settings["products"]
+            products = point.settings.products
             ends[products] = own.set_index("seed")[end].astype(float)
             row = {
                 "experiment": point.experiment,

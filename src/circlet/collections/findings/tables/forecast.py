@@ -20,11 +20,12 @@ from sklearn.preprocessing import StandardScaler
 
 from circlet.analysis import log_frames, stats
 from circlet.analysis.classifiers import crossed_scores
+from circlet.config.experiment import Schedule
+from circlet.config.schedules import steps_of
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
-from circlet.study.schedules import steps_of
 
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 LOGS = ("runs", "signals")
@@ -69,7 +70,7 @@ def grid(points: list[Point]) -> list[int]:
     """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
-    wanted = steps_of({"per_decade": 6}, last).tolist()
+    wanted = steps_of(Schedule(per_decade=6), last).tolist()
     return sorted({nearest(sorted(logged), step) for step in wanted})
 
 

@@ -54,7 +54,7 @@ def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
 def _apart(point: Point, name: str) -> dict:
     """All that decides about a point but one parameter."""
     epochs = point.steps / point.steps_per_epoch
-    return point.parameters | {name: None, "epochs": epochs, "dtype": point.settings["dtype"]}
+    return point.parameters | {name: None, "epochs": epochs, "dtype": point.settings.dtype}
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:

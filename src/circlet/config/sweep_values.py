@@ -10,47 +10,48 @@ import math
 import zlib
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from circlet.config.experiment import Experiment, Range, Sample
+from circlet.config.schema import Schema, shown
 from circlet.errors import ConfigError
-from circlet.study.config_file import shown
 
 GRIDS = ("linspace", "logspace", "range")
-DRAWN = ("uniform", "loguniform", "choice")
 _LARGEST = 1e300  # so that no difference of two overflows
 
 
-def expand(where: str, settings: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """Turn what an experiment sweeps into lists, and what it samples into cases, in place.
+def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> Experiment:
+    """Return an experiment with lists for all that it sweeps, and cases for what it samples.
 
     Raises ConfigError. ``schemas`` are those of the parameters of its system.
     """
-    sweep, ranges = settings["sweep"], {}
-    for name, values in list(sweep.items()):
-        if isinstance(values, dict):
+    sweep, drawn = dict(experiment.sweep), dict[str, tuple[str, list[Any]]]()
+    for name, values in experiment.sweep.items():
+        if isinstance(values, Range):
             here = f"{where}.sweep.{name}"
-            ((kind, numbers),) = values.items()
+            ((kind, numbers),) = msgspec.to_builtins(values).items()
             is_whole = schemas.get(name, {}).get("type") == "integer"
-            if kind in DRAWN:
-                ranges[name] = (kind, numbers)
-                _check_drawn(here, kind, numbers, is_whole)
-                del sweep[name]
-            else:
+            if kind in GRIDS:
                 sweep[name] = _grid(here, kind, numbers, is_whole)
-    if ranges and "sample" not in settings:
+            else:
+                _check_drawn(here, kind, numbers, is_whole)
+                drawn[name] = (kind, numbers)
+                del sweep[name]
+    if drawn and not experiment.sample:
         raise ConfigError(
-            f"{where}.sweep.{min(ranges)}: is drawn at random; give the number of points, as in "
+            f"{where}.sweep.{min(drawn)}: is drawn at random; give the number of points, as in "
             "`sample: 100`"
         )
-    if ranges and "cases" in settings:
+    if drawn and experiment.cases:
         raise ConfigError(f"{where}: has both cases and values drawn at random; remove one of them")
-    if "sample" in settings and not (ranges or "cases" in settings):
+    if experiment.sample and not (drawn or experiment.cases):
         raise ConfigError(
             f"{where}.sample: nothing is drawn at random; give a parameter a range under `sweep`, "
             "such as learning_rate: {loguniform: [0.001, 0.1]}"
         )
-    if ranges:
-        settings["cases"] = _drawn(where, ranges, settings["sample"], schemas)
+    cases = _drawn(where, drawn, experiment.sample, schemas) if drawn else experiment.cases
+    return msgspec.structs.replace(experiment, sweep=sweep, cases=cases)
 
 
 def _rounded(value: float, low: float, high: float) -> float:
@@ -111,14 +112,17 @@ def _check_drawn(where: str, kind: str, numbers: list[Any], is_whole: bool) -> N
 
 
 def _drawn(
-    where: str, ranges: dict[str, tuple[str, list[Any]]], sample: Any, schemas: dict[str, Any]
+    where: str,
+    ranges: dict[str, tuple[str, list[Any]]],
+    sample: Any,
+    schemas: dict[str, Schema],
 ) -> list[dict[str, Any]]:
     """Points drawn at random, all different.
 
     Each parameter has a stream of its own, so that more points, or another parameter, change none
     of the values that were drawn before.
     """
-    count, seed = (sample["count"], sample["seed"]) if isinstance(sample, dict) else (sample, 0)
+    count, seed = (sample.count, sample.seed) if isinstance(sample, Sample) else (sample, 0)
     most = 20 * count + 100  # most draws: with few possible values, most repeat
     columns = [
         _stream(*own, seed, name, most, schemas.get(name, {})) for name, own in ranges.items()

@@ -1,0 +1,1 @@
+"""The config of a study: its keys as types, the messages about wrong ones, and its file."""

@@ -1,0 +1,84 @@
+"""Read the file of a config: YAML that says each key once."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from circlet.config import schema
+from circlet.config.model import Config
+from circlet.errors import ConfigError
+
+MAX_BYTES = 4_000_000  # of a file; the longest config here has 12 000
+
+# The parser in C, where PyYAML has it, is ten times as fast.
+_Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+class StrictLoader(_Loader):  # type: ignore[misc]
+    """YAML that refuses a key given twice, instead of silently keeping the last."""
+
+
+def _unique_keys(loader: StrictLoader, node: yaml.MappingNode) -> Any:
+    keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+    if twice := [key for key, count in keys.items() if count > 1]:
+        line = node.start_mark.line + 1
+        raise ConfigError(f"{schema.shown(twice[0])} is given twice in the block at line {line}")
+    return loader.construct_mapping(node, deep=True)
+
+
+StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_keys)
+
+
+def parsed(text: str) -> Any:
+    """Return what a YAML text says; raises ConfigError."""
+    try:
+        return yaml.load(text, Loader=StrictLoader)
+    except RecursionError:
+        raise ConfigError("is nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is not a date
+        said = str(error).replace('in "<unicode string>",', "at")
+        raise ConfigError(f"not YAML: {said}") from error
+    except (LookupError, AttributeError, TypeError) as error:  # of PyYAML, as for `!!bool 5`
+        raise ConfigError("not YAML: a value does not fit its tag (!!bool, !!int)") from error
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Read one config file.
+
+    Folders of collections, which it gives relative to itself, become full paths. Raises ConfigError
+    if it is missing, is no YAML, repeats a key, or is longer than `MAX_BYTES`.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}") from error
+    if len(content) > MAX_BYTES:
+        raise ConfigError(
+            f"is longer than {MAX_BYTES} bytes; a config should not be: check that it is the right "
+            "file"
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except ValueError as error:
+        raise ConfigError(f"not YAML: {error}") from error
+    config = parsed(text)
+    if not isinstance(config, dict):
+        raise ConfigError("a config must be a mapping of keys to values, see config/README.md")
+    folders = config.get("collections")
+    if isinstance(folders, list) and all(isinstance(folder, str) for folder in folders):
+        here = Path(path).resolve().parent
+        config["collections"] = [str(here / folder) for folder in folders]
+    return config
+
+
+def collections(path: str | Path) -> list[str]:
+    """The folders of collections that a config file names, without looking at the rest of it."""
+    try:
+        folders: list[str] = read(path).get("collections", [])
+        schema.check({"collections": folders}, {"properties": schema.of(Config)["properties"]})
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return folders

@@ -1,0 +1,223 @@
+"""The JSON schema of a config, generated from its types, and messages about what breaks it.
+
+jsonschema finds all errors of a config, of which the most relevant is shown; msgspec, which decodes
+it, stops at the first and does not name the experiment.
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, TypeVar, cast
+
+import msgspec
+import yaml
+
+from circlet.config.model import FigureOptions
+from circlet.errors import ConfigError, did_you_mean
+from circlet.lazy_import import load
+
+T = TypeVar("T")
+Schema = dict[str, Any]
+
+MAX_SHOWN = 5  # unknown keys in a message
+MAX_ERRORS = 1000  # of which the most relevant is shown
+
+
+@functools.cache
+def of(kind: Hashable) -> Schema:
+    """Return the JSON schema of a config or another file of ours; not to be changed."""
+    (reference,), definitions = msgspec.json.schema_components([kind])
+    return _plain(reference, definitions)
+
+
+def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """A schema without references, and with a list of types in place of alternatives."""
+    if "$ref" in schema:
+        found = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        schema = found | {key: value for key, value in schema.items() if key != "$ref"}
+    made = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
+    for key in ("items", "additionalProperties", "propertyNames"):
+        if isinstance(made.get(key), dict):
+            made[key] = _plain(made[key], definitions)
+    if "properties" in made:
+        made["properties"] = {k: _plain(v, definitions) for k, v in made["properties"].items()}
+    if "propertyNames" in made:  # a pattern alone would allow 2024
+        made["propertyNames"]["type"] = "string"
+    if made.pop("x-figure", False):
+        made["properties"] = of(FigureOptions)["properties"]
+        made["additionalProperties"] = {"type": "string"}
+    if "anyOf" not in schema:
+        return made
+    types: list[str] = []
+    for alternative in (_plain(one, definitions) for one in schema["anyOf"]):
+        given = alternative.pop("type")
+        types += [given] if isinstance(given, str) else given
+        made = alternative | made
+    return made | {"type": _joined(types)}
+
+
+def _joined(types: list[str]) -> str | list[str]:
+    types = [name for name in types if name != "integer" or "number" not in types]
+    return types if len(types) > 1 else types[0]
+
+
+def flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
+    return text.removesuffix("...\n").strip()
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """A value in a message: on one line, and not all of a long one."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _unique_items(_: Any, is_required: bool, instance: Any, __: Schema) -> Iterator[Any]:
+    """Whether no two items are the same; jsonschema's own takes hours for 20 000 mixed ones."""
+    if (
+        is_required
+        and isinstance(instance, list)
+        and len({repr(v) for v in instance}) < len(instance)
+    ):
+        yield load("jsonschema").ValidationError(f"{shown(instance)} lists a value twice")
+
+
+@functools.cache
+def _validator() -> Any:
+    """The class of validators; jobs import none."""
+    library = load("jsonschema")
+    checks = {"uniqueItems": _unique_items}
+    return library.validators.extend(library.Draft202012Validator, checks)
+
+
+def validator(schema: Schema) -> Any:
+    """What tells whether something fits a schema."""
+    return _validator()(schema)
+
+
+def check(instance: Any, schema: Schema, prefix: str = "") -> None:
+    """Raise ConfigError with the most relevant violation, as one line that names the key."""
+    # Enough to find the most relevant one; a list of 100 000 wrong values has as many errors.
+    first = itertools.islice(validator(schema).iter_errors(instance), MAX_ERRORS)
+    errors = sorted(first, key=_relevance)
+    # A misspelt key is also a missing one; the misspelling is what to fix.
+    unknown = [error for error in errors if error.validator == "additionalProperties"]
+    if errors:
+        raise ConfigError(_explain((unknown or errors)[-1], prefix))
+
+
+def read(instance: Any, kind: type[T]) -> T:
+    """Check what a file says, and decode it; raises ConfigError."""
+    check(instance, of(cast(Hashable, kind)))
+    return decoded(instance, kind)
+
+
+def decoded(instance: Any, kind: type[T]) -> T:
+    """Decode what has been checked: 300.0 is an integer to the schema, and becomes one."""
+    return msgspec.convert(instance, kind, strict=False)
+
+
+def _looks_like_a_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return isinstance(text, str)
+
+
+def _number(value: Any) -> str:
+    """A number, or a text that should be one, as YAML reads it; empty if it is none."""
+    if _looks_like_a_number(value):
+        value = int(float(value)) if float(value).is_integer() else float(value)
+    return flow(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _dotted(path: Iterable[Any]) -> str:
+    """A path of keys and indices in a message: ``experiments.e.steps``."""
+    parts = (shown(part) if isinstance(part, str) else str(part) for part in path)
+    return ".".join(part.strip("'") for part in parts)
+
+
+def _explain(error: Any, prefix: str) -> str:
+    """One line for one schema error: the key, what is wrong, and what would be right."""
+    key = _dotted((prefix, *error.absolute_path) if prefix else error.absolute_path)
+    if error.validator == "additionalProperties":
+        text = _unknown_keys(error)
+    elif "propertyNames" in error.absolute_schema_path:
+        name = shown(error.instance)
+        text = f"{name} is not a valid name (lower-case letters, digits and underscores)"
+    elif error.validator == "type":
+        text = _wrong_type(error, prefix)
+    else:
+        text = _broken_limit(error)
+    return f"{key}: {text}" if key else text
+
+
+def _unknown_keys(error: Any) -> str:
+    allowed = error.schema.get("properties", {})
+    unknown = sorted(map(str, error.instance.keys() - allowed.keys()))
+    named = ", ".join(map(shown, unknown[:MAX_SHOWN]))
+    more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
+    hint = did_you_mean(unknown[0], allowed)
+    return f"unknown key {named}{more} ({hint}known: {', '.join(sorted(allowed))})"
+
+
+def _wrong_type(error: Any, prefix: str) -> str:
+    value, expected = error.instance, error.validator_value
+    given = shown(value)
+    if isinstance(value, list) and prefix.endswith(".parameters"):
+        return f"{given} is a list: what varies goes under `sweep`"
+    if expected in ("array", ["array", "object"]):
+        return f"{given} must be a list" + (f": write [{_number(value)}]" if _number(value) else "")
+    if _looks_like_a_number(value):
+        return f"{_message(error)}: YAML reads it as text, write {_number(value)}"
+    if expected == "object" and value is None:
+        return "has no value: write {} for none"
+    if "object" in expected:
+        such = error.schema.get("examples", [])
+        hint = f", such as {flow(such[0])}" if such else ""
+        return f"{given} must be a mapping of keys to values{hint}"
+    return _message(error)
+
+
+def _broken_limit(error: Any) -> str:
+    value, limit = error.instance, error.validator_value
+    match error.validator:
+        case "maxLength" | "maxProperties" | "maxItems":
+            unit = "characters" if isinstance(value, str) else "entries"
+            return f"has {len(value)} {unit}, at most {limit} are allowed"
+        case "minProperties" | "minItems":
+            return f"has {len(value)} entries, at least {limit} are needed" if value else "is empty"
+        case "exclusiveMaximum" | "exclusiveMinimum":
+            side = "below" if error.validator == "exclusiveMaximum" else "above"
+            return f"{shown(value)} must be {side} {limit}"
+        case "required":
+            return f"needs {' and '.join(repr(name) for name in limit if name not in value)}"
+        case "dependentRequired":
+            return "`until` limits `every`, which is not given"
+        case "pattern" if list(error.absolute_path) == ["results"]:
+            return (
+                f"{shown(value)} is not a plain path (letters, digits and . _ - /, not - at the "
+                "start)"
+            )
+    return _message(error)
+
+
+def _message(error: Any) -> str:
+    """What jsonschema says, with a long value cut."""
+    return str(error.message).replace(repr(error.instance), shown(error.instance), 1)
+
+
+def _relevance(error: Any) -> tuple[int, list[tuple[int, Any]]]:
+    """A key to sort schema errors by: the last is the one to show.
+
+    jsonschema has one of its own, which cannot compare paths whose keys are numbers and texts.
+    """
+    ranks = {int: 0, bool: 0, str: 1}
+    path = [
+        (ranks[type(part)], part) if type(part) in ranks else (2, repr(part))
+        for part in error.absolute_path
+    ]
+    return -len(path), path

@@ -1,0 +1,180 @@
+"""Rules about a study as a whole: each raises ConfigError naming the key."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET
+
+from circlet.config.collection import Needs
+from circlet.config.model import Milestone
+from circlet.errors import ConfigError, did_you_mean, unknown
+from circlet.study import limits, measures, milestones, pictures, swept
+from circlet.study.declarations import RESERVED, declared, literals
+from circlet.study.interventions import list_interventions
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.validation import varied
+
+
+def check(study: Study) -> None:
+    """Apply all rules that need the points of a study."""
+    _check_measures(study)
+    _ = study.points  # no two are the same
+    _check_compared(study)
+    _check_milestones(study)
+    _check_measured_logs(study)
+    limits.check_blocks(study.points)
+    if study.config.figures:  # the usual ones need no check, and jobs none of them
+        pictures.of(study)
+    _check_roles(study)
+
+
+def _check_measures(study: Study) -> None:
+    """Whether all tables that the config lists are tables of measures, with names of their own."""
+    tables = measures.tables(study.collections) if study.config.measures else {}
+    for i, name in enumerate(study.config.measures):
+        if name not in tables:
+            raise ConfigError(f"measures.{i}: {unknown('table of measures', name, tables)}")
+        declared("tables", tables[name])
+    for system in study.systems:
+        outcomes = [one.name for one in study.outcomes(system)]
+        taken = [*outcomes, *study.known[system].metrics]
+        if twice := [name for name in study.measures(system) if taken.count(name) > 1]:
+            raise ConfigError(f"measures: {twice[0]} is also an outcome of {system}")
+
+
+def _check_measured_logs(study: Study) -> None:
+    """Whether an experiment has the logs of each table of measures."""
+    for i, name in enumerate(study.config.measures):
+        says = literals(measures.tables(study.collections)[name])
+        logs = set(says.get("LOGS", ())) - {"runs"}
+        systems = says.get("SYSTEMS", study.systems)
+        points = [point for point in study.points if point.system.name in systems]
+        if not any(all(k in p.logs and p.n_logged(k) for k in logs) for p in points):
+            raise ConfigError(
+                f"measures.{i}: {name} needs an experiment of {' or '.join(systems)} that logs "
+                f"{' and '.join(sorted(logs))}"
+            )
+
+
+def _check_compared(study: Study) -> None:
+    """Whether some points differ only in the parameter that `compare` names."""
+    for name, experiment in study.config.experiments.items():
+        points = study.experiment(name)
+        for parameter, ends in experiment.compare.items():
+            if any(swept.pairs(points, parameter, ends)):
+                continue
+            first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
+            differing = min(
+                (
+                    [one.name for one in swept.swept([first, p]) if one.name != parameter]
+                    for p in points
+                    if swept.value(p, parameter) == ends[1]
+                ),
+                key=len,
+            )
+            others = pictures.listed(differing)
+            raise ConfigError(
+                f"experiments.{name}.compare.{parameter}: no two points differ in {parameter} "
+                f"alone; those with {' and '.join(map(swept.text, ends))} also differ in "
+                f"{others}: add cases with the same {others}, or remove this entry"
+            )
+
+
+def _check_milestones(study: Study) -> None:
+    """Whether each is a threshold or a delay, something has its metric, and its name is free."""
+    given, milestone_of = study.config.milestones, milestones.of_config(study.config)
+    metrics = {m for s in study.known.values() for m in s.metrics} if given else set()
+    used = [study.known[name] for name in study.systems]
+    taken = {one.name: "an outcome of a system" for system in used for one in system.outcomes}
+    columns = [*RESERVED, *study.parameters, *(m for system in used for m in system.metrics)]
+    taken |= dict.fromkeys(columns, "a column of tables")
+    taken |= {f"{name}_after": f"a column of the milestone {name}" for name in milestone_of}
+    for name, milestone in milestone_of.items():
+        where = f"milestones.{name}"
+        if name in taken:
+            raise ConfigError(
+                f"{where}: is also {taken[name]}; choose another name, or remove the milestone "
+                f"with `{name}: null`"
+            )
+        if milestone.start and milestone.end:
+            _check_delay(where, milestone, milestone_of)
+        elif not milestone.metric or (milestone.above is UNSET) == (milestone.below is UNSET):
+            raise ConfigError(
+                f"{where}: must have a metric, and either above or below; or from and to"
+            )
+        elif name in given and milestone.metric not in metrics:
+            raise ConfigError(
+                f"{where}.metric: no system has a metric {milestone.metric!r} (there are: "
+                f"{', '.join(sorted(metrics))})"
+            )
+
+
+def _check_delay(where: str, delay: Milestone, milestone_of: dict[str, Milestone]) -> None:
+    for key in ("above", "below", "metric"):
+        if getattr(delay, key) is not UNSET:
+            raise ConfigError(f"{where}: with from and to, remove {key}")
+    steps = [name for name, one in milestone_of.items() if one.metric]
+    for key, name in (("from", delay.start), ("to", delay.end)):
+        if name not in steps:
+            said = unknown("milestone with a metric", str(name), steps)
+            raise ConfigError(f"{where}.{key}: {said}")
+
+
+def _check_roles(study: Study) -> None:
+    """Whether every experiment of ``reproduce`` can be what its figure or table is made from."""
+    for role, name in study.config.reproduce.items():
+        where = f"reproduce.{role}"
+        if role not in study.roles:
+            hint = did_you_mean(role, study.roles)
+            known = ", ".join(sorted(study.roles))
+            raise ConfigError(f"reproduce: unknown key {role!r} ({hint}known: {known})")
+        if name not in study.config.experiments:
+            raise ConfigError(f"{where}: {unknown('experiment', name, study.config.experiments)}")
+        for needed, instead in _unmet(study, name, study.roles[role].needs):
+            raise ConfigError(f"{where}: needs an experiment {needed}, {name} {instead}")
+
+
+def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
+    """What a role needs and an experiment has not, as (needed, what it has instead)."""
+    experiment, points = study.config.experiments[name], study.experiment(name)
+    if experiment.system != needs.system:
+        yield f"with {needs.system}", "is not"
+        return
+    if others := varied(experiment) - set(needs.varies):
+        only = " and ".join(sorted(needs.varies)) or "nothing"
+        yield f"that varies only {only}", f"varies {', '.join(sorted(others))}"
+    names = {name for name, _ in list_interventions(experiment.interventions)}
+    if names != set(needs.interventions):
+        needed = " and ".join(needs.interventions) or "no intervention"
+        yield f"with {needed}", f"has {' and '.join(sorted(names)) or 'none'}"
+    if needs.argument and f"keep_{needs.argument}" not in points[0].keys:
+        yield f"that keeps {needs.argument} frequencies", "does not"
+    start = study.reproduce.get(needs.start or "")  # a part of a study may lack it
+    parent = points[0].parent
+    if start and parent and parent.experiment != start:
+        yield f"that starts from {start}", f"starts from {parent.experiment}"
+    for key, value in needs.holds.items():
+        if any(point.parameters[key] != _value(point, value) for point in points):
+            yield f"with {key} = {value}", "is not"
+    yield from _unmet_logs(points, needs)
+
+
+def _value(point: Point, needed: Any) -> Any:
+    """What a parameter must be: a value, or that of the parameter of this name."""
+    return point.parameters.get(needed, needed) if isinstance(needed, str) else needed
+
+
+def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
+    """What a role needs of the logs of an experiment."""
+    for kind in needs.every_epoch:
+        epochs = ((p, range(0, p.steps + 1, p.steps_per_epoch)) for p in points)
+        if not all(set(ends) <= set(point.steps_logged(kind)) for point, ends in epochs):
+            yield f"that logs {kind} of every epoch", "does not"
+    if needs.every_signal:
+        dense = range(min(needs.every_signal, points[0].steps) + 1)
+        if not set(dense) <= set(points[0].steps_logged("signals")):
+            yield f"that logs signals of every step to {dense[-1]}", "does not"
+    for kind in needs.logs:
+        if points[0].schedules[kind] is None:
+            yield f"that logs {kind}", "does not"

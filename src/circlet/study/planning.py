@@ -1,0 +1,71 @@
+"""Make a study of a config, and check it; or of what a plan has checked, for its jobs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from circlet.config import reading, schema
+from circlet.config.model import Config
+from circlet.errors import ConfigError, unknown
+from circlet.study import checks, limits, own_collections, registry, validation
+from circlet.study.plan import Study, resolved
+
+
+def plan(config: dict[str, Any]) -> Study:
+    """Return the study of a config; raises ConfigError naming the offending key."""
+    try:
+        checked = schema.read(config, Config)
+    except RecursionError:
+        raise ConfigError("is nested too deeply") from None
+    limits.check_results(checked.results)
+    study = _made(checked, is_resolved=False)
+    limits.check_totals(study.config)
+    if both := study.config.experiments.keys() & study.config.parents.keys():
+        raise ConfigError(f"parents.{min(both)}: is also an experiment")
+    checks.check(study)
+    return study
+
+
+def plan_file(path: str | Path) -> Study:
+    """Return the study of one config file; errors name the file."""
+    try:
+        return plan(reading.read(path))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def decode(text: str, collections: Sequence[str] = ()) -> Study:
+    """Return the study of a config as JSON that a plan has checked; nothing is checked again.
+
+    ``collections`` are the folders of its user's collections, if the text does not have them.
+    """
+    config = msgspec.json.decode(text, type=Config)
+    if collections:
+        config = structs.replace(config, collections=list(collections))
+    return _made(config, is_resolved=True)
+
+
+def _made(config: Config, is_resolved: bool) -> Study:
+    """The study of a config with the defaults of its systems.
+
+    Its experiments are checked, unless a plan has done so.
+    """
+    collections = registry.find(config.collections)
+    systems = registry.Systems(collections)
+    if not is_resolved:
+        own_collections.check(collections, systems)
+        for group in ("experiments", "parents"):
+            for name, experiment in getattr(config, group).items():
+                if experiment.system not in systems:
+                    said = unknown("system", experiment.system, sorted(systems))
+                    raise ConfigError(f"{group}.{name}.system: {said}")
+    notify = config.notify  # no result depends on it
+    config = resolved(structs.replace(config, collections=[], notify=None), systems)
+    if not is_resolved:
+        for group in ("experiments", "parents"):
+            for name, experiment in getattr(config, group).items():
+                validation.check_experiment(f"{group}.{name}", experiment, systems)
+    return Study(config, collections, Path(config.results), notify=notify, is_resolved=is_resolved)
