@@ -1,6 +1,17 @@
-// Small things that all parts of the page use.
+// Elements of the page, and what starts and pauses.
 
+/** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
+
+/** Call `act` with an element, by its id, at every event of a kind. */
+export const on = (id, event, act) => byId(id).addEventListener(event, ({ target }) => act(target));
+
+/** A new element with some properties, and what is in it. @type {(name: string, properties?: any, ...content: any[]) => any} */
+export function element(name, properties, ...content) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...content);
+  return made;
+}
 
 /** Offer entries, each a value and its words, in a list to choose from. */
 export function options(id, entries, chosen) {
@@ -8,18 +19,19 @@ export function options(id, entries, chosen) {
   byId(id).replaceChildren(...entries.map(make));
 }
 
-/** A number with three digits, or all before its point; a dash for none. */
-export function rounded(value) {
-  if (typeof value !== "number") return value ?? "–";
-  const size = Math.abs(value);
-  return `${size > 100 && size < 1e9 ? Math.round(value) : Number(value.toPrecision(3))}`;
-}
+/** Call `changed` when the page becomes light or dark. */
+export const onScheme = (changed) =>
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
 /** A button that starts and pauses what happens on every frame of the screen. */
 export class Player {
   /** `frame` is called with the time (ms) while it plays, `changed` when it starts or pauses. */
   constructor(button, word, frame, changed = () => {}) {
-    Object.assign(this, { button, word, frame, changed, handle: undefined });
+    this.button = button;
+    this.word = word;
+    this.frame = frame;
+    this.changed = changed;
+    this.handle = undefined;
     button.addEventListener("click", () => this.play(!this.playing));
     this.play(false);
   }
@@ -28,13 +40,13 @@ export class Player {
     return this.handle !== undefined;
   }
 
-  play(on) {
+  play(isOn) {
     const was = this.playing;
     cancelAnimationFrame(this.handle); // so that there is never more than one
-    this.handle = on ? requestAnimationFrame((now) => this.next(now)) : undefined;
-    this.button.textContent = on ? "Pause" : this.word;
-    this.button.setAttribute("aria-pressed", String(on));
-    if (on !== was) this.changed();
+    this.handle = isOn ? requestAnimationFrame((now) => this.next(now)) : undefined;
+    this.button.textContent = isOn ? "Pause" : this.word;
+    this.button.setAttribute("aria-pressed", String(isOn));
+    if (isOn !== was) this.changed();
   }
 
   next(now) {

@@ -1,28 +1,29 @@
 // The tour: a few stops, each a run at a step with two sentences, as links.
-import { byId } from "circlet/controls";
+import { byId, element } from "circlet/controls";
 
 const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
 
 const NOWHERE = "Pick a stop, or look at any other run below.";
 
 export class Tour {
-  /** Stops as in the catalogue, of runs that are in the page. */
+  /** Stops of runs that are in the page. @param {Stop[]} stops */
   constructor(stops) {
     this.stops = stops;
+    /** @type {Stop} */
+    this.stop = undefined; // whose text is shown
+    /** @type {Stop} */
+    this.wanted = undefined; // that an address names
     byId("tour").hidden = !stops.length;
     const items = stops.map((stop, i) => {
-      const link = document.createElement("a");
-      Object.assign(link, { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+      const words = { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` };
+      const link = element("a", words);
       link.addEventListener("click", () => this.choose(stop));
-      const item = document.createElement("li");
-      item.append(link);
-      return item;
+      return element("li", {}, link);
     });
     byId("tour-stops").replaceChildren(...items);
     byId("tour-next").addEventListener("click", () => {
-      const next = stops[(stops.indexOf(this.stop) + 1) % stops.length];
-      this.choose(next);
-      location.hash = addressOf(next);
+      this.choose(stops[(stops.indexOf(this.stop) + 1) % stops.length]);
+      location.hash = addressOf(this.stop);
     });
   }
 
@@ -41,16 +42,15 @@ export class Tour {
    * Where the reader is: a scene and one of its steps, by place. A stop stays while its run does,
    * unless one is reached that is later in the tour.
    */
-  at(scene, place) {
-    const { run_id } = scene.run;
-    if (this.wanted?.run === run_id) {
-      [this.stop, this.wanted] = [this.wanted, undefined];
-    } else {
-      if (this.stop?.run !== run_id) this.stop = undefined;
-      const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
-      const here = this.stops.findIndex(isHere);
-      if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
-    }
+  at(/** @type {Scene} */ scene, place) {
+    const { run_id: runId } = scene.run;
+    if (this.stop?.run !== runId) this.stop = undefined;
+    const isHere = (stop) => stop.run === runId && scene.nearest(stop.step) === place;
+    const here = this.stops.findIndex(isHere);
+    if (this.wanted?.run === runId) {
+      this.stop = this.wanted;
+      this.wanted = undefined;
+    } else if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
     this.say();
   }
 
@@ -65,15 +65,13 @@ export class Tour {
 }
 
 /** What is trained, in two sentences, and its words behind a question mark. */
-export function introduce({ introduction, terms }) {
+export function introduce(/** @type {System} */ { introduction, terms }) {
   byId("introduction").textContent = introduction;
-  byId("terms").hidden = !Object.keys(terms).length;
-  const entries = Object.entries(terms).flatMap(([word, meaning]) =>
-    [
-      ["dt", word],
-      ["dd", meaning],
-    ].map(([kind, text]) => Object.assign(document.createElement(kind), { textContent: text })),
-  );
+  const entries = Object.entries(terms).flatMap(([word, meaning]) => [
+    element("dt", { textContent: word }),
+    element("dd", { textContent: meaning }),
+  ]);
+  byId("terms").hidden = !entries.length;
   byId("terms")
     .querySelector("dl")
     .replaceChildren(...entries);

@@ -7,11 +7,12 @@ import { answersTo } from "circlet/musat/network";
 import { sumsPanel } from "circlet/musat/sums";
 
 /** The answers of a run at a step: of the network and the embedding that are logged there. */
-function answersAt(scene, step) {
+function answersAt(/** @type {Scene} */ scene, step) {
   const weights = scene.weights(step);
   return weights && scene.once(`answers at ${step}`, () => answersTo(weights, scene.p));
 }
 
+/** @type {Record<string, PanelMaker>} */
 export const panels = {
   sums: {
     title: "Pair sums",
