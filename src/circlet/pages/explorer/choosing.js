@@ -1,9 +1,11 @@
 // Choosing what is looked at: system, experiment, point and run; and keeping a run beside it.
 import { packedAt } from "circlet/catalogue";
 import { byId, element, options } from "circlet/controls";
+import { offerPoints, titleIn } from "circlet/grid";
 import { drawCharts, goTo, moving, show } from "circlet/moving";
 import { experimentInWords, runsOf } from "circlet/opening";
 import { offerPlanes, usualPlane } from "circlet/plane";
+import { offerRuns, wantedOf } from "circlet/runs";
 import { Scene } from "circlet/scene";
 import { introduce } from "circlet/tour";
 import { rounded } from "circlet/words";
@@ -12,7 +14,7 @@ const PATIENCE = 300; // milliseconds after which a reader is told what is waite
 const WAITING = "This run is still being loaded.";
 
 /** The point of a run; none if it is not in the page. */
-export const ownerOf = (/** @type {State} */ { points }, runId) =>
+export const ownerOf = (/** @type {{ points: Point[] }} */ { points }, runId) =>
   points.find((point) => point.runs.some((run) => run.run_id === runId));
 
 /** The arrays of a run, or the error in reading them, which is said when the run is shown. */
@@ -40,21 +42,23 @@ async function ask(/** @type {State} */ state, point, run) {
 }
 
 /** Offer the systems, the experiments of the chosen one, and the points of the chosen one. */
-function offer(/** @type {State} */ { catalogue, points, point, grid }) {
+function offer(/** @type {State} */ state) {
+  const { catalogue, points, point } = state;
   const { experiments, systems } = catalogue;
   const distinct = (name, from) => [...new Set(from.map((entry) => entry[name]))];
   const titles = distinct("system", points).map((name) => {
     const { short } = systems[name];
     return [name, short ? `${name} (${short})` : name];
   });
-  const same = (name) => points.filter((entry) => entry[name] === point[name]);
-  const inWords = distinct("experiment", same("system")).map((name) => [
+  const same = points.filter((entry) => entry.system === point.system);
+  const inWords = distinct("experiment", same).map((name) => [
     name,
     experimentInWords(name, experiments[name], runsOf(points, name)),
   ]);
   options("system", titles, point.system);
   options("experiment", inWords, point.experiment);
-  grid.offer(same("experiment"), point);
+  offerPoints(state);
+  offerRuns(state);
 }
 
 /**
@@ -65,14 +69,14 @@ function offer(/** @type {State} */ { catalogue, points, point, grid }) {
  * @param {{ runId?: string, step?: number, sameSeed?: boolean }} link
  */
 export async function choosePoint(state, point, { runId, step, sameSeed } = {}) {
-  const run = state.runs.wanted(point, runId, sameSeed);
+  const run = wantedOf(state, point, runId, sameSeed);
   const arrays = await ask(state, point, run);
   if (!arrays) return false;
   const before = state.point;
-  state.point = point;
+  Object.assign(state, { point, run });
+  if (!sameSeed) state.list.seed = run.seed; // else it comes back where there is a run of it
   if (before?.system !== point.system) chooseSystem(state);
   offer(state);
-  state.runs.open(point, run, sameSeed);
   chooseRun(state, run, arrays, sameSeed ? stepOfOthers(state) : step, Boolean(runId));
   return true;
 }
@@ -100,7 +104,9 @@ function stepOfOthers(/** @type {State} */ { scene, at }) {
 }
 
 /** The reader chooses another run of the point. */
-export async function change(/** @type {State} */ state, run) {
+export async function change(/** @type {State} */ state, /** @type {Run} */ run) {
+  state.run = run;
+  state.list.seed = run.seed;
   const arrays = await ask(state, state.point, run);
   if (!arrays) return;
   chooseRun(state, run, arrays, stepOfOthers(state));
@@ -180,7 +186,7 @@ function whyNothing({ runs }, { shown }) {
 
 /** Keep a run of a point beside the others, in the plane of its own. */
 export async function keep(/** @type {State} */ state, point, run) {
-  const { boards, catalogue, grid, view } = state;
+  const { boards, catalogue, view } = state;
   const [, board] = boards;
   const arrays = await arraysAt(point, run);
   const system = catalogue.systems[point.system];
@@ -189,7 +195,7 @@ export async function keep(/** @type {State} */ state, point, run) {
   Object.assign(scene.view, usualPlane(scene, board.shown));
   board.arrange(scene);
   scene.seeAs(view);
-  mark(boards, `Kept: ${grid.title(point)}, seed ${run.seed}, ${run.outcome}.`);
+  mark(boards, `Kept: ${titleIn(state, point)}, seed ${run.seed}, ${run.outcome}.`);
   drawCharts(state);
   show(state);
 }

@@ -5,14 +5,14 @@ import { Board } from "circlet/board";
 import { add, change, choosePoint, keep, ownerOf, release } from "circlet/choosing";
 import { byId, on, onScheme } from "circlet/controls";
 import { offerFiles } from "circlet/files";
-import { Grid } from "circlet/grid";
+import { wirePoints } from "circlet/grid";
 import { recall } from "circlet/linking";
 import { drawCharts, goTo, moveTo, playerOf, show, stepOf } from "circlet/moving";
 import { inOrder } from "circlet/opening";
 import { PANELS } from "circlet/own";
 import { offerPlanes } from "circlet/plane";
-import { Runs } from "circlet/runs";
-import { Tour } from "circlet/tour";
+import { wireRuns } from "circlet/runs";
+import { offerTour } from "circlet/tour";
 
 /** See both runs anew, after the reader has changed the view. */
 function see(/** @type {State} */ state, changes) {
@@ -87,7 +87,7 @@ function wire(/** @type {State} */ state) {
  * reader what is wrong, or "".
  */
 export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say) {
-  const { systems, experiments } = catalogue;
+  const { systems } = catalogue;
   const theirs = Object.values(systems).flatMap((system) => system.panels);
   const names = new Set([...theirs, ...Object.keys(PANELS)]); // for results of a reader, too
   const tools = {
@@ -101,13 +101,15 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   const { view } = parse("", boards[0].choices);
   const points = inOrder(catalogue);
   /** @type {State} */
-  const state = { catalogue, points, view, boards, at: 0, asked: 0, opened: 0, known: "", say };
-  state.runs = new Runs(systems, (run) => change(state, run));
-  state.tour = new Tour(catalogue.tour.filter(({ run }) => ownerOf(state, run)));
-  state.grid = new Grid(experiments, (place) => {
-    const point = state.points.find((other) => other.place === place);
-    choosePoint(state, point, { sameSeed: true });
-  });
+  const state = {
+    ...{ catalogue, points, view, boards, say },
+    ...{ at: 0, asked: 0, opened: 0, known: "", colour: "" },
+    list: { by: "seed", isDown: false, outcome: "" },
+    tour: { stops: catalogue.tour.filter(({ run }) => ownerOf({ points }, run)) },
+  };
+  offerTour(state);
+  wireRuns(state, (run) => change(state, run));
+  wirePoints(state, (point) => choosePoint(state, point, { sameSeed: true }));
   state.player = playerOf(state);
   wireView(state);
   wireKeys(state);

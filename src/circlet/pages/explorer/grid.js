@@ -39,115 +39,118 @@ export function outcomesOf(/** @type {Point} */ { estimates, outcomes }, name, l
   return `${counted.join("; ")}${measured}`;
 }
 
-export class Grid {
-  /** `choose` is called with the place of a point when the reader picks one. */
-  constructor(experiments, choose) {
-    this.experiments = experiments;
-    this.colour = ""; // outcome that colours the cells
-    /** @type {Point[]} */
-    this.points = [];
-    /** @type {Point[]} */
-    this.line = []; // points on the slider
-    /** @type {Point} */
-    this.chosen = undefined;
-    on("points", "change", ({ value }) => choose(Number(value)));
-    on("point-slider", "input", ({ value }) => choose(this.line[value].place));
-    on("colour", "change", ({ value }) => {
-      this.colour = value;
-      this.draw();
+const experimentOf = (/** @type {State} */ { catalogue, point }) =>
+  catalogue.experiments[point.experiment];
+
+/** The points of the experiment that is looked at. */
+const pointsOf = (/** @type {State} */ { points, point }) =>
+  points.filter(({ experiment }) => experiment === point.experiment);
+
+/** A point by what its experiment sweeps. */
+export const titleIn = (/** @type {State} */ state, /** @type {Point} */ point) => {
+  const { experiment } = point;
+  const isAlone = state.points.filter((other) => other.experiment === experiment).length < 2;
+  return titleOf(point, sweptIn(state.catalogue.experiments[experiment]), isAlone);
+};
+
+/** Offer the points of the experiment, and the outcomes that may colour them. */
+export function offerPoints(/** @type {State} */ state) {
+  const { outcomes } = experimentOf(state);
+  const labels = Object.entries(outcomes).map(([name, { label }]) => [name, label]);
+  if (!(state.colour in outcomes)) state.colour = labels[0]?.[0] ?? "";
+  options("colour", labels, state.colour);
+  byId("colour").closest("label").hidden = labels.length < 2;
+  draw(state);
+}
+
+function draw(/** @type {State} */ state) {
+  const { point, colour } = state;
+  slide(state);
+  const isFocused = byId("points").contains(document.activeElement);
+  byId("points").replaceChildren(...tables(state));
+  byId("points").hidden = pointsOf(state).length < 2;
+  const words = outcomesOf(point, colour, experimentOf(state).outcomes[colour]?.label);
+  byId("point-note").textContent = `${titleIn(state, point)}: ${words}`;
+  if (isFocused) byId("points").querySelector("input:checked")?.focus();
+}
+
+/** Points in the order of the one parameter that is swept; none if they are not on a line. */
+function lineOf(/** @type {State} */ state) {
+  const [x, y] = sweptIn(experimentOf(state));
+  const points = pointsOf(state);
+  const isLine = x && !y && !x.words && points.length > 2;
+  return isLine ? points.sort((a, b) => a.at[x.place] - b.at[x.place]) : [];
+}
+
+/** A slider over the points, if they are on a line. */
+function slide(/** @type {State} */ state) {
+  const line = lineOf(state);
+  const slider = byId("point-slider");
+  const title = titleIn(state, state.point);
+  slider.closest("label").hidden = !line.length;
+  slider.max = line.length - 1;
+  slider.value = line.indexOf(state.point);
+  slider.setAttribute("aria-valuetext", title);
+  byId("point-now").textContent = title;
+}
+
+/** A table for each combination of what is swept beside x and y; a list where that is no grid. */
+function tables(/** @type {State} */ state) {
+  const points = pointsOf(state);
+  const swept = sweptIn(experimentOf(state));
+  const [x, y, ...others] = swept;
+  const count = swept.reduce((product, { values }) => product * values.length, 1);
+  if (!x || count > 2 * points.length) {
+    const every = points.map((point) => cell(state, point, `${titleIn(state, point)}: `));
+    return [element("div", { className: "list" }, ...every)];
+  }
+  const captionOf = (point) =>
+    others.map(({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`);
+  const parts = grouped(points, (point) => captionOf(point).join(", "));
+  return [...parts].map(([caption, own]) => table(state, own, x, y, caption));
+}
+
+function table(state, points, x, y, caption) {
+  const head = (text) => element("th", { textContent: text });
+  const corner = y ? `${inWords(y.name)} \\ ${inWords(x.name)}` : inWords(x.name);
+  const rows = y ? y.values.map((value, i) => ({ value, i })).reverse() : [{ value: "" }];
+  const body = rows.map(({ value, i }) => {
+    const own = points.filter((point) => !y || point.at[y.place] === i);
+    const cells = x.values.map((_, j) => {
+      const here = own.filter((point) => point.at[x.place] === j);
+      return element("td", {}, ...here.map((point) => cell(state, point)));
     });
-  }
+    return element("tr", {}, head(value), ...cells);
+  });
+  const first = element("thead", {}, element("tr", {}, head(corner), ...x.values.map(head)));
+  const above = caption ? [element("caption", { textContent: caption })] : [];
+  return element("table", {}, ...above, first, element("tbody", {}, ...body));
+}
 
-  /** @returns {Experiment} */
-  get experiment() {
-    return this.experiments[this.chosen.experiment];
-  }
+/** A point as a radio button; its text is its outcome, after its name if it needs one. */
+function cell(/** @type {State} */ state, /** @type {Point} */ point, name = "") {
+  const { colour } = state;
+  const every = pointsOf(state).map(({ estimates }) => estimates[colour]?.[0]);
+  const estimate = point.estimates[colour]?.[0];
+  const share = shareOf(estimate, every, experimentOf(state).outcomes[colour]?.most);
+  const text = rounded(estimate);
+  const title = titleIn(state, point);
+  const how = { type: "radio", name: "point", value: point.place, checked: point === state.point };
+  const radio = element("input", { ...how, ariaLabel: `${title}: ${text}` });
+  const label = element("label", { title }, radio, `${name}${text}`);
+  label.style.setProperty("--share", `${Math.round(100 * share)}%`);
+  label.classList.toggle("dark", share > DARK);
+  return label;
+}
 
-  /** Show the points of an experiment, of which one is chosen. */
-  offer(points, chosen) {
-    this.points = points;
-    this.chosen = chosen;
-    const outcomes = Object.entries(this.experiment.outcomes);
-    const labels = outcomes.map(([name, { label }]) => [name, label]);
-    if (!(this.colour in this.experiment.outcomes)) this.colour = labels[0]?.[0] ?? "";
-    options("colour", labels, this.colour);
-    byId("colour").closest("label").hidden = labels.length < 2;
-    this.draw();
-  }
-
-  title(point) {
-    return titleOf(point, sweptIn(this.experiment), this.points.length < 2);
-  }
-
-  draw() {
-    this.slide();
-    const isFocused = byId("points").contains(document.activeElement);
-    byId("points").replaceChildren(...this.tables());
-    byId("points").hidden = this.points.length < 2;
-    const { label } = this.experiment.outcomes[this.colour] ?? {};
-    const words = outcomesOf(this.chosen, this.colour, label);
-    byId("point-note").textContent = `${this.title(this.chosen)}: ${words}`;
-    if (isFocused) byId("points").querySelector("input:checked")?.focus();
-  }
-
-  /** A slider over the points, if they are on a line. */
-  slide() {
-    const [x, y] = sweptIn(this.experiment);
-    const isLine = x && !y && !x.words && this.points.length > 2;
-    const slider = byId("point-slider");
-    slider.closest("label").hidden = !isLine;
-    if (!isLine) return;
-    this.line = [...this.points].sort((a, b) => a.at[x.place] - b.at[x.place]);
-    slider.max = this.line.length - 1;
-    slider.value = this.line.indexOf(this.chosen);
-    slider.setAttribute("aria-valuetext", this.title(this.chosen));
-    byId("point-now").textContent = this.title(this.chosen);
-  }
-
-  /** A table for each combination of what is swept beside x and y; a list where that is no grid. */
-  tables() {
-    const [x, y, ...others] = sweptIn(this.experiment);
-    const cells = this.experiment.swept.reduce((product, { values }) => product * values.length, 1);
-    if (!x || cells > 2 * this.points.length) {
-      const every = this.points.map((point) => this.cell(point, `${this.title(point)}: `));
-      return [element("div", { className: "list" }, ...every)];
-    }
-    const captionOf = (point) =>
-      others.map(({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`);
-    const parts = grouped(this.points, (point) => captionOf(point).join(", "));
-    return [...parts].map(([caption, points]) => this.table(points, x, y, caption));
-  }
-
-  table(points, x, y, caption) {
-    const head = (text) => element("th", { textContent: text });
-    const corner = y ? `${inWords(y.name)} \\ ${inWords(x.name)}` : inWords(x.name);
-    const rows = y ? y.values.map((value, i) => ({ value, i })).reverse() : [{ value: "" }];
-    const body = rows.map(({ value, i }) => {
-      const own = points.filter((point) => !y || point.at[y.place] === i);
-      const cells = x.values.map((_, j) => {
-        const here = own.filter((point) => point.at[x.place] === j);
-        return element("td", {}, ...here.map((point) => this.cell(point)));
-      });
-      return element("tr", {}, head(value), ...cells);
-    });
-    const first = element("thead", {}, element("tr", {}, head(corner), ...x.values.map(head)));
-    const above = caption ? [element("caption", { textContent: caption })] : [];
-    return element("table", {}, ...above, first, element("tbody", {}, ...body));
-  }
-
-  /** A point as a radio button; its text is its outcome, after its name if it needs one. */
-  cell(point, name = "") {
-    const every = this.points.map(({ estimates }) => estimates[this.colour]?.[0]);
-    const estimate = point.estimates[this.colour]?.[0];
-    const share = shareOf(estimate, every, this.experiment.outcomes[this.colour]?.most);
-    const text = rounded(estimate);
-    const title = this.title(point);
-    const radio = element("input", { type: "radio", name: "point", value: point.place });
-    radio.checked = point === this.chosen;
-    radio.ariaLabel = `${title}: ${text}`;
-    const label = element("label", { title }, radio, `${name}${text}`);
-    label.style.setProperty("--share", `${Math.round(100 * share)}%`);
-    label.classList.toggle("dark", share > DARK);
-    return label;
-  }
+/** Let the reader choose: `choose` is called with a point. */
+export function wirePoints(/** @type {State} */ state, choose) {
+  on("points", "change", ({ value }) =>
+    choose(state.points.find(({ place }) => place === Number(value))),
+  );
+  on("point-slider", "input", ({ value }) => choose(lineOf(state)[value]));
+  on("colour", "change", ({ value }) => {
+    state.colour = value;
+    draw(state);
+  });
 }

@@ -40,7 +40,8 @@ export async function recall(/** @type {State} */ state) {
   for (const name of Object.keys(choices)) byId(name).value = state.view[name];
   const isHere = ownerOf(state, named.runId) !== undefined;
   const link = isHere ? named : opening(state);
-  state.tour.asked(link.runId, link.step);
+  const isNamed = ({ run, step }) => run === link.runId && step === link.step;
+  state.tour.wanted = state.tour.stops.find(isNamed);
   if (!(await choosePoint(state, ownerOf(state, link.runId), link))) return;
   await recallKept(state, named.beside);
   state.addressed = state.scene?.run.run_id;

@@ -3,6 +3,7 @@ import { byId, Player } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { remember } from "circlet/linking";
 import { sentence } from "circlet/reading";
+import { tell } from "circlet/tour";
 import { rounded } from "circlet/words";
 
 const REST = 150; // milliseconds after which a picture is at rest
@@ -62,7 +63,7 @@ function readings(/** @type {Scene} */ scene, panels, step, atRest) {
 }
 
 function read(/** @type {State} */ state, atRest) {
-  const { scene, at, boards, tour } = state;
+  const { scene, at, boards } = state;
   const step = stepOf(state);
   const { steps, steps_per_epoch: epochs } = scene.point;
   const epoch = epochs > 1 ? `, epoch ${rounded(step / epochs)}` : "";
@@ -71,7 +72,7 @@ function read(/** @type {State} */ state, atRest) {
   byId("step-slider").setAttribute("aria-valuetext", `step ${step}`);
   byId("reading-now").textContent = readings(scene, boards[0].shown, step, atRest);
   byId("sentence-now").textContent = sentence(scene, step);
-  tour.at(scene, at);
+  tell(state);
 }
 
 export function moveTo(/** @type {State} */ state, place) {

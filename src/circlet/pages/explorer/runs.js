@@ -36,112 +36,84 @@ export function noteOf(/** @type {Point} */ { runs, planned, unlisted }) {
   return `${legend}${more}${missing > 0 ? `; ${missing} of ${planned} are not done` : ""}`;
 }
 
-export class Runs {
-  /** Systems as in the catalogue; `chosen` is called with a run that the reader chooses. */
-  constructor(systems, chosen) {
-    this.systems = systems;
-    this.chosen = chosen;
-    this.by = "seed";
-    this.isDown = false;
-    this.outcome = ""; // that is filtered by
-    this.seed = undefined; // that the reader has chosen
-    /** @type {Point} */
-    this.point = undefined;
-    /** @type {Run} */
-    this.run = undefined;
-    on("filter", "change", ({ value }) => {
-      this.outcome = value;
-      const runs = listed(this.point.runs, this);
-      if (!runs.includes(this.run)) this.take(firstOf(runs));
-      this.list();
-    });
-    byId("run-head").addEventListener("click", ({ target }) => {
-      if (target.dataset.by) this.sort(target.dataset.by);
-    });
-    on("run-list", "change", ({ value }) =>
-      this.take(this.point.runs.find((run) => run.run_id === value)),
-    );
-    byId("run-list").addEventListener("click", ({ target }) => {
-      if (!target.closest("label")) target.closest("tr")?.querySelector("input").click();
-    });
-  }
+/**
+ * The run of a point that is to be shown: the one of an id, if it is there, or with `sameSeed` the
+ * one of the seed that the reader has chosen; else the first that is listed.
+ */
+export function wantedOf(/** @type {State} */ { list }, { runs }, runId, sameSeed = false) {
+  const isLinked = (run) => (sameSeed ? run.seed === list.seed : run.run_id === runId);
+  return runs.find(isLinked) ?? firstOf(listed(runs, list));
+}
 
-  /**
-   * The run of a point that is to be shown: the one of an id, if it is there, or with `sameSeed` the
-   * one of the seed that the reader has chosen; else the first that is listed.
-   */
-  wanted(/** @type {Point} */ { runs }, runId, sameSeed = false) {
-    const isLinked = (run) => (sameSeed ? run.seed === this.seed : run.run_id === runId);
-    return runs.find(isLinked) ?? firstOf(listed(runs, this));
-  }
+/** List the runs of the chosen point, and offer their outcomes, the most frequent first. */
+export function offerRuns(/** @type {State} */ state) {
+  const { list, point, run } = state;
+  if (run.outcome !== list.outcome) list.outcome = "";
+  if (!columnsIn(state).has(list.by)) list.by = "seed";
+  const counts = [...grouped(point.runs, ({ outcome }) => outcome)];
+  counts.sort(([, a], [, b]) => b.length - a.length);
+  const entries = counts.map(([outcome, own]) => [outcome, `${outcome} (${own.length})`]);
+  options("filter", [["", `all (${point.runs.length})`], ...entries], list.outcome);
+  listRuns(state);
+}
 
-  /** List the runs of a point, of which one is shown. */
-  open(/** @type {Point} */ point, run, sameSeed = false) {
-    this.point = point;
-    this.run = run;
-    if (run.outcome !== this.outcome) this.outcome = "";
-    if (!this.columns.has(this.by)) this.by = "seed";
-    if (!sameSeed) this.seed = run.seed; // else it comes back where there is a run of it
-    const counts = [...grouped(point.runs, ({ outcome }) => outcome)];
-    counts.sort(([, a], [, b]) => b.length - a.length);
-    const entries = counts.map(([outcome, own]) => [outcome, `${outcome} (${own.length})`]);
-    options("filter", [["", `all (${point.runs.length})`], ...entries], this.outcome);
-    this.list();
-  }
+const columnsIn = (/** @type {State} */ { catalogue, point }) =>
+  columnsOf(catalogue.systems[point.system], point.runs);
 
-  get columns() {
-    return columnsOf(this.systems[this.point.system], this.point.runs);
-  }
+function listRuns(/** @type {State} */ state) {
+  const { list, point, run } = state;
+  const columns = columnsIn(state);
+  const rows = listed(point.runs, list).map((one) => rowOf(one, one === run, [...columns.keys()]));
+  byId("run-head").replaceChildren(...[...columns].map((column) => headOf(state, column)));
+  byId("run-list").replaceChildren(...rows);
+  byId("run-note").textContent = noteOf(point);
+  // Within its own box: the page must not move.
+  const box = byId("run-list").closest(".runs");
+  const row = byId("run-list").querySelector("input:checked")?.closest("tr");
+  if (!row) return;
+  const below = row.offsetTop + row.offsetHeight - box.clientHeight;
+  const above = row.offsetTop - row.offsetHeight * 2; // under the head
+  if (box.scrollTop < below) box.scrollTop = below;
+  if (box.scrollTop > above) box.scrollTop = Math.max(above, 0);
+}
 
-  take(run) {
-    this.run = run;
-    this.seed = run.seed;
-    this.chosen(run);
-  }
+function headOf(/** @type {State} */ { catalogue, point, list }, [name, heading]) {
+  const { metrics } = catalogue.systems[point.system];
+  const title = metrics.find((metric) => metric.name === name)?.meaning ?? "";
+  const button = element("button", { textContent: heading, title });
+  button.dataset.by = name;
+  const cell = element("th", {}, button);
+  if (list.by === name) cell.ariaSort = list.isDown ? "descending" : "ascending";
+  return cell;
+}
 
-  sort(by) {
-    this.isDown = this.by === by && !this.isDown;
-    this.by = by;
-    this.list();
+function rowOf(/** @type {Run} */ run, checked, [, ...columns]) {
+  const radio = element("input", { type: "radio", name: "run", value: run.run_id, checked });
+  const label = element("label", {}, radio, ` ${run.seed}${run.shown === "training" ? " ▸" : ""}`);
+  const cells = columns.map((name) => element("td", { textContent: rounded(run[name]) }));
+  return element("tr", { className: run.shown }, element("td", {}, label), ...cells);
+}
+
+/** Let the reader sort, filter and choose: `change` is called with a run. */
+export function wireRuns(/** @type {State} */ state, change) {
+  const { list } = state;
+  on("filter", "change", ({ value }) => {
+    list.outcome = value;
+    const runs = listed(state.point.runs, list);
+    if (!runs.includes(state.run)) change(firstOf(runs));
+    listRuns(state);
+  });
+  on("run-head", "click", ({ dataset: { by } }) => {
+    if (!by) return;
+    list.isDown = list.by === by && !list.isDown;
+    list.by = by;
+    listRuns(state);
     byId("run-head").querySelector(`[data-by="${by}"]`).focus();
-  }
-
-  list() {
-    const { columns } = this;
-    const rows = listed(this.point.runs, this).map((run) => this.row(run, [...columns.keys()]));
-    byId("run-head").replaceChildren(...[...columns].map((column) => this.head(column)));
-    byId("run-list").replaceChildren(...rows);
-    byId("run-note").textContent = noteOf(this.point);
-    // Within its own box: the page must not move.
-    const box = byId("run-list").closest(".runs");
-    const row = byId("run-list").querySelector("input:checked")?.closest("tr");
-    if (!row) return;
-    const below = row.offsetTop + row.offsetHeight - box.clientHeight;
-    const above = row.offsetTop - row.offsetHeight * 2; // under the head
-    if (box.scrollTop < below) box.scrollTop = below;
-    if (box.scrollTop > above) box.scrollTop = Math.max(above, 0);
-  }
-
-  head([name, heading]) {
-    const { metrics } = this.systems[this.point.system];
-    const title = metrics.find((metric) => metric.name === name)?.meaning ?? "";
-    const button = element("button", { textContent: heading, title });
-    button.dataset.by = name;
-    const cell = element("th", {}, button);
-    if (this.by === name) cell.ariaSort = this.isDown ? "descending" : "ascending";
-    return cell;
-  }
-
-  row(/** @type {Run} */ run, [, ...columns]) {
-    const radio = element("input", { type: "radio", name: "run", value: run.run_id });
-    radio.checked = run === this.run;
-    const label = element(
-      "label",
-      {},
-      radio,
-      ` ${run.seed}${run.shown === "training" ? " ▸" : ""}`,
-    );
-    const cells = columns.map((name) => element("td", { textContent: rounded(run[name]) }));
-    return element("tr", { className: run.shown }, element("td", {}, label), ...cells);
-  }
+  });
+  on("run-list", "change", ({ value }) => {
+    change(state.point.runs.find((run) => run.run_id === value));
+  });
+  on("run-list", "click", (target) => {
+    if (!target.closest("label")) target.closest("tr")?.querySelector("input").click();
+  });
 }

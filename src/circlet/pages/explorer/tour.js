@@ -1,66 +1,56 @@
 // The tour: a few stops, each a run at a step with two sentences, as links.
-import { byId, element } from "circlet/controls";
+import { byId, element, on } from "circlet/controls";
 
 const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
 
 const NOWHERE = "Pick a stop, or look at any other run below.";
 
-export class Tour {
-  /** Stops of runs that are in the page. @param {Stop[]} stops */
-  constructor(stops) {
-    this.stops = stops;
-    /** @type {Stop} */
-    this.stop = undefined; // whose text is shown
-    /** @type {Stop} */
-    this.wanted = undefined; // that an address names
-    byId("tour").hidden = !stops.length;
-    const items = stops.map((stop, i) => {
-      const words = { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` };
-      const link = element("a", words);
-      link.addEventListener("click", () => this.choose(stop));
-      return element("li", {}, link);
-    });
-    byId("tour-stops").replaceChildren(...items);
-    byId("tour-next").addEventListener("click", () => {
-      this.choose(stops[(stops.indexOf(this.stop) + 1) % stops.length]);
-      location.hash = addressOf(this.stop);
-    });
-  }
+/** Offer stops, those of runs that are in the page. */
+export function offerTour(/** @type {State} */ { tour }) {
+  const { stops } = tour;
+  const choose = (stop) => {
+    tour.stop = stop; // even if the address is its own already
+    say(tour);
+  };
+  const items = stops.map((stop, i) => {
+    const link = element("a", { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+    link.addEventListener("click", () => choose(stop));
+    return element("li", {}, link);
+  });
+  byId("tour").hidden = !stops.length;
+  byId("tour-stops").replaceChildren(...items);
+  on("tour-next", "click", () => {
+    choose(stops[(stops.indexOf(tour.stop) + 1) % stops.length]);
+    location.hash = addressOf(tour.stop);
+  });
+}
 
-  /** The reader asks for a stop; its text is shown, even if the address is its own already. */
-  choose(stop) {
-    this.stop = stop;
-    this.say();
-  }
+/**
+ * The stop at a place of a scene: the last one stays while its run does, unless one is reached that
+ * is later in the tour. What an address names comes first, once.
+ */
+export function stopAt(/** @type {State["tour"]} */ { stops, stop, wanted }, scene, place) {
+  const { run_id: runId } = scene.run;
+  if (wanted?.run === runId) return wanted;
+  const last = stop?.run === runId ? stop : undefined;
+  const isHere = (one) => one.run === runId && scene.nearest(one.step) === place;
+  const here = stops.findIndex(isHere);
+  return here > stops.indexOf(last) ? stops[here] : last;
+}
 
-  /** An address names a run and a step, which may be those of a stop. */
-  asked(runId, step) {
-    this.wanted = this.stops.find((stop) => stop.run === runId && stop.step === step);
-  }
+/** Tell of the stop where the reader is. */
+export function tell(/** @type {State} */ { tour, scene, at }) {
+  tour.stop = stopAt(tour, scene, at);
+  if (tour.stop === tour.wanted) tour.wanted = undefined;
+  say(tour);
+}
 
-  /**
-   * Where the reader is: a scene and one of its steps, by place. A stop stays while its run does,
-   * unless one is reached that is later in the tour.
-   */
-  at(/** @type {Scene} */ scene, place) {
-    const { run_id: runId } = scene.run;
-    if (this.stop?.run !== runId) this.stop = undefined;
-    const isHere = (stop) => stop.run === runId && scene.nearest(stop.step) === place;
-    const here = this.stops.findIndex(isHere);
-    if (this.wanted?.run === runId) {
-      this.stop = this.wanted;
-      this.wanted = undefined;
-    } else if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
-    this.say();
-  }
-
-  say() {
-    byId("tour-text").textContent = this.stop?.text ?? NOWHERE;
-    for (const link of byId("tour-stops").querySelectorAll("a")) {
-      const isHere = this.stop && link.hash === addressOf(this.stop);
-      if (isHere) link.setAttribute("aria-current", "step");
-      else link.removeAttribute("aria-current");
-    }
+function say(/** @type {State["tour"]} */ { stop }) {
+  byId("tour-text").textContent = stop?.text ?? NOWHERE;
+  for (const link of byId("tour-stops").querySelectorAll("a")) {
+    const isHere = stop && link.hash === addressOf(stop);
+    if (isHere) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
   }
 }
 

@@ -4,6 +4,7 @@
 type Numbers = ArrayLike<number>;
 type Matrix = Float32Array | Float64Array;
 type Arrays = Record<string, import("circlet/catalogue").Series>;
+type Player = import("circlet/controls").Player;
 type Board = import("circlet/board").Board;
 type Scene = import("circlet/scene").Scene;
 
@@ -195,11 +196,16 @@ interface State {
   view: View;
   /** Panels of the run that is looked at, and of the one that is kept beside it. */
   boards: [Board, Board];
-  runs?: import("circlet/runs").Runs;
-  grid?: import("circlet/grid").Grid;
-  tour?: import("circlet/tour").Tour;
-  player?: import("circlet/controls").Player;
+  /** How runs are listed: sorted by a column, filtered by an outcome; the seed that is chosen. */
+  list: { by: string; isDown: boolean; outcome: string; seed?: number };
+  /** The outcome that colours the points. */
+  colour: string;
+  /** Stops, the one that is told of, and the one that an address names. */
+  tour: { stops: Stop[]; stop?: Stop; wanted?: Stop };
+  player?: Player;
+  /** What is chosen. */
   point?: Point;
+  run?: Run;
   /** The run that is looked at; none if it cannot be shown. */
   scene?: Scene;
   /** Place of the step among those of the scene. */
