@@ -57,81 +57,42 @@ export function answerTo({ a, b, right, given, isRight, probability, wasTrained 
   ].join(" ");
 }
 
-export class Answers {
-  /**
-   * A table and two fields in an element; `light` is called with the pair [a, b] that a reader
-   * points at or types, or with nothing.
-   * @param {(pair?: number[]) => void} light
-   */
-  constructor(holder, light) {
-    const stage = element("div");
-    holder.replaceChildren(stage);
-    this.picture = new Cells(stage);
-    this.fields = ["a", "b"].map((name) => {
-      const field = element("input", { type: "number", min: 0, step: 1, name });
-      field.addEventListener("input", () => light(this.asked));
-      return field;
-    });
-    this.summary = element("p");
-    this.words = element("p", { role: "status" });
-    const [a, b] = this.fields.map((field) => element("label", {}, `${field.name} `, field));
-    holder.append(element("div", { className: "ask" }, this.summary, a, "+", b, this.words));
-    this.p = 0; // of what is drawn, as are:
-    this.rows = [];
-    this.trained = undefined;
-    stage.addEventListener("pointermove", (event) => light(this.picture.pointed(event)));
-    stage.addEventListener("pointerleave", () => light(this.asked));
-    stage.addEventListener("click", (event) => {
-      const pair = this.picture.pointed(event);
-      if (!pair) return;
-      this.fields.forEach((field, i) => (field.value = pair[i]));
-      light(pair);
-    });
-  }
+/** A table and two fields for numbers in an element: its parts. */
+function made(holder) {
+  const stage = element("div");
+  holder.replaceChildren(stage);
+  const fields = ["a", "b"].map((name) =>
+    element("input", { type: "number", min: 0, step: 1, name }),
+  );
+  const [a, b] = fields.map((field) => element("label", {}, `${field.name} `, field));
+  const summary = element("p");
+  const words = element("p", { role: "status" });
+  holder.append(element("div", { className: "ask" }, summary, a, "+", b, words));
+  return { stage, fields, summary, words, picture: new Cells(stage) };
+}
 
-  /** The pair in the fields, if both have numbers of the network. */
-  get asked() {
-    const isComplete = this.fields.every((field) => field.value && field.checkValidity());
-    return isComplete ? this.fields.map((field) => Number(field.value)) : undefined;
-  }
+/** Call `light` with the pair [a, b] that a reader points at or types, or with nothing. */
+function wire({ stage, fields, picture }, light) {
+  const typed = () => {
+    const isComplete = fields.every((field) => field.value && field.checkValidity());
+    light(isComplete ? fields.map((field) => Number(field.value)) : undefined);
+  };
+  for (const field of fields) field.addEventListener("input", typed);
+  stage.addEventListener("pointermove", (event) => light(picture.pointed(event)));
+  stage.addEventListener("pointerleave", typed);
+  stage.addEventListener("click", (event) => {
+    const pair = picture.pointed(event);
+    if (!pair) return;
+    fields.forEach((field, i) => (field.value = pair[i]));
+    light(pair);
+  });
+}
 
-  /** Draw answers as `rowsOf` takes them. */
-  draw(answers) {
-    const { p, trained } = answers;
-    this.p = p;
-    this.trained = trained;
-    this.rows = rowsOf(answers);
-    for (const field of this.fields) field.max = p - 1;
-    const colours = classColours(2);
-    const of = ({ wasTrained }) => (trained ? colours(wasTrained ? 0 : 1) : colour("quiet"));
-    const cells = this.rows.map((row) => ({ colour: of(row), isCrossed: !row.isRight }));
-    this.picture.draw({ rows: p, columns: p, cells, xLabel: "b", yLabel: "a" });
-    this.summary.textContent = shareOf(this.rows, p, trained);
-  }
-
-  /** What the colours mean. */
-  get note() {
-    return this.trained
-      ? "blue: trained on; orange: held out; ×: wrong"
-      : "×: wrong; which pairs were trained on is not known";
-  }
-
-  /** Mark a pair, and say what the network answers to it; without one, how to choose one. */
-  mark(pair) {
-    const { p, rows, trained } = this;
-    const isHere = pair?.every((number) => number < p);
-    this.picture.outline(isHere ? pair : undefined);
-    const isValid = this.fields.every((field) => field.checkValidity());
-    const hint = isValid ? HINT : `The numbers are 0 to ${p - 1}.`;
-    this.words.textContent = isHere ? answerTo(rows[pair[0] * p + pair[1]], p, trained) : hint;
-  }
-
-  /** @returns {Table} */
-  get table() {
-    const set = ({ wasTrained }) => this.trained && (wasTrained ? "train" : "test");
-    const cells = (row) => [row.a, row.b, row.right, row.given, row.probability, set(row)];
-    return [["a", "b", "class", "answer", "probability", "set"], this.rows.map(cells)];
-  }
+/** Rows as cells: their colour is the set, if that is known. */
+function cellsOf(rows, trained) {
+  const colours = classColours(2);
+  const of = ({ wasTrained }) => (trained ? colours(wasTrained ? 0 : 1) : colour("quiet"));
+  return rows.map((row) => ({ colour: of(row), isCrossed: !row.isRight }));
 }
 
 /**
@@ -142,21 +103,44 @@ export class Answers {
 export const answersPanel =
   (source, read) =>
   (holder, { light }) => {
-    const answers = new Answers(holder, light);
+    const parts = made(holder);
+    const { fields, picture, summary, words } = parts;
     let isKnown;
+    let rows = [];
+    wire(parts, light);
     return {
       source,
-      picture: answers.picture,
+      picture,
       missing: (scene) => (scene.arrays[source] ? "" : absent(scene)),
-      note: () => (isKnown ? answers.note : "the network is not logged here"),
+      note({ trained }) {
+        if (!isKnown) return "the network is not logged here";
+        const unknown = "×: wrong; which pairs were trained on is not known";
+        return trained ? "blue: trained on; orange: held out; ×: wrong" : unknown;
+      },
       draw(scene, step, atRest) {
-        if (!atRest && scene.p > MOVING) return;
+        const { p, trained } = scene;
+        if (!atRest && p > MOVING) return;
         const found = read(scene, scene.logged(source, step));
         isKnown = Boolean(found);
-        if (found) answers.draw({ p: scene.p, trained: scene.trained, ...found });
         holder.classList.toggle("unknown", !isKnown);
+        if (!isKnown) return;
+        rows = rowsOf({ p, trained, ...found });
+        for (const field of fields) field.max = p - 1;
+        const labels = { xLabel: "b", yLabel: "a" };
+        picture.draw({ rows: p, columns: p, cells: cellsOf(rows, trained), ...labels });
+        summary.textContent = shareOf(rows, p, trained);
       },
-      light: (scene, step, pair) => answers.mark(pair),
-      table: () => answers.table,
+      light({ p, trained }, step, pair) {
+        const row = rows.find(({ a, b }) => pair?.[0] === a && pair[1] === b);
+        picture.outline(row && pair);
+        const isValid = fields.every((field) => field.checkValidity());
+        const hint = isValid ? HINT : `The numbers are 0 to ${p - 1}.`;
+        words.textContent = row ? answerTo(row, p, trained) : hint;
+      },
+      table({ trained }) {
+        const set = ({ wasTrained }) => trained && (wasTrained ? "train" : "test");
+        const cells = (row) => [row.a, row.b, row.right, row.given, row.probability, set(row)];
+        return [["a", "b", "class", "answer", "probability", "set"], rows.map(cells)];
+      },
     };
   };

@@ -48,7 +48,7 @@ function valuesOf({ steps, size, at, rounded }, buffer) {
 
 /** An array of a run at its logged steps. */
 export class Series {
-  /** shape: of its values at a step; values: step by step. @param {number[]} steps @param {number[]} shape @param {Float32Array} values */
+  /** shape: of its values at a step; values: step by step. @param {number[]} steps @param {number[]} shape @param {Matrix} values */
   constructor(steps, shape, values) {
     this.steps = steps;
     this.shape = shape;

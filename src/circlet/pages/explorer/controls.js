@@ -23,34 +23,30 @@ export function options(id, entries, chosen) {
 export const onScheme = (changed) =>
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
-/** A button that starts and pauses what happens on every frame of the screen. */
-export class Player {
-  /** `frame` is called with the time (ms) while it plays, `changed` when it starts or pauses. */
-  constructor(button, word, frame, changed = () => {}) {
-    this.button = button;
-    this.word = word;
-    this.frame = frame;
-    this.changed = changed;
-    this.handle = undefined;
-    button.addEventListener("click", () => this.play(!this.playing));
-    this.play(false);
-  }
-
-  get playing() {
-    return this.handle !== undefined;
-  }
-
-  play(isOn) {
-    const was = this.playing;
-    cancelAnimationFrame(this.handle); // so that there is never more than one
-    this.handle = isOn ? requestAnimationFrame((now) => this.next(now)) : undefined;
-    this.button.textContent = isOn ? "Pause" : this.word;
-    this.button.setAttribute("aria-pressed", String(isOn));
-    if (isOn !== was) this.changed();
-  }
-
-  next(now) {
-    this.handle = requestAnimationFrame((later) => this.next(later));
-    this.frame(now);
-  }
+/**
+ * A button that starts and pauses what happens on every frame of the screen: `frame` is called with
+ * the time (ms) while it plays, `changed` when it starts or pauses.
+ */
+export function playerOf(button, word, frame, changed = () => {}) {
+  let handle;
+  const next = (now) => {
+    handle = requestAnimationFrame(next);
+    frame(now);
+  };
+  const player = {
+    get playing() {
+      return handle !== undefined;
+    },
+    play(isOn) {
+      const was = player.playing;
+      cancelAnimationFrame(handle); // so that there is never more than one
+      handle = isOn ? requestAnimationFrame(next) : undefined;
+      button.textContent = isOn ? "Pause" : word;
+      button.setAttribute("aria-pressed", String(isOn));
+      if (isOn !== was) changed();
+    },
+  };
+  button.addEventListener("click", () => player.play(!player.playing));
+  player.play(false);
+  return player;
 }

@@ -7,7 +7,7 @@ import { byId, on, onScheme } from "circlet/controls";
 import { offerFiles } from "circlet/files";
 import { wirePoints } from "circlet/grid";
 import { recall } from "circlet/linking";
-import { drawCharts, goTo, moveTo, playerOf, show, stepOf } from "circlet/moving";
+import { drawCharts, goTo, moveTo, trainingPlayer, show, stepOf } from "circlet/moving";
 import { inOrder } from "circlet/opening";
 import { PANELS } from "circlet/own";
 import { offerPlanes } from "circlet/plane";
@@ -110,7 +110,7 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   offerTour(state);
   wireRuns(state, (run) => change(state, run));
   wirePoints(state, (point) => choosePoint(state, point, { sameSeed: true }));
-  state.player = playerOf(state);
+  state.player = trainingPlayer(state);
   wireView(state);
   wireKeys(state);
   wire(state);

@@ -1,5 +1,5 @@
 // What live simulations share: fields, buttons, a frame that repeats, files.
-import { byId, onScheme, Player } from "circlet/controls";
+import { byId, onScheme, playerOf } from "circlet/controls";
 import { offerFiles } from "circlet/files";
 
 /** Take the values of fields over; one that is empty or out of range keeps its last, and says why. */
@@ -53,7 +53,7 @@ export function live(name, settings, { begin, step, show, files }) {
     return draw();
   }
 
-  const player = new Player(part("run"), "Start", () => advance(Number(part("frame").value)));
+  const player = playerOf(part("run"), "Start", () => advance(Number(part("frame").value)));
   part("step").addEventListener("click", () => {
     player.play(false);
     advance(1);

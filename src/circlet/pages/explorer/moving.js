@@ -1,5 +1,5 @@
 // Moving through a training: by hand or by itself; drawing both runs at a step, and what is read off.
-import { byId, Player } from "circlet/controls";
+import { byId, playerOf } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { remember } from "circlet/linking";
 import { sentence } from "circlet/reading";
@@ -85,7 +85,7 @@ export function moveTo(/** @type {State} */ state, place) {
 export const goTo = (/** @type {State} */ state, step) => moveTo(state, state.scene.nearest(step));
 
 /** What plays a training, so many steps a second, or as a whole in some seconds. */
-export function playerOf(/** @type {State} */ state) {
+export function trainingPlayer(/** @type {State} */ state) {
   let due; // when the next step is
   const last = () => state.scene.steps.length - 1;
   const next = (now) => {
@@ -104,6 +104,6 @@ export function playerOf(/** @type {State} */ state) {
     if (player.playing && state.at === last()) state.at = 0;
     show(state);
   };
-  const player = new Player(byId("play"), "Play", next, changed);
+  const player = playerOf(byId("play"), "Play", next, changed);
   return player;
 }

@@ -18,9 +18,12 @@ export const gridSide = (atRest) => (atRest ? 224 : 64);
 /** Names of columns: word_1, word_2, ... */
 export const names = (count, word) => range(count, (i) => `${word}_${i + 1}`);
 
-/** Rows of a matrix, each after what names it. */
-export const rowsOf = (matrix, width, first) =>
-  first.map((cells, n) => [...cells, ...matrix.subarray(n * width, (n + 1) * width)]);
+/** Rows of a matrix, each after what names it: its number, or what `named` gives of that. */
+export const rowsOf = (matrix, width, named = (n) => [n]) =>
+  range(matrix.length / width, (n) => [
+    ...named(n),
+    ...matrix.subarray(n * width, (n + 1) * width),
+  ]);
 
 /** Why there is nothing to draw of a run. */
 export function absent(/** @type {Scene} */ { run }) {
@@ -81,18 +84,16 @@ function embeddingPanel(holder) {
     },
     light: (scene, step, pair) => plane.ring(pairIn(shown, pair)),
     table({ arrays: { embedding, position }, d }, step) {
-      const rows = (series, first, ...what) => {
-        const matrix = series.at(step);
-        return rowsOf(
-          matrix,
-          d,
-          range(matrix.length / d, (n) => [...what, first + n]),
-        );
-      };
+      /** @param {(n: number) => any[]} [named] */
+      const rows = (series, named) => rowsOf(series.at(step), d, named);
       const columns = names(d, "dimension");
-      if (!position) return [["token", ...columns], rows(embedding, 0)];
-      const both = [...rows(embedding, 0, "token"), ...rows(position, 1, "position")];
-      return [["of", "number", ...columns], both];
+      if (!position) return [["token", ...columns], rows(embedding)];
+      const tokens = rows(embedding, (n) => ["token", n]);
+      const positions = rows(position, (n) => ["position", n + 1]);
+      return [
+        ["of", "number", ...columns],
+        [...tokens, ...positions],
+      ];
     },
   };
 }

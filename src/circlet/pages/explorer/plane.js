@@ -20,13 +20,16 @@ export function usualPlane(scene, panels) {
   return { plane: isAlone ? COMPONENTS : strongest, x: 0, y: 1 };
 }
 
+/** Whether there is the plane of a view, of so many components. */
+function isThere({ plane, x, y }, { d, frequencies }, components) {
+  if (plane === COMPONENTS) return components > 1 && Math.max(x, y) < components;
+  return plane <= frequencies && x < d && y < Math.max(d, 2);
+}
+
 /** See a scene in a plane that it has: the one that the reader has chosen, or the usual one. */
-export function settle(/** @type {Scene} */ scene, panels, components) {
-  const { d, frequencies, view } = scene;
-  const width = view.plane === COMPONENTS ? components.length : d;
-  const isThere = view.plane !== COMPONENTS || width > 1;
-  const isValid = view.plane <= frequencies && view.x < width && view.y < Math.max(width, 2);
-  if (!view.chosen || !isThere || !isValid) {
+function settle(/** @type {Scene} */ scene, panels, components) {
+  const { view } = scene;
+  if (!view.chosen || !isThere(view, scene, components.length)) {
     Object.assign(view, usualPlane(scene, panels), { chosen: false });
   }
   if (!view.fitted) view.fit = fits(panels);

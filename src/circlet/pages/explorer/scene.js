@@ -14,15 +14,15 @@ function stepsOf(every) {
 export class Scene {
   /** @param {Point} point @param {Run} run @param {System} system @param {Arrays} logged @param {View} view */
   constructor(point, run, system, logged, view) {
-    const { trained, signals, curves, ...states } = logged;
+    const { trained, ...arrays } = logged;
+    const { signals, curves, ...states } = arrays;
     this.point = point;
     this.run = run;
     this.system = system;
     this.view = view;
-    /** @type {Arrays} */
-    this.arrays = { ...states, ...(signals && { signals }), ...(curves && { curves }) };
+    this.arrays = arrays;
     this.trained = trained?.frame(); // of every pair, whether it is trained on; not if that is unknown
-    this.logs = stepsOf(Object.values(this.arrays)); // of all arrays
+    this.logs = stepsOf(Object.values(arrays)); // of all arrays
     // The pictures move with the embedding and the weights: other steps would show no other frame.
     const frames = stepsOf(Object.values(states));
     this.steps = frames.length > 2 ? frames : this.logs;

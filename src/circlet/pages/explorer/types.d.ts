@@ -4,7 +4,7 @@
 type Numbers = ArrayLike<number>;
 type Matrix = Float32Array | Float64Array;
 type Arrays = Record<string, import("circlet/catalogue").Series>;
-type Player = import("circlet/controls").Player;
+type Player = ReturnType<typeof import("circlet/controls").playerOf>;
 type Board = import("circlet/board").Board;
 type Scene = import("circlet/scene").Scene;
 

@@ -1,35 +1,32 @@
-// The live training of a network, and of a second one that differs in one knob: pictures and readings.
-// The equations are in network.js.
-import { Answers } from "circlet/answers";
+// The live training of a network, and of a second one that differs in one knob, in the panels that
+// show a run. The equations are in network.js.
+import { Series } from "circlet/catalogue";
 import { classColours } from "circlet/colours";
 import { byId } from "circlet/controls";
 import { Plane } from "circlet/draw";
-import { boxAround, progression, shortestStep } from "circlet/geometry";
 import { live } from "circlet/live";
-import { answersTo, begin, initial, measure, split, step } from "circlet/musat/network";
-import { pairsOf, sumsOf } from "circlet/musat/particles";
+import { begin, initial, measure, split, step } from "circlet/musat/network";
 import { imperfect, readShape } from "circlet/musat/shape";
-import { regionsIn, sameAnswer, sumsIn, sumsTable } from "circlet/musat/sums";
-import { range } from "circlet/numbers";
-import { rowsOf } from "circlet/panels";
-import { embeddingIn, pairIn } from "circlet/pictures";
+import { Scene } from "circlet/scene";
 
-const SIDE = 64; // of the grid on which the classifier is asked
-const LABELS = { xLabel: "dimension 1", yLabel: "dimension 2" };
+/** Each step in its own scale, with all that can be drawn. @type {View} */
+const VIEW = {
+  ...{ plane: 0, x: 0, y: 1, chosen: true, wanted: "", lines: "shortest" },
+  ...{ numbers: true, fit: true, fitted: true, log: false },
+};
 
 /** A network in its panels and readings, whose ids begin with a name. */
 class Shown {
-  /** `light` is called with the pair of numbers at which a reader points. */
-  constructor(name, sizes, light) {
+  /** Panels are made by `makers`; `light` is called with the pair at which a reader points. */
+  constructor(name, sizes, makers, light) {
     this.name = name;
     this.sizes = sizes;
-    this.pairs = pairsOf(sizes.p);
-    const stage = (panel) => byId(`${name}-${panel}-picture`);
-    this.embedding = new Plane(stage("embedding"));
-    this.sums = new Plane(stage("sums"));
-    this.curves = new Plane(stage("losses"));
-    this.answers = new Answers(stage("answers"), light);
     this.pair = undefined; // that is lit up
+    this.curves = new Plane(byId(`${name}-losses-picture`));
+    this.panels = Object.entries(makers).map(([panel, { make }]) => {
+      const id = `${name}-${panel}`;
+      return { id, ...make(byId(`${id}-picture`), { light }) };
+    });
   }
 
   begin({ seed }) {
@@ -38,30 +35,35 @@ class Shown {
     this.training = begin(this.sizes, initial(this.sizes, seed), trained);
   }
 
-  get places() {
-    return this.training.weights.embedding;
+  /** The network as a run that is logged at this step alone. */
+  get scene() {
+    const { weights, trained, steps } = this.training;
+    const { p, d } = this.sizes;
+    const series = (values, shape = [values.length]) => new Series([steps], shape, values);
+    const arrays = Object.entries(weights).map(([name, values]) => [name, series(values)]);
+    const known = {
+      embedding: series(weights.embedding, [p, d]),
+      trained: series(Float64Array.from(trained, Number)),
+    };
+    const logged = { ...Object.fromEntries(arrays), ...known };
+    const run = /** @type {any} */ ({});
+    const point = /** @type {any} */ ({ parameters: { p, d }, steps });
+    const system = /** @type {any} */ ({ signals: true });
+    return new Scene(point, run, system, logged, VIEW);
   }
 
   /** Draw all but the losses, and read off what there is to read. */
   show() {
-    const { name, pairs, places, sizes } = this;
-    const { weights, trained, steps } = this.training;
-    const box = boxAround([places]);
-    const lines = progression(places, shortestStep(places));
-    this.embedding.draw({ ...LABELS, box, ...embeddingIn(places, lines) });
-    const wide = box.map((end) => 2 * end);
-    const bad = imperfect(places, pairs);
-    const regions = regionsIn(weights, wide, SIDE);
-    const sums = sumsIn(sumsOf(places, pairs), pairs, bad, true, regions);
-    this.sums.draw({ ...LABELS, box: wide, ...sums });
-    this.answers.draw({ p: sizes.p, trained, ...answersTo(weights, sizes.p) });
+    const { name, scene, sizes } = this;
+    const { weights, pairs, trained, steps } = this.training;
+    for (const panel of this.panels) panel.draw(scene, steps, false);
     this.light(this.pair);
     const measured = measure(weights, sizes, pairs, trained);
     const { train_loss: train, test_loss: test } = measured;
     if (this.losses.at(-1)?.[0] !== steps) this.losses.push([steps, train, test]);
     this.read("train", train, measured.train_accuracy);
     this.read("test", test, measured.test_accuracy);
-    readShape(name, places, bad);
+    readShape(name, weights.embedding, imperfect(weights.embedding, pairs));
   }
 
   read(part, loss, accuracy) {
@@ -72,11 +74,8 @@ class Shown {
 
   /** Light up a pair of numbers, and the pairs with its answer. */
   light(pair) {
-    const { pairs, places } = this;
     this.pair = pair;
-    this.embedding.ring(pairIn(places, pair));
-    this.sums.ring(sameAnswer(sumsOf(places, pairs), pairs, pair));
-    this.answers.mark(pair);
+    for (const panel of this.panels) panel.light(this.scene, this.training.steps, pair);
   }
 
   /** Its losses as curves: [step, log10 of the train or the test loss, ...]. */
@@ -96,25 +95,15 @@ class Shown {
     this.curves.draw({ xLabel: "step", yLabel: "log10 of the loss (nat)", box, curves });
   }
 
-  /** What the buttons of its panels save. @returns {Record<string, PanelFile>} */
-  get files() {
-    const { name, pairs, places } = this;
-    const numbers = range(pairs.p, (a) => [a]);
-    return {
-      [`${name}-embedding`]: {
-        picture: this.embedding,
-        table: () => [["token", "dimension_1", "dimension_2"], rowsOf(places, 2, numbers)],
-      },
-      [`${name}-sums`]: {
-        picture: this.sums,
-        table: () => sumsTable(sumsOf(places, pairs), pairs),
-      },
-      [`${name}-losses`]: {
-        picture: this.curves,
-        table: () => [["step", "train_loss", "test_loss"], this.losses],
-      },
-      [`${name}-answers`]: { picture: this.answers.picture, table: () => this.answers.table },
-    };
+  /** What the buttons of a panel save; nothing, if it is not its own. @returns {PanelFile} */
+  fileOf(id) {
+    /** @returns {Table} */
+    const losses = () => [["step", "train_loss", "test_loss"], this.losses];
+    if (id === `${this.name}-losses`) return { picture: this.curves, table: losses };
+    const panel = this.panels.find((one) => one.id === id);
+    return (
+      panel && { picture: panel.picture, table: () => panel.table(this.scene, this.training.steps) }
+    );
   }
 }
 
@@ -128,29 +117,24 @@ function lossBox(networks) {
 
 /**
  * Set the training up with parameters as in a study; `knobs`: what a second network may differ in,
- * and its usual value there.
+ * and its usual value there; `makers`: panels.
  */
-export function train(defaults, knobs) {
+export function train(defaults, knobs, makers) {
   const knob = byId("network-knob");
   const light = (pair) => shown().forEach((network) => network.light(pair));
-  const both = ["network", "other"].map((name) => new Shown(name, defaults, light));
+  const both = ["network", "other"].map((name) => new Shown(name, defaults, makers, light));
   const shown = () => (knob.value ? both : both.slice(0, 1));
   /** The settings of both: the second has its own value of the knob. */
   const settingsOf = (settings) => [settings, { ...settings, [knob.value]: settings.other }];
-  live(
-    "network",
-    { ...defaults },
-    {
-      begin: (settings) => settingsOf(settings).forEach((own, i) => both[i].begin(own)),
-      step: (settings) =>
-        shown().forEach(({ training }, i) => step(training, settingsOf(settings)[i])),
-      show() {
-        for (const network of shown()) network.show();
-        for (const network of shown()) network.drawLosses(lossBox(shown()));
-      },
-      files: (id) => ({ ...both[0].files, ...both[1].files })[id],
-    },
-  );
+  const begin = (settings) => settingsOf(settings).forEach((own, i) => both[i].begin(own));
+  const advance = (settings) =>
+    shown().forEach(({ training }, i) => step(training, settingsOf(settings)[i]));
+  const show = () => {
+    for (const network of shown()) network.show();
+    for (const network of shown()) network.drawLosses(lossBox(shown()));
+  };
+  const files = (id) => both[0].fileOf(id) ?? both[1].fileOf(id);
+  live("network", { ...defaults }, { begin, step: advance, show, files });
   knob.addEventListener("change", () => {
     for (const part of byId("live-network").querySelectorAll("[data-other]")) {
       part.hidden = !knob.value;

@@ -100,14 +100,7 @@ export function simulate(defaults) {
       show: (settings) => show(plane, now, settings),
       files: () => ({
         picture: plane,
-        table: () => [
-          ["particle", "x", "y"],
-          rowsOf(
-            now.positions,
-            2,
-            range(now.pairs.p, (a) => [a]),
-          ),
-        ],
+        table: () => [["particle", "x", "y"], rowsOf(now.positions, 2)],
       }),
     },
   );

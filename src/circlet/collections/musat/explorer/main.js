@@ -5,6 +5,7 @@ import { train } from "circlet/musat/live_network";
 import { simulate } from "circlet/musat/live_particles";
 import { answersTo } from "circlet/musat/network";
 import { sumsPanel } from "circlet/musat/sums";
+import { panels as common } from "circlet/panels";
 
 /** The answers of a run at a step: of the network and the embedding that are logged there. */
 function answersAt(/** @type {Scene} */ scene, step) {
@@ -30,5 +31,6 @@ export const panels = {
 
 export function live({ particles, network, knobs }) {
   simulate(particles);
-  train(network, knobs);
+  const { embedding } = common;
+  train(network, knobs, { embedding, ...panels });
 }

@@ -117,15 +117,18 @@ export function measure(weights, { d }, pairs, trained, gradients) {
     if (best === y) found[`${part}_accuracy`] += 1 / counts[part];
     if (!trained[n] || !gradients) return;
     for (let c = 0; c < o.length; c++) o[c] = (o[c] / total - Number(c === y)) / train;
-    backOutput(weights, gradients, h, o, back);
-    for (const a of [first[n], second[n]]) backEmbedding(weights, gradients, d, a, h, back);
-    backHidden(gradients, d, x, n * d, h, back);
+    const inputs = {
+      first: first[n] * d,
+      second: second[n] * d,
+      x: x.subarray(n * d, (n + 1) * d),
+    };
+    propagate(weights, gradients, inputs, h, o, back);
   });
   return found;
 }
 
-/** Gradients of the output layer, whose scores have the gradients `o`; `back`: those of the neurons. */
-function backOutput(weights, gradients, h, o, back) {
+/** Add the gradients at a pair, whose scores have the gradients `o`; `back` has room for the neurons. */
+function propagate(weights, gradients, { first, second, x }, h, o, back) {
   back.fill(0);
   for (let c = 0; c < o.length; c++) {
     gradients["output.bias"][c] += o[c];
@@ -135,23 +138,15 @@ function backOutput(weights, gradients, h, o, back) {
       back[j] += o[c] * weights["output.weight"][c * h.length + j];
     }
   }
-}
-
-/** Gradients of the hidden layer at a point. */
-function backHidden(gradients, d, x, at, h, back) {
+  const d = x.length;
   for (let j = 0; j < h.length; j++) {
     if (!h[j]) continue;
     gradients["hidden.bias"][j] += back[j];
-    for (let i = 0; i < d; i++) gradients["hidden.weight"][j * d + i] += back[j] * x[at + i];
-  }
-}
-
-/** Gradients of the embedding of a number of the pair. */
-function backEmbedding(weights, gradients, d, a, h, back) {
-  for (let j = 0; j < h.length; j++) {
-    if (!h[j]) continue;
     for (let i = 0; i < d; i++) {
-      gradients.embedding[a * d + i] += back[j] * weights["hidden.weight"][j * d + i];
+      gradients["hidden.weight"][j * d + i] += back[j] * x[i];
+      const along = back[j] * weights["hidden.weight"][j * d + i];
+      gradients.embedding[first + i] += along;
+      gradients.embedding[second + i] += along;
     }
   }
 }

@@ -10,34 +10,33 @@ import { byClass, CROWDED } from "circlet/pictures";
 
 const [MOVING, RESTING] = [60, 128]; // numbers up to which imperfections are counted, p^4 couples
 
-/** The classes that a network gives on a grid in a box; `fromPlane`: its points in the network's space. */
-export function regionsIn(weights, box, side, fromPlane = (points) => points) {
-  const classes = classesAt(weights, 2, fromPlane(gridIn(box, side)));
-  return { side, classes, colour: paleColours(weights["output.bias"].length) };
+/** The classes that the network of a step gives in a box; none, if it is not known there. */
+function regionsIn(/** @type {Scene} */ scene, step, box, side) {
+  const weights = scene.isWhole && scene.weights(step);
+  if (!weights) return undefined;
+  const classes = classesAt(weights, 2, scene.fromPlane(gridIn(box, side)));
+  return { side, classes, colour: paleColours(scene.p) };
 }
 
 /**
  * Of pair sums in the plane: the number of each's class, or a dot of its colour, over regions, if
  * there are some; the `bad` are marked.
  */
-export function sumsIn(xy, { p, target }, bad, isNumbered, regions) {
+function sumsIn(xy, { p, target }, bad, isNumbered, regions) {
   const marked = [];
   bad?.forEach((is, i) => is && marked.push(xy[2 * i], xy[2 * i + 1]));
   const marks = { xy: marked, colour: colour("picked"), size: 15 };
   const isInk = isNumbered && (regions || bad); // to be read on any background
   const colours = isInk ? () => colour("ink") : classColours(p);
   const size = isNumbered ? 9 : p > CROWDED ? 3.5 : 6;
-  const groups = byClass(p, target, xy, target).map((group, c) => ({
-    ...group,
-    colour: colours(c),
-    size,
-  }));
+  const byTarget = byClass(p, target, xy, target);
+  const groups = byTarget.map((group, c) => ({ ...group, colour: colours(c), size }));
   if (isNumbered) return { dots: [marks], texts: groups, regions };
   return { dots: [marks, ...groups], regions };
 }
 
 /** Rings around all pair sums with the answer of a pair [a, b], its own a larger one. */
-export function sameAnswer(xy, { p, first, second, target }, pair) {
+function sameAnswer(xy, { p, first, second, target }, pair) {
   const groups = [13, 22].map((size) => ({ xy: [], size }));
   if (!pair) return groups;
   const [low, high] = [Math.min(...pair), Math.max(...pair)];
@@ -47,12 +46,6 @@ export function sameAnswer(xy, { p, first, second, target }, pair) {
     groups[Number(isOwn)].xy.push(xy[2 * i], xy[2 * i + 1]);
   });
   return groups;
-}
-
-/** Pairs, their classes and the places of their sums as a table. @returns {Table} */
-export function sumsTable(xy, { first, second, target }) {
-  const pairs = target.map((c, i) => [first[i], second[i], c]);
-  return [["a", "b", "class", "x", "y"], rowsOf(xy, 2, pairs)];
 }
 
 /**
@@ -98,13 +91,11 @@ export function sumsPanel(holder) {
     note: noteOf,
     draw(scene, step, atRest) {
       const box = scene.box("sums", (at) => [places(scene, at)], step);
-      const bad = scene.isWhole && structure(scene, step, atRest)?.marked;
-      const weights = scene.isWhole && scene.weights(step);
-      const back = (points) => scene.fromPlane(points);
-      const regions = weights ? regionsIn(weights, box, gridSide(atRest), back) : undefined;
+      const bad = scene.isWhole ? structure(scene, step, atRest)?.marked : undefined;
+      const regions = regionsIn(scene, step, box, gridSide(atRest));
       const isNumbered = scene.view.numbers && scene.p <= NUMBERED;
       drawn = places(scene, step);
-      const shown = sumsIn(drawn, pairsIn(scene), bad || undefined, isNumbered, regions);
+      const shown = sumsIn(drawn, pairsIn(scene), bad, isNumbered, regions);
       plane.draw({ ...scene.axes, box, ...shown });
     },
     light: (scene, step, pair) => plane.ring(sameAnswer(drawn, pairsIn(scene), pair)),
@@ -116,6 +107,10 @@ export function sumsPanel(holder) {
       const count = marked ? `, imperfections ${bad} of ${marked.length}` : "";
       return { step: found.step, words: `norm ratio ${ratioText(ratio)}${count}` };
     },
-    table: (scene, step) => sumsTable(places(scene, step), pairsIn(scene)),
+    table(scene, step) {
+      const { first, second, target } = pairsIn(scene);
+      const pair = (n) => [first[n], second[n], target[n]];
+      return [["a", "b", "class", "x", "y"], rowsOf(places(scene, step), 2, pair)];
+    },
   };
 }

@@ -23,8 +23,8 @@ const missing = (/** @type {Scene} */ scene) => (scene.arrays.position ? "" : ab
 /** Values of every sequence as a table. @returns {Table} */
 function sequenceTable(scene, matrix, width, word) {
   const { tokens, label } = probesOf(scene);
-  const first = tokens.map((sequence, n) => [sequence.join(" "), label[n]]);
-  return [["tokens", "class", ...names(width, word)], rowsOf(matrix, width, first)];
+  const named = (n) => [tokens[n].join(" "), label[n]];
+  return [["tokens", "class", ...names(width, word)], rowsOf(matrix, width, named)];
 }
 
 /** The answers of the network on a grid of the plane; none if it is not the whole plane. */
