@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # A test that hangs is stopped with a traceback; the others continue. Python keeps what it compiles.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --timeout 1800
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
+JAVASCRIPT := tests/pages/javascript
 
 .PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu clean
 
@@ -22,6 +23,9 @@ test: $(VENV)/with-dev
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 	$(BIN)/snakemake --lint
+	@if command -v node >/dev/null; then \
+	    node --test --import ./$(JAVASCRIPT)/modules.js $(JAVASCRIPT)/*.test.js; \
+	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
 $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/kernels/*)
@@ -81,7 +85,7 @@ gpu: $(VENV)/with-dev
 	$(BIN)/python -m pytest tests/training/test_gpu.py
 	$(BIN)/python -m circlet bench --device cuda --training-only --configfile config/paper.yaml
 
-# Checks the format of the JavaScript (with npm), then tests the pages in Debian's Chromium.
+# Checks the format and the types of the JavaScript (with npm), then tests the pages in Debian's Chromium.
 # Screenshots are written to tests/screenshots.
 EXPLORER := src/circlet/pages/explorer
 

@@ -58,22 +58,6 @@ def test_controls_change_the_pictures(page_of):
     assert picture(page, "ode") != before
 
 
-def test_neighbours_of_a_circle_are_joined_round_it(page_of):
-    page = page_of()
-    module = """async () => {
-      const { around, delta } = await import("circlet/geometry");
-      const xy = Array.from({ length: 26 }, (_, i) => i);  // places 2 a, 2 a + 1 stand for a
-      const name = (line) => line.filter((_, i) => i % 2 === 0).map((x) => x / 2);
-      const rings = [around(xy, 8), around(xy.slice(0, 24), 3)];
-      return [delta(5, 13), delta(2, 12), ...rings.map((ring) => ring.map(name))];
-    }"""
-    inverse, none, ring, rings = page.evaluate(module)
-    assert inverse == 8  # 5 * 8 = 40 = 1 mod 13
-    assert ring == [[8 * i % 13 for i in range(14)]]
-    assert none is None
-    assert rings == [[i, i + 3, i + 6, i + 9, i] for i in range(3)]
-
-
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
 def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")

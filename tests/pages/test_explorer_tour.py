@@ -9,8 +9,6 @@ import pytest
 from conftest import serious
 from driving import CIRCLES, NETWORK, at, finished_block_of, settled, step_now, table
 
-from circlet.plotting import panels
-
 pytestmark = pytest.mark.browser
 
 
@@ -79,31 +77,6 @@ def test_a_stop_leaves_when_another_run_is_chosen(page_of):
     assert page.locator("#tour-stops [aria-current]").count() == 0
 
 
-def test_a_stop_gives_way_to_a_later_one_of_its_run_only(page_of):
-    """As a head at the end, and before it in the tour after it where the head forms."""
-    page = page_of()
-    settled(page)
-    module = """async () => {
-      const { Tour } = await import("circlet/tour");
-      const stop = (step, title) => ({ run: "r", step, title, text: title });
-      const tour = new Tour([stop(9, "end"), stop(3, "forms")]);
-      const scene = { run: { run_id: "r" }, nearest: (step) => step };
-      const at = (place) => {
-        tour.at(scene, place);
-        return document.getElementById("tour-text").textContent;
-      };
-      const said = [at(9), at(5), at(3), at(6), at(9)]; // played from where it forms to the end
-      tour.asked("r", 9); // by an address
-      said.push(at(9), at(3));
-      document.querySelector("#tour-stops a").click(); // of the stop where the reader may be
-      said.push(document.getElementById("tour-text").textContent);
-      return said;
-    }"""
-    by_an_address, chosen = ["end", "forms"], ["end"]
-    played = ["end", "end", "forms", "forms", "forms"]
-    assert page.evaluate(module) == [*played, *by_an_address, *chosen]
-
-
 def test_what_is_played_comes_into_view(page_of):
     page = page_of()
     page.set_viewport_size({"width": 1280, "height": 700})
@@ -118,16 +91,6 @@ def test_a_step_is_said_in_a_sentence(page_of):
     page = page_of(at(NETWORK, 0))
     settled(page)
     assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
-    module = """async () => {
-      const { trend, dominating } = await import("circlet/reading");
-      return [[0.1, 0.9, 1, 1.5, 9, NaN].map(trend),
-        [[1, 4, 2], [4, 1, 3.5], [1, 1, 1, 1, 1], [0, 0], [3]].map(dominating)];
-    }"""
-    trends, frequencies = page.evaluate(module)
-    assert trends == ["drops", "falls slowly", "hardly changes", "rises", "jumps up", ""]
-    assert frequencies == [
-        "frequency 2 dominates", "frequencies 1 and 3 lead", "no frequency stands out", "", "",
-    ]  # fmt: skip
 
 
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
@@ -163,48 +126,6 @@ def test_a_run_is_kept_beside_another(page_of):
     settled(page)
     assert page.locator(".kept:not([hidden])").count() == 0
     assert "beside" not in page.url
-
-
-def test_lines_are_the_shortest_progression_of_the_figures(page_of):
-    page = page_of(at(CIRCLES))
-    module = """async (xy) => {
-      const { shortestStep, progression } = await import("circlet/geometry");
-      const by = shortestStep(xy);
-      return [by, progression(xy, by)];
-    }"""
-    stream = np.random.default_rng(0)
-    for p in (5, 12, 17):
-        vectors = stream.normal(size=(p, 2))
-        by, lines = page.evaluate(module, vectors.ravel().tolist())
-        assert by == panels.best_step(vectors)
-        joined = np.hstack([vectors, np.roll(vectors, -by, axis=0)])
-        lengths = np.linalg.norm(joined[:, 2:] - joined[:, :2], axis=1)
-        np.testing.assert_allclose(lines, joined[lengths <= 2 * np.median(lengths)])
-
-
-ENDS = """async ({ seed, weight_decay, steps }) => {
-  const { begin, initial, measure, split, step } = await import("circlet/musat/network");
-  const { normRatio } = await import("circlet/musat/shape");
-  const all = { p: 17, d: 2, hidden: 32, train_fraction: 0.8, learning_rate: 0.01, weight_decay };
-  const trained = split(all.p, all.train_fraction, seed);
-  const training = begin(all, initial(all, seed), trained);
-  for (let i = 0; i < steps; i++) step(training, all);
-  const measured = measure(training.weights, all, training.pairs, trained);
-  return { ratio: normRatio(training.weights.embedding), ...measured };
-}"""
-
-
-def test_live_networks_end_in_what_their_buttons_say(page_of):
-    page = page_of()
-    starts = page.eval_on_selector_all(
-        "#live-network [data-with]",
-        "all => all.map(b => [b.textContent, JSON.parse(b.dataset.with)])",
-    )
-    ends = {words: page.evaluate(ENDS, start) for words, start in starts}
-    assert ends["a circle"]["ratio"] < 1.2
-    assert ends["a grid"]["ratio"] > 1.2 and ends["a grid"]["test_accuracy"] > 0.6
-    overfit = ends["overfitting"]
-    assert overfit["train_accuracy"] > 0.9 and overfit["test_accuracy"] < 0.2
 
 
 def test_a_button_starts_a_live_network(page_of):

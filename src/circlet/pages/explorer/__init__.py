@@ -10,7 +10,8 @@ A collection adds what is its own in a folder ``explorer``, every part of which 
 
 ``main.js``, other modules
     addressed as ``circlet/COLLECTION/MODULE``, by all. The main one may export ``panels`` by name,
-    as ``panels.js`` has them, and ``live(data)``, which sets up what is in ``page.html``;
+    each a ``PanelMaker`` of ``types.d.ts``, and ``live(data)``, which sets up what is in
+    ``page.html``;
 ``style.css``
     styles of these;
 ``page.html``
@@ -56,28 +57,33 @@ DATA = (
     "main.js",
     "address.js",
     "answers.js",
-    "beside.js",
     "board.js",
     "catalogue.js",
     "charts.js",
+    "choosing.js",
+    "colours.js",
     "controls.js",
     "curves.js",
     "draw.js",
+    "dropping.js",
     "explore.js",
     "files.js",
     "geometry.js",
     "grid.js",
+    "linking.js",
     "live.js",
+    "moving.js",
+    "numbers.js",
     "opening.js",
     "own.js",
     "panels.js",
     "pictures.js",
     "plane.js",
-    "random.js",
     "reading.js",
     "runs.js",
     "scene.js",
     "tour.js",
+    "words.js",
     "vendored/parquet.js",
     "vendored/plotly.js",
 )

@@ -1,10 +1,19 @@
 // The answers of a network to every sum of two numbers: a table of right and wrong ones, and two
 // fields to ask for one. Runs and live networks have the same.
-import { Cells, classColour, theme } from "circlet/draw";
+import { classColours, colour } from "circlet/colours";
+import { element } from "circlet/controls";
+import { Cells } from "circlet/draw";
+import { range } from "circlet/numbers";
 import { absent } from "circlet/panels";
 
 const MOVING = 60; // numbers up to which answers are computed while training is scrubbed
 const HINT = "Type two numbers, or point at a cell of the table; a click keeps it.";
+
+export const HELP =
+  "The network's answer to every sum a + b, in row a and column b: a filled cell is right, a crossed " +
+  "one is wrong. It was trained on the blue pairs. The orange ones were held out (test pairs): only a " +
+  "network that has found the rule gets them right. Point at a cell: its two numbers are ringed in the " +
+  "embedding, and in the pair sums all pairs with the same answer.";
 
 /** The place of a pair in a list of all pairs of p numbers: ordered, or those with a <= b. */
 function placeOf(p, count, a, b) {
@@ -13,162 +22,125 @@ function placeOf(p, count, a, b) {
   return low * p - (low * (low - 1)) / 2 + high - low;
 }
 
-export const HELP =
-  "The network's answer to every sum a + b, in row a and column b: a filled cell is right, a crossed " +
-  "one is wrong. It was trained on the blue pairs. The orange ones were held out (test pairs): only a " +
-  "network that has found the rule gets them right. Point at a cell: its two numbers are ringed in the " +
-  "embedding, and in the pair sums all pairs with the same answer.";
-
-export class Answers {
-  /**
-   * A table and two fields in an element; `light` is called with the pair [a, b] that a reader
-   * points at or types, or with nothing.
-   */
-  constructor(holder, light) {
-    const stage = document.createElement("div");
-    this.form = document.createElement("div");
-    this.form.className = "ask";
-    holder.replaceChildren(stage, this.form);
-    this.picture = new Cells(stage);
-    this.fields = ["a", "b"].map((name) => {
-      const label = document.createElement("label");
-      const field = document.createElement("input");
-      Object.assign(field, { type: "number", min: 0, step: 1, name });
-      field.addEventListener("input", () => light(this.asked));
-      label.append(`${name} `, field);
-      return label.appendChild(field);
-    });
-    [this.summary, this.words] = ["p", "p"].map((name) => document.createElement(name));
-    this.words.setAttribute("role", "status");
-    const [a, b] = this.fields.map((field) => field.parentNode);
-    this.form.append(this.summary, a, "+", b, this.words);
-    stage.addEventListener("pointermove", (event) => light(this.picture.pointed(event)));
-    stage.addEventListener("pointerleave", () => light(this.asked));
-    stage.addEventListener("click", (event) => {
-      const pair = this.picture.pointed(event);
-      if (!pair) return;
-      this.fields.forEach((field, i) => (field.value = pair[i]));
-      light(pair);
-    });
-  }
-
-  /** The pair in the fields, if both have numbers of the network. */
-  get asked() {
-    const isComplete = this.fields.every((field) => field.value && field.checkValidity());
-    return isComplete ? this.fields.map((field) => Number(field.value)) : undefined;
-  }
-
-  /**
-   * Draw answers to the sums of p numbers: the class `given` to each ordered pair, row by row, and
-   * its `probability`. `trained`: of every pair, ordered or a <= b, whether it was trained on, if that
-   * is known.
-   */
-  draw(answers) {
-    const { p, given, trained } = answers;
-    this.answers = answers;
-    for (const field of this.fields) field.max = p - 1;
-    const colour = trained ? classColour(2, theme()) : () => theme().colour("quiet");
-    const cells = Array.from(given, (c, i) => {
-      const [a, b] = [Math.floor(i / p), i % p];
-      return { colour: colour(this.wasTrained(a, b) ? 0 : 1), isCrossed: c !== (a + b) % p };
-    });
-    this.picture.draw({ side: p, cells, xLabel: "b", yLabel: "a" });
-    this.summary.textContent = this.share;
-  }
-
-  wasTrained(a, b) {
-    const { p, trained } = this.answers;
-    return Boolean(trained?.[placeOf(p, trained.length, a, b)]);
-  }
-
-  /** How many pairs are right, of those that were trained on and of the others. */
-  get counts() {
-    const { p, given, trained } = this.answers;
-    const isOrdered = trained?.length === p * p;
-    const found = { trained: [0, 0], heldOut: [0, 0] };
-    for (let a = 0; a < p; a++) {
-      for (let b = isOrdered ? 0 : a; b < p; b++) {
-        const part = found[this.wasTrained(a, b) ? "trained" : "heldOut"];
-        part[1]++;
-        if (given[a * p + b] === (a + b) % p) part[0]++;
-      }
-    }
-    return found;
-  }
-
-  /** How many are right, in words. */
-  get share() {
-    const { trained, heldOut } = this.counts;
-    const of = ([right, all]) => `${right} of ${all}`;
-    if (!this.answers.trained) return `Right: ${of(heldOut)} pairs.`;
-    return `Right: ${of(trained)} pairs trained on, ${of(heldOut)} held out.`;
-  }
-
-  /** What the colours mean. */
-  get note() {
-    return this.answers.trained
-      ? "blue: trained on; orange: held out; ×: wrong"
-      : "×: wrong; which pairs were trained on is not known";
-  }
-
-  /** Mark a pair, and say what the network answers to it; without one, how to choose one. */
-  mark(pair) {
-    const { p, given, probability, trained } = this.answers ?? { p: 0 };
-    const isHere = pair?.every((number) => number < p);
-    this.picture.outline(isHere ? pair : undefined);
-    if (!isHere) {
-      this.words.textContent = this.fields.every((field) => field.checkValidity())
-        ? HINT
-        : `The numbers are 0 to ${p - 1}.`;
-      return;
-    }
-    const [a, b] = pair;
-    const i = a * p + b;
+/**
+ * All ordered pairs of p numbers, row by row, with what a network answers: the class `given` to each,
+ * and its `probability`. `trained`: of every pair, ordered or a <= b, whether it was trained on, if
+ * that is known.
+ */
+export function rowsOf({ p, given, probability, trained }) {
+  return range(p * p, (i) => {
+    const [a, b] = [Math.floor(i / p), i % p];
+    const wasTrained = Boolean(trained?.[placeOf(p, trained.length, a, b)]);
     const right = (a + b) % p;
-    const rest = a + b < p ? "" : `, and ${a + b} mod ${p} = ${right}`;
-    const verdict = given[i] === right ? "Right" : "Wrong";
-    const set = this.wasTrained(a, b) ? "trained on" : "held out";
-    this.words.textContent = [
-      `${verdict}: the network answers ${given[i]} (probability ${probability[i].toFixed(3)}).`,
-      `${a} + ${b} = ${a + b}${rest}.`,
-      `Row ${a}, column ${b}${trained ? `: this pair was ${set}` : ""}.`,
-    ].join(" ");
-  }
+    const isRight = given[i] === right;
+    return { a, b, right, given: given[i], isRight, probability: probability[i], wasTrained };
+  });
+}
 
-  /** Columns and rows of its data. */
-  get table() {
-    const { p, given, probability, trained } = this.answers;
-    const rows = Array.from(given, (c, i) => {
-      const [a, b] = [Math.floor(i / p), i % p];
-      const set = trained && (this.wasTrained(a, b) ? "train" : "test");
-      return [a, b, (a + b) % p, c, probability[i], set];
-    });
-    return [["a", "b", "class", "answer", "probability", "set"], rows];
-  }
+/** How many pairs are right, of those that were trained on and of the others, in words. */
+export function shareOf(rows, p, trained) {
+  const counts = trained?.length === p * p ? rows : rows.filter(({ a, b }) => a <= b);
+  const of = (own) => `${own.filter(({ isRight }) => isRight).length} of ${own.length}`;
+  if (!trained) return `Right: ${of(counts)} pairs.`;
+  const [seen, unseen] = [true, false].map((is) => counts.filter((row) => row.wasTrained === is));
+  return `Right: ${of(seen)} pairs trained on, ${of(unseen)} held out.`;
+}
+
+/** What a network answers to a pair, in words. */
+export function answerTo({ a, b, right, given, isRight, probability, wasTrained }, p, trained) {
+  const rest = a + b < p ? "" : `, and ${a + b} mod ${p} = ${right}`;
+  const set = `: this pair was ${wasTrained ? "trained on" : "held out"}`;
+  return [
+    `${isRight ? "Right" : "Wrong"}: the network answers ${given} (probability ${probability.toFixed(3)}).`,
+    `${a} + ${b} = ${a + b}${rest}.`,
+    `Row ${a}, column ${b}${trained ? set : ""}.`,
+  ].join(" ");
+}
+
+/** A table and two fields for numbers in an element: its parts. */
+function made(holder) {
+  const stage = element("div");
+  holder.replaceChildren(stage);
+  const fields = ["a", "b"].map((name) =>
+    element("input", { type: "number", min: 0, step: 1, name }),
+  );
+  const [a, b] = fields.map((field) => element("label", {}, `${field.name} `, field));
+  const summary = element("p");
+  const words = element("p", { role: "status" });
+  holder.append(element("div", { className: "ask" }, summary, a, "+", b, words));
+  return { stage, fields, summary, words, picture: new Cells(stage) };
+}
+
+/** Call `light` with the pair [a, b] that a reader points at or types, or with nothing. */
+function wire({ stage, fields, picture }, light) {
+  const typed = () => {
+    const isComplete = fields.every((field) => field.value && field.checkValidity());
+    light(isComplete ? fields.map((field) => Number(field.value)) : undefined);
+  };
+  for (const field of fields) field.addEventListener("input", typed);
+  stage.addEventListener("pointermove", (event) => light(picture.pointed(event)));
+  stage.addEventListener("pointerleave", typed);
+  stage.addEventListener("click", (event) => {
+    const pair = picture.pointed(event);
+    if (!pair) return;
+    fields.forEach((field, i) => (field.value = pair[i]));
+    light(pair);
+  });
+}
+
+/** Rows as cells: their colour is the set, if that is known. */
+function cellsOf(rows, trained) {
+  const colours = classColours(2);
+  const of = ({ wasTrained }) => (trained ? colours(wasTrained ? 0 : 1) : colour("quiet"));
+  return rows.map((row) => ({ colour: of(row), isCrossed: !row.isRight }));
 }
 
 /**
  * The panel of the answers of a run. `source` is the array with whose logged steps they move;
  * `read(scene, step)` gives `given` and `probability`, or nothing where they are not known.
+ * @returns {MakePanel}
  */
 export const answersPanel =
   (source, read) =>
   (holder, { light }) => {
-    const answers = new Answers(holder, light);
+    const parts = made(holder);
+    const { fields, picture, summary, words } = parts;
     let isKnown;
+    let rows = [];
+    wire(parts, light);
     return {
       source,
-      picture: answers.picture,
+      picture,
       missing: (scene) => (scene.arrays[source] ? "" : absent(scene)),
-      note: () => (isKnown ? answers.note : "the network is not logged here"),
+      note({ trained }) {
+        if (!isKnown) return "the network is not logged here";
+        const unknown = "×: wrong; which pairs were trained on is not known";
+        return trained ? "blue: trained on; orange: held out; ×: wrong" : unknown;
+      },
       draw(scene, step, atRest) {
-        if (!atRest && scene.p > MOVING) return;
+        const { p, trained } = scene;
+        if (!atRest && p > MOVING) return;
         const found = read(scene, scene.logged(source, step));
         isKnown = Boolean(found);
-        if (found) answers.draw({ p: scene.p, trained: scene.trained, ...found });
         holder.classList.toggle("unknown", !isKnown);
+        if (!isKnown) return;
+        rows = rowsOf({ p, trained, ...found });
+        for (const field of fields) field.max = p - 1;
+        const labels = { xLabel: "b", yLabel: "a" };
+        picture.draw({ rows: p, columns: p, cells: cellsOf(rows, trained), ...labels });
+        summary.textContent = shareOf(rows, p, trained);
       },
-      light: (scene, step, pair) => answers.mark(pair),
-      table: () => answers.table,
+      light({ p, trained }, step, pair) {
+        const row = rows.find(({ a, b }) => pair?.[0] === a && pair[1] === b);
+        picture.outline(row && pair);
+        const isValid = fields.every((field) => field.checkValidity());
+        const hint = isValid ? HINT : `The numbers are 0 to ${p - 1}.`;
+        words.textContent = row ? answerTo(row, p, trained) : hint;
+      },
+      table({ trained }) {
+        const set = ({ wasTrained }) => trained && (wasTrained ? "train" : "test");
+        const cells = (row) => [row.a, row.b, row.right, row.given, row.probability, set(row)];
+        return [["a", "b", "class", "answer", "probability", "set"], rows.map(cells)];
+      },
     };
   };

@@ -1,5 +1,5 @@
 // The panels that show a run: making them, and drawing them at a step.
-import { byId } from "circlet/controls";
+import { byId, element } from "circlet/controls";
 import { isChart } from "circlet/plane";
 
 /** Another title of a panel, which its buttons say, too. */
@@ -11,30 +11,43 @@ function entitle(panel, words) {
   title.textContent = words;
 }
 
+/** @type {{ make: MakePanel }} */
 const NONE = { make: () => ({ missing: () => "There is no panel of this name." }) };
 
 export class Board {
   /**
-   * Panels by name, made by `makers` with a plotting library, what goes to a step, and what lights a
-   * pair of numbers up. `kept` is whether it shows the run that is kept beside another.
+   * Panels by name, made by `makers` with some tools. `isKept` is whether it shows the run that is
+   * kept beside another.
    */
-  constructor(names, makers, { plotly, goTo, light, kept = false }) {
-    Object.assign(this, { kept, shown: [], panels: {} });
-    const suffix = kept ? "-kept" : "";
+  constructor(names, makers, tools, isKept) {
+    this.isKept = isKept;
+    /** @type {Record<string, Panel>} */
+    this.panels = {};
+    /** @type {Panel[]} */
+    this.shown = [];
+    /** @type {Scene} */
+    this.scene = undefined;
+    this.pair = undefined;
     for (const name of names) {
-      const { title, make, data, help } = { title: name, ...NONE, ...makers[name] };
-      const id = name.replace(".", "-") + suffix;
-      const words = kept ? `${title}, kept run` : title;
-      const html = byId("panel").innerHTML.replaceAll("$id", id).replaceAll("$title", words);
-      byId("panels").insertAdjacentHTML("beforeend", html);
-      const figure = byId(id);
-      figure.hidden = true;
-      figure.classList.toggle("kept", kept);
-      const more = figure.querySelector(".help");
-      if (help) more.querySelector("p").textContent = help;
-      else more.remove();
-      this.panels[name] = { id, ...make(byId(`${id}-picture`), { plotly, goTo, light, data }) };
+      this.panels[name] = this.made(name, { title: name, ...NONE, ...makers[name] }, tools);
     }
+  }
+
+  made(name, /** @type {PanelMaker} */ { title, make, data, help }, tools) {
+    const id = name.replace(".", "-") + (this.isKept ? "-kept" : "");
+    const html = byId("panel").innerHTML.replaceAll("$id", id);
+    byId("panels").insertAdjacentHTML("beforeend", html.replaceAll("$title", this.titled(title)));
+    const figure = byId(id);
+    figure.hidden = true;
+    figure.classList.toggle("kept", this.isKept);
+    const more = figure.querySelector(".help");
+    if (help) more.querySelector("p").textContent = help;
+    else more.remove();
+    return { id, ...make(byId(`${id}-picture`), { ...tools, data }) };
+  }
+
+  titled(title) {
+    return this.isKept ? `${title}, kept run` : title;
   }
 
   get choices() {
@@ -43,30 +56,28 @@ export class Board {
 
   /** Put a select for each choice into the caption of its panel; `changed` is called with both. */
   offerChoices(changed) {
-    for (const { id, choices } of Object.values(this.panels)) {
-      for (const [choice, values] of Object.entries(choices ?? {})) {
-        const select = document.createElement("select");
-        Object.assign(select, { id: choice, ariaLabel: choice });
-        select.append(...Object.entries(values).map(([value, words]) => new Option(words, value)));
-        select.addEventListener("change", () => changed(choice, select.value));
+    for (const { id, choices = {} } of Object.values(this.panels)) {
+      for (const [choice, values] of Object.entries(choices)) {
+        const words = Object.entries(values).map(([value, text]) => new Option(text, value));
+        const select = element("select", { id: choice, ariaLabel: choice }, ...words);
+        select.addEventListener("change", () => changed({ [choice]: select.value }));
         byId(id).querySelector(".save").before(select);
       }
     }
   }
 
   /** Show the panels of a system, in its order; of none, no panels. */
-  use(system) {
-    this.shown = (system?.panels ?? []).map((name) => this.panels[name]);
+  use(/** @type {System} */ system) {
     for (const { id } of Object.values(this.panels)) byId(id).hidden = true;
+    this.shown = (system?.panels ?? []).map((name) => this.panels[name]);
     for (const { id, title } of this.shown) {
-      byId(id).hidden = false;
       byId("panels").append(byId(id));
-      if (title) entitle(byId(id), title(system) + (this.kept ? ", kept run" : ""));
+      if (title) entitle(byId(id), this.titled(title(system)));
     }
   }
 
   isShown(panel) {
-    return this.shown.includes(panel) && !byId(`${panel.id}-picture`).hidden;
+    return this.scene && this.shown.includes(panel) && !byId(`${panel.id}-picture`).hidden;
   }
 
   /** Panels that have data. */
@@ -75,7 +86,7 @@ export class Board {
   }
 
   /** Take a scene; panels without data say why, or go. Whether any has some. */
-  arrange(scene) {
+  arrange(/** @type {Scene} */ scene) {
     this.scene = scene;
     for (const panel of this.shown) {
       const { id } = panel;
@@ -96,21 +107,25 @@ export class Board {
     }
   }
 
+  /** Draw what moves, and move the lines over the charts. */
   drawMoving(step, atRest) {
     const { scene } = this;
     for (const panel of this.drawn) {
       if (isChart(panel)) continue;
       panel.draw(scene, step, atRest);
       panel.light?.(scene, step, this.pair);
-      const logged = scene.logged(panel.source, step);
-      const older = logged === step ? "" : `as logged at step ${logged}`;
-      const isFinite = scene.isFinite(panel.source, step);
-      const words = [
-        older,
-        isFinite ? panel.note?.(scene, step) : "not all values are finite here",
-      ];
-      byId(`${panel.id}-note`).textContent = words.filter(Boolean).join("; ");
+      byId(`${panel.id}-note`).textContent = this.note(panel, step);
     }
+    for (const { picture } of this.shown.filter(isChart)) picture?.cursor?.(step);
+  }
+
+  /** What is said of a panel at a step. */
+  note(/** @type {Panel} */ panel, step) {
+    const { scene } = this;
+    const logged = scene.logged(panel.source, step);
+    const isFinite = scene.isFinite(panel.source, step);
+    const words = isFinite ? panel.note?.(scene, step) : "not all values are finite here";
+    return [logged !== step && `as logged at step ${logged}`, words].filter(Boolean).join("; ");
   }
 
   /** Light a pair of numbers up in all panels that show it; none: put it out. */
@@ -119,23 +134,17 @@ export class Board {
     for (const panel of this.drawn) panel.light?.(this.scene, step, pair);
   }
 
-  /** Move the lines over the charts. */
-  cursor(step) {
-    for (const { picture } of this.shown.filter(isChart)) picture?.cursor(step);
-  }
-
   get queues() {
     return this.shown.map(({ picture }) => picture?.queue);
   }
 
-  /** A panel at a step as a file; none if it is not one of its own. */
+  /** A panel at a step as a file; none if it is not one of its own. @returns {PanelFile} */
   fileOf(id, step) {
     const { scene, shown } = this;
     const panel = shown.find((other) => other.id === id);
     if (!panel) return undefined;
-    const moment = panel.source
-      ? `_step_${scene.logged(panel.source, step)}_${scene.planeName}`
-      : "";
+    const { source } = panel;
+    const moment = source ? `_step_${scene.logged(source, step)}_${scene.planeName}` : "";
     return {
       name: `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`,
       picture: panel.picture,

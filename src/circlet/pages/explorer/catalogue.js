@@ -48,9 +48,12 @@ function valuesOf({ steps, size, at, rounded }, buffer) {
 
 /** An array of a run at its logged steps. */
 export class Series {
-  /** steps; shape, of its values at a step; values, step by step. */
+  /** shape: of its values at a step; values: step by step. @param {number[]} steps @param {number[]} shape @param {Matrix} values */
   constructor(steps, shape, values) {
-    Object.assign(this, { steps, shape, values, size: values.length / steps.length });
+    this.steps = steps;
+    this.shape = shape;
+    this.values = values;
+    this.size = values.length / steps.length;
   }
 
   /** Its values at the last logged step that is not after `step`. */
@@ -64,9 +67,10 @@ export class Series {
   }
 
   place(step) {
-    let place = 0;
-    while (place + 1 < this.steps.length && this.steps[place + 1] <= step) place++;
-    return place;
+    return Math.max(
+      0,
+      this.steps.findLastIndex((other) => other <= step),
+    );
   }
 
   /** Its values at the i-th logged step; the last if none is named. */
@@ -87,4 +91,15 @@ export function arraysOf(bytes) {
     found.get(run)[name] = new Series(steps, shape, valuesOf(array, buffer));
   }
   return found;
+}
+
+const unpacked = new Map(); // promises of arrays, by the name of their data
+
+/** The arrays of a run of the page, when they have arrived; they are unpacked once. */
+export async function packedAt(/** @type {Point} */ { place }, /** @type {Run} */ run) {
+  if (run.shown === "outcome") return {};
+  const name = run.shown === "training" ? `chunk-${place}-${run.seed}` : `chunk-${place}`;
+  const read = async () => arraysOf(await unpack(await arrived(name)));
+  if (!unpacked.has(name)) unpacked.set(name, read());
+  return (await unpacked.get(name)).get(run.run_id);
 }

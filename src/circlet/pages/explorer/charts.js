@@ -1,64 +1,61 @@
 // Curves over the steps of a training and matrices, by Plotly. They are drawn once per run; while
 // training is scrubbed only a line moves over them.
-import { theme } from "circlet/draw";
+import { colour } from "circlet/colours";
+import { element } from "circlet/controls";
 
-const GAP = { l: 58, r: 12, t: 8, b: 40 };
+/** What all charts share, in the colours of the page. */
+const common = () => ({
+  margin: { l: 58, r: 12, t: 8, b: 40 },
+  font: { family: "system-ui, sans-serif", size: 11, color: colour("ink") },
+  paper_bgcolor: colour("paper"),
+  plot_bgcolor: colour("paper"),
+  hoverlabel: { bgcolor: colour("paper"), font: { color: colour("ink") } },
+  showlegend: false,
+  hoverdistance: -1, // a click anywhere is one on the nearest curve
+});
 
-/** Layout that all charts share, in the colours of the page. */
-function look({ colour }) {
-  const axis = {
-    gridcolor: colour("grid"),
-    linecolor: colour("line"),
-    zeroline: false,
-    ticks: "outside",
-    tickcolor: colour("line"),
-    mirror: true,
-    exponentformat: "power",
-  };
-  return {
-    axis,
-    layout: {
-      margin: GAP,
-      font: { family: "system-ui, sans-serif", size: 11, color: colour("ink") },
-      paper_bgcolor: colour("paper"),
-      plot_bgcolor: colour("paper"),
-      hoverlabel: { bgcolor: colour("paper"), font: { color: colour("ink") } },
-      showlegend: false,
-      hoverdistance: -1, // a click anywhere is one on the nearest curve
-    },
-  };
-}
+const axis = () => ({
+  gridcolor: colour("grid"),
+  linecolor: colour("line"),
+  zeroline: false,
+  ticks: "outside",
+  tickcolor: colour("line"),
+  mirror: true,
+  exponentformat: "power",
+});
 
-/** A chart, drawn by a promise of the library; over steps, `onStep` is called with the step that a reader clicks. */
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+
+/** A chart, drawn by a promise of the library; over steps, `onStep` is called with the one clicked. */
 export class Chart {
+  /** @param {(step: number) => void} [onStep] */
   constructor(holder, plotly, onStep) {
-    Object.assign(this, { holder, plotly, onStep, queue: Promise.resolve() });
-    holder.classList.add("chart");
-    this.plot = document.createElement("div");
+    this.plotly = plotly;
+    this.onStep = onStep;
+    this.queue = Promise.resolve();
+    this.step = undefined;
+    this.plot = element("div");
+    this.line = element("div", { className: "cursor" });
     // A touch scrolls the page; what of it is a click comes as one of the mouse.
     const keep = (event) => event.stopPropagation();
     this.plot.addEventListener("touchstart", keep, { capture: true, passive: true });
-    this.line = document.createElement("div");
-    this.line.className = "cursor";
+    holder.classList.add("chart");
     holder.replaceChildren(this.plot, this.line);
   }
 
-  /**
-   * Draw traces; `layout` is completed by the common look, `axes` are names of its axes. What the
-   * reader has enlarged stays so as long as `uirevision` is the same.
-   */
-  show(traces, layout, axes = ["xaxis", "yaxis"]) {
-    const common = look(theme());
-    const whole = { ...common.layout, ...layout };
-    for (const name of axes) whole[name] = { ...common.axis, ...layout[name] };
-    const config = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+  /** Draw traces. What the reader has enlarged stays as long as `uirevision` of the layout does. */
+  show(traces, layout) {
+    const whole = { ...common(), ...layout };
+    for (const name of Object.keys(layout)) {
+      if (/^[xy]axis/.test(name)) whole[name] = { ...axis(), ...layout[name] };
+    }
     const draw = async () => {
       const plotly = await this.plotly; // which may still be on its way
-      await plotly.react(this.plot, traces, whole, config);
+      const isFirst = !this.plot.on;
+      await plotly.react(this.plot, traces, whole, CONFIG);
       // It may have been drawn before it had a place of its own; it may have none now.
       if (this.plot.offsetParent) await plotly.Plots.resize(this.plot);
-      if (!this.listening) {
-        this.listening = true;
+      if (isFirst) {
         this.plot.on("plotly_click", ({ points }) => this.onStep?.(points[0].x));
         this.plot.on("plotly_afterplot", () => this.cursor(this.step));
       }
@@ -72,11 +69,11 @@ export class Chart {
   cursor(step) {
     this.step = step;
     // The library's own way to move a line, relayout, redraws the chart: 20 ms.
-    const { xaxis: axis, _size: size } = this.plot._fullLayout ?? {};
-    const at = axis && this.onStep && step !== undefined ? axis.d2p(step) : NaN;
-    this.line.hidden = !(at >= -0.5 && at <= axis?._length + 0.5);
+    const { xaxis, _size: size } = this.plot._fullLayout ?? {};
+    const at = xaxis && this.onStep && step !== undefined ? xaxis.d2p(step) : NaN;
+    this.line.hidden = !(at >= -0.5 && at <= xaxis?._length + 0.5);
     if (this.line.hidden) return;
-    this.line.style.transform = `translateX(${axis._offset + at}px)`;
+    this.line.style.transform = `translateX(${xaxis._offset + at}px)`;
     this.line.style.top = `${size.t}px`;
     this.line.style.height = `${size.h}px`;
   }

@@ -1,6 +1,17 @@
-// Small things that all parts of the page use.
+// Elements of the page, and what starts and pauses.
 
+/** @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
+
+/** Call `act` with an element, by its id, at every event of a kind. */
+export const on = (id, event, act) => byId(id).addEventListener(event, ({ target }) => act(target));
+
+/** A new element with some properties, and what is in it. @type {(name: string, properties?: any, ...content: any[]) => any} */
+export function element(name, properties, ...content) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...content);
+  return made;
+}
 
 /** Offer entries, each a value and its words, in a list to choose from. */
 export function options(id, entries, chosen) {
@@ -8,37 +19,34 @@ export function options(id, entries, chosen) {
   byId(id).replaceChildren(...entries.map(make));
 }
 
-/** A number with three digits, or all before its point; a dash for none. */
-export function rounded(value) {
-  if (typeof value !== "number") return value ?? "–";
-  const size = Math.abs(value);
-  return `${size > 100 && size < 1e9 ? Math.round(value) : Number(value.toPrecision(3))}`;
-}
+/** Call `changed` when the page becomes light or dark. */
+export const onScheme = (changed) =>
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
-/** A button that starts and pauses what happens on every frame of the screen. */
-export class Player {
-  /** `frame` is called with the time (ms) while it plays, `changed` when it starts or pauses. */
-  constructor(button, word, frame, changed = () => {}) {
-    Object.assign(this, { button, word, frame, changed, handle: undefined });
-    button.addEventListener("click", () => this.play(!this.playing));
-    this.play(false);
-  }
-
-  get playing() {
-    return this.handle !== undefined;
-  }
-
-  play(on) {
-    const was = this.playing;
-    cancelAnimationFrame(this.handle); // so that there is never more than one
-    this.handle = on ? requestAnimationFrame((now) => this.next(now)) : undefined;
-    this.button.textContent = on ? "Pause" : this.word;
-    this.button.setAttribute("aria-pressed", String(on));
-    if (on !== was) this.changed();
-  }
-
-  next(now) {
-    this.handle = requestAnimationFrame((later) => this.next(later));
-    this.frame(now);
-  }
+/**
+ * A button that starts and pauses what happens on every frame of the screen: `frame` is called with
+ * the time (ms) while it plays, `changed` when it starts or pauses.
+ */
+export function playerOf(button, word, frame, changed = () => {}) {
+  let handle;
+  const next = (now) => {
+    handle = requestAnimationFrame(next);
+    frame(now);
+  };
+  const player = {
+    get playing() {
+      return handle !== undefined;
+    },
+    play(isOn) {
+      const was = player.playing;
+      cancelAnimationFrame(handle); // so that there is never more than one
+      handle = isOn ? requestAnimationFrame(next) : undefined;
+      button.textContent = isOn ? "Pause" : word;
+      button.setAttribute("aria-pressed", String(isOn));
+      if (isOn !== was) changed();
+    },
+  };
+  button.addEventListener("click", () => player.play(!player.playing));
+  player.play(false);
+  return player;
 }

@@ -1,14 +1,22 @@
 // The metrics of a system as curves: what is drawn on which axis, in which colour, in which words.
+import { grouped, range } from "circlet/numbers";
+import { inWords } from "circlet/words";
 
 export const SHARE = "0..1"; // the unit of shares
 
-/** The name of a metric in words. */
-export const inWords = ({ name }) => name.replaceAll("_", " ");
-
-/** Of "train_loss": what of it, "train", and what it is, "loss". */
+/** Of "train_loss": what of it, "train", and what it is, "loss". @type {(name: string) => { quantity: string, part: string }} */
 function split(name) {
   const words = name.split("_");
   return { quantity: words.at(-1), part: words.slice(0, -1).join(" ") };
+}
+
+/** Whether metrics are the same quantity, each of a part. */
+const alike = (own) => own.every(({ quantity, part }) => part && quantity === own[0].quantity);
+
+/** The title of an axis of a unit; `what` is drawn there, if that is one thing. */
+function titled(unit, what) {
+  if (unit === SHARE || !unit) return what || "share";
+  return what ? `${what} (${unit})` : unit;
 }
 
 /**
@@ -16,39 +24,28 @@ function split(name) {
  * if they are the same quantity. Each has a `title`, `isShare`, and its `curves`: a metric, its
  * `place` in the log, and its `label` among the curves of that axis.
  */
-export function axesOf(metrics) {
-  const axes = new Map();
-  metrics.forEach((metric, place) => {
-    const own = { ...metric, ...split(metric.name), place };
-    const key = metric.unit || `of ${own.quantity}`;
-    axes.set(key, [...(axes.get(key) ?? []), own]);
-  });
-  const alike = (own) => own.every(({ quantity, part }) => part && quantity === own[0].quantity);
-  const every = [...axes.values()];
-  const shared = new Set(
-    every
-      .filter((own) => own.length > 1 && alike(own))
-      .flat()
-      .map((one) => one.part),
-  );
-  return every.map((own) => {
-    const [{ unit, quantity }] = own;
-    const short = alike(own) && (own.length > 1 || shared.has(own[0].part));
-    const what = short ? quantity : own.length === 1 ? inWords(own[0]) : "";
+export function axesOf(/** @type {Metric[]} */ metrics) {
+  const split_ = metrics.map((metric, place) => ({ ...metric, ...split(metric.name), place }));
+  const axes = [...grouped(split_, ({ unit, quantity }) => unit || `of ${quantity}`).values()];
+  const shared = axes.filter((own) => own.length > 1 && alike(own)).flat();
+  const parts = shared.map(({ part }) => part);
+  return axes.map((own) => {
+    const [{ unit, quantity, name, part }] = own;
+    const isShort = alike(own) && (own.length > 1 || parts.includes(part));
+    const what = isShort ? quantity : own.length === 1 ? inWords(name) : "";
+    const curves = own.map((one) => ({ ...one, label: isShort ? one.part : inWords(one.name) }));
     const isShare = unit === SHARE;
-    const title = isShare || !unit ? what || "share" : what ? `${what} (${unit})` : unit;
-    const curves = own.map((one) => ({ ...one, label: short ? one.part : inWords(one) }));
-    return { title, isShare, quantity: short ? quantity : "", curves };
+    return { title: titled(unit, what), isShare, quantity: isShort ? quantity : "", curves };
   });
 }
 
 /** What the curves are of, as the title of a panel. */
-export function titleOf({ metrics }) {
+export function titleOf(/** @type {System} */ { metrics }) {
   const found = [...new Set(metrics.map(({ name }) => split(name).quantity))];
-  const known = { loss: "losses", accuracy: "accuracy" };
-  if (!found.length || found.some((quantity) => !known[quantity])) return "Metrics";
-  const words = found.map((quantity) => known[quantity]).join(" and ");
-  return words[0].toUpperCase() + words.slice(1);
+  const words = { loss: "losses", accuracy: "accuracy" };
+  if (!found.length || found.some((quantity) => !words[quantity])) return "Metrics";
+  const title = found.map((quantity) => words[quantity]).join(" and ");
+  return title[0].toUpperCase() + title.slice(1);
 }
 
 /** Values at a step in a few words: of the first axis the first metric, of others the last. */
@@ -56,7 +53,7 @@ export function reading(metrics, values, write) {
   const axes = axesOf(metrics);
   const chosen =
     axes.length === 1 ? axes[0].curves : axes.map(({ curves }, i) => curves.at(i ? -1 : 0));
-  return chosen.map((one) => `${inWords(one)} ${write(values[one.place])}`).join(", ");
+  return chosen.map((one) => `${inWords(one.name)} ${write(values[one.place])}`).join(", ");
 }
 
 /** An axis of numbers: of shares from 0 to 1; logarithmic, if all are positive. */
@@ -70,9 +67,8 @@ export function valueAxis({ isShare, quantity }, values) {
   const decades = Math.log10(Math.max(...positive) / Math.min(...positive));
   // About six ticks, however many powers of ten it spans. Within a decade the library finds steps
   // itself; the format is so that it writes whole numbers.
-  if (decades < 2)
-    return { type: "log", tickformat: "~g", ...(decades < 1 ? {} : { dtick: "D2" }) };
-  return { type: "log", dtick: Math.ceil(decades / 6) };
+  if (decades >= 2) return { type: "log", dtick: Math.ceil(decades / 6) };
+  return { type: "log", tickformat: "~g", ...(decades < 1 ? {} : { dtick: "D2" }) };
 }
 
 /** A text in lines of at most so many letters, if its words allow it. */
@@ -90,14 +86,12 @@ const GAP = 0.06; // between two axes
 
 /** Where axes lie, from above, as shares of the height: the first of two is the larger one. */
 export function domains(count) {
-  if (count === 2)
-    return [
-      [0.42, 1],
-      [0, 0.36],
-    ];
-  const height = (1 - GAP * (count - 1)) / count;
-  return Array.from({ length: count }, (_, i) => {
-    const top = 1 - i * (height + GAP);
-    return [Math.max(0, top - height), top];
+  const two = [0.58, 0.36];
+  const heights = count === 2 ? two : range(count, () => (1 - GAP * (count - 1)) / count);
+  let below = 1 + GAP;
+  return heights.map((height) => {
+    const top = below - GAP;
+    below = top - height;
+    return [Math.max(0, below), top];
   });
 }

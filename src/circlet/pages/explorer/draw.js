@@ -1,92 +1,23 @@
-// Pictures that move with training: places in a plane, and maps of numbers, as SVG over a canvas.
+// Pictures that move with training: places in a plane, and tables of cells, as SVG over a canvas.
 // Drawn by hand because a plotting library takes 10 to 20 ms for each, a frame has 16.
-import { byId } from "circlet/controls";
+import { colour, rgb } from "circlet/colours";
 import { ticks } from "circlet/geometry";
+import { range } from "circlet/numbers";
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "system-ui, sans-serif";
-
-let forFile = false;
-
-const isDark = matchMedia("(prefers-color-scheme: dark)");
-const colours = new Map(); // by scheme and name: asking for a style makes the browser lay out the page
-
-/** Colours of the page as it looks now, light or dark; of files always light. */
-export function theme() {
-  const dark = !forFile && isDark.matches;
-  const place = forFile ? byId("light") : document.documentElement;
-  const scheme = dark ? "dark" : "light";
-  const colour = (name) => {
-    const key = `${scheme} ${name}`;
-    if (!colours.has(key)) {
-      colours.set(key, getComputedStyle(place).getPropertyValue(`--${name}`).trim());
-    }
-    return colours.get(key);
-  };
-  return { colour, dark };
-}
-
-/** A picture as an SVG file, as on white paper: `draw` draws what is in it, `redraw` what was. */
-export async function onPaper(picture, draw, redraw) {
-  let file;
-  try {
-    forFile = true;
-    draw();
-    file = picture.file();
-  } finally {
-    forFile = false; // what is drawn while the file is made is for the page
-  }
-  try {
-    return await file;
-  } finally {
-    redraw();
-  }
-}
-
-// Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white. On black
-// it is lighter.
-const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
-const ON_BLACK = ["#6fb6e6", "#ff9e5e", "#4fd0aa", "#e6a6c8", "#f0b840", "#a6dcf7"];
-
-/**
- * A colour for each of n classes: few that all readers tell apart; of more, around the colour circle,
- * neighbours by their lightness, too.
- */
-export function classColour(n, { dark }, pale = false) {
-  const lightness = pale ? (dark ? 24 : 86) : dark ? 68 : 36;
-  const saturation = pale && dark ? 45 : 70;
-  if (n > PALETTE.length) {
-    const shade = (i) => lightness + (i % 2 ? 1 : -1) * (pale ? 4 : 8);
-    return (i) => `hsl(${Math.round((360 * i) / n)}, ${saturation}%, ${shade(i)}%)`;
-  }
-  const paper = dark ? "#1c1c1e" : "#ffffff";
-  return (i) => {
-    if (pale) return `color-mix(in srgb, ${PALETTE[i]} 28%, ${paper})`;
-    return (dark ? ON_BLACK : PALETTE)[i];
-  };
-}
-
-/** Red, green and blue of any CSS colour, 0..255. */
-const known = new Map();
-function rgb(colour) {
-  if (!known.has(colour)) {
-    const pen = new OffscreenCanvas(1, 1).getContext("2d");
-    pen.fillStyle = colour;
-    pen.fillRect(0, 0, 1, 1);
-    known.set(colour, pen.getImageData(0, 0, 1, 1).data.slice(0, 3));
-  }
-  return known.get(colour);
-}
+const [SIDE, LEFT, TOP] = [310, 46, 8]; // of the plot, in units of the picture
+const WHOLE = [LEFT + SIDE + 10, TOP + SIDE + 34]; // with what is written around it
 
 function make(name, attributes = {}, parent) {
-  const element = document.createElementNS(SVG, name);
-  set(element, attributes);
-  parent?.append(element);
-  return element;
+  const made = document.createElementNS(SVG, name);
+  set(made, attributes);
+  parent?.append(made);
+  return made;
 }
 
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
 /** As many children of a kind as are needed, so that no frame makes what the last one had. */
@@ -96,32 +27,34 @@ function pool(parent, name, count) {
   return parent.children;
 }
 
-const isPlace = (xy, i) => Number.isFinite(xy[i]) && Number.isFinite(xy[i + 1]);
+/** Numbers of the places that are finite. */
+const finite = (xy) =>
+  range(xy.length / 2).filter((n) => Number.isFinite(xy[2 * n]) && Number.isFinite(xy[2 * n + 1]));
 
 const shorten = (value) => Number(value.toPrecision(4)).toString();
 
-/** A picture with axes over a canvas; `width` and `height` of the plot, in its own units. */
+/** A picture with axes over a canvas. */
 class Picture {
-  constructor(holder, width, height, left) {
-    Object.assign(this, { holder, width, height, left, top: 8 });
-    this.whole = [left + width + 10, height + this.top + 34];
+  constructor(holder) {
     this.canvas = document.createElement("canvas");
+    this.pen = this.canvas.getContext("2d");
     const title = holder.closest("figure").querySelector("b").textContent;
     const words = { role: "img", "aria-label": `${title}, as a picture` };
-    this.svg = make("svg", { viewBox: `0 0 ${this.whole.join(" ")}`, ...words });
+    this.svg = make("svg", { viewBox: `0 0 ${WHOLE.join(" ")}`, ...words });
     holder.classList.add("picture");
-    holder.style.aspectRatio = this.whole.join(" / ");
-    const share = (part, of) => `${(100 * part) / of}%`;
+    holder.style.aspectRatio = WHOLE.join(" / ");
+    const share = (part, axis) => `${(100 * part) / WHOLE[axis]}%`;
     Object.assign(this.canvas.style, {
-      left: share(left, this.whole[0]),
-      top: share(this.top, this.whole[1]),
-      width: share(width, this.whole[0]),
-      height: share(height, this.whole[1]),
+      left: share(LEFT, 0),
+      top: share(TOP, 1),
+      width: share(SIDE, 0),
+      height: share(SIDE, 1),
     });
     holder.replaceChildren(this.canvas, this.svg);
     this.axes = make("g", { "font-family": FONT, "font-size": 10 }, this.svg);
     this.inside = make("g", {}, this.svg);
     this.marks = make("path", { d: "", fill: "none", "stroke-width": 2 }, this.svg);
+    this.framed = ""; // what is written on the axes
   }
 
   /** Mark what a reader points at: a path over all else. */
@@ -132,31 +65,13 @@ class Picture {
   /** Where a pointer is in the plot: 0..1 from the left and from the top. */
   shares({ clientX, clientY }) {
     const place = this.svg.getBoundingClientRect();
-    const unit = place.width / this.whole[0];
-    return [
-      ((clientX - place.left) / unit - this.left) / this.width,
-      ((clientY - place.top) / unit - this.top) / this.height,
-    ];
-  }
-
-  /** Colour its background: rows of cells, each a list of red, green and blue; none clears it. */
-  paint(columns, rows, colourOf) {
-    const pen = this.canvas.getContext("2d");
-    if (!columns) return pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    if (this.canvas.width !== columns) this.canvas.width = columns;
-    if (this.canvas.height !== rows) this.canvas.height = rows;
-    const image = pen.createImageData(columns, rows);
-    for (let i = 0; i < columns * rows; i++) {
-      const [red, green, blue] = colourOf(i);
-      image.data.set([red, green, blue, 255], 4 * i);
-    }
-    return pen.putImageData(image, 0, 0);
+    const unit = place.width / WHOLE[0];
+    const along = (pointer, edge, margin) => ((pointer - edge) / unit - margin) / SIDE;
+    return [along(clientX, place.left, LEFT), along(clientY, place.top, TOP)];
   }
 
   /** Frame, ticks and labels: each tick has a place in the plot, 0..1, and a text. */
-  frame({ x, y, xLabel, yLabel }) {
-    const { colour } = theme();
-    const { left, top, width, height } = this;
+  frame(x, y, xLabel, yLabel) {
     set(this.marks, { stroke: colour("ink") });
     const key = JSON.stringify([x, y, xLabel, yLabel, colour("ink")]);
     if (key === this.framed) return;
@@ -166,32 +81,31 @@ class Picture {
       make("text", { fill: colour("ink"), ...attributes }, this.axes).textContent = words;
     };
     const line = { fill: "none", stroke: colour("line") };
-    make("rect", { x: left, y: top, width, height, ...line }, this.axes);
+    make("rect", { x: LEFT, y: TOP, width: SIDE, height: SIDE, ...line }, this.axes);
+    const [bottom, middle] = [TOP + SIDE, { "text-anchor": "middle" }];
     for (const [at, words] of x) {
-      const here = left + at * width;
-      make("path", { d: `M${here} ${top + height}v4`, ...line }, this.axes);
-      text(words, { x: here, y: top + height + 14, "text-anchor": "middle" });
+      const here = LEFT + at * SIDE;
+      make("path", { d: `M${here} ${bottom}v4`, ...line }, this.axes);
+      text(words, { x: here, y: bottom + 14, ...middle });
     }
     for (const [at, words] of y) {
-      const here = top + at * height;
-      make("path", { d: `M${left} ${here}h-4`, ...line }, this.axes);
-      text(words, { x: left - 6, y: here + 3.5, "text-anchor": "end" });
+      const here = TOP + at * SIDE;
+      make("path", { d: `M${LEFT} ${here}h-4`, ...line }, this.axes);
+      text(words, { x: LEFT - 6, y: here + 3.5, "text-anchor": "end" });
     }
-    text(xLabel, { x: left + width / 2, y: top + height + 29, "text-anchor": "middle" });
-    const turn = `translate(10 ${top + height / 2}) rotate(-90)`;
-    text(yLabel, { transform: turn, "text-anchor": "middle" });
+    text(xLabel, { x: LEFT + SIDE / 2, y: bottom + 29, ...middle });
+    text(yLabel, { transform: `translate(10 ${TOP + SIDE / 2}) rotate(-90)`, ...middle });
   }
 
   /** The picture as an SVG file. */
   file() {
-    const copy = this.svg.cloneNode(true);
-    const [width, height] = this.whole;
+    const copy = /** @type {Element} */ (this.svg.cloneNode(true));
+    const [width, height] = WHOLE;
     set(copy, { xmlns: SVG, width, height });
-    const { left: x, top: y } = this;
-    const plot = { x, y, width: this.width, height: this.height, preserveAspectRatio: "none" };
+    const plot = { x: LEFT, y: TOP, width: SIDE, height: SIDE, preserveAspectRatio: "none" };
     const style = "image-rendering: pixelated";
     const image = make("image", { ...plot, href: this.canvas.toDataURL(), style });
-    const paper = make("rect", { width, height, fill: theme().colour("paper") });
+    const paper = make("rect", { width, height, fill: colour("paper") });
     copy.prepend(paper, image);
     return new XMLSerializer().serializeToString(copy);
   }
@@ -200,71 +114,90 @@ class Picture {
 /** Places in a plane: dots, texts, lines, and regions behind them. */
 export class Plane extends Picture {
   constructor(holder) {
-    super(holder, 310, 310, 46);
-    const join = { fill: "none", "stroke-linejoin": "round" };
-    this.lines = make("path", { ...join, "stroke-width": 1.1 }, this.inside);
-    this.curves = make("g", join, this.inside);
-    this.dots = make("g", { "stroke-linecap": "round" }, this.inside);
-    this.arrows = make("path", { ...join, "stroke-width": 1.4 }, this.inside);
+    super(holder);
+    this.curves = make("g", { fill: "none", "stroke-linejoin": "round" }, this.inside);
+    this.dots = make("g", { fill: "none", "stroke-linecap": "round" }, this.inside);
     const middle = { "text-anchor": "middle", "dominant-baseline": "central" };
     this.texts = make("g", { "font-family": FONT, ...middle }, this.inside);
+    this.box = [0, 1, 0, 1];
+  }
+
+  /** A place in units of the picture. */
+  at(xy, n) {
+    const [left, right, bottom, top] = this.box;
+    const x = LEFT + ((xy[2 * n] - left) / (right - left)) * SIDE;
+    const y = TOP + ((top - xy[2 * n + 1]) / (top - bottom)) * SIDE;
+    return [x.toFixed(1), y.toFixed(1)];
   }
 
   /**
-   * box: left, right, bottom, top; lines, arrows: [[x, y, ...], ...]; curves: [{ lines, colour,
-   * dash }], whose dash is as in SVG; dots: [{ xy, colour, size }],
-   * or with `cross` crosses of that size; texts: [{ xy, words, colour, size, bold }];
-   * regions: { side, classes, colour }.
+   * What there is in a box. curves: lines of a colour, whose dash is as in SVG; dots, or crosses;
+   * texts: words at places; regions: classes on a grid of `side` rows, each in its colour.
+   * @param {{ box: Box, xLabel: string, yLabel: string,
+   *   curves?: { lines: Numbers[], colour: string, width?: number, dash?: string }[],
+   *   dots?: { xy: Numbers, colour: string, size: number, isCross?: boolean }[],
+   *   texts?: { xy: Numbers, words: any[], colour: string, size: number, isBold?: boolean }[],
+   *   regions?: { side: number, classes: Numbers, colour: (c: number) => string } }} drawn
    */
-  draw({
-    box,
-    xLabel,
-    yLabel,
-    lines = [],
-    curves = [],
-    arrows = [],
-    dots = [],
-    texts = [],
-    regions,
-  }) {
-    const [left, right, bottom, top] = (this.box = box);
-    const { colour } = theme();
-    const x = (value) => this.left + ((value - left) / (right - left)) * this.width;
-    const y = (value) => this.top + ((top - value) / (top - bottom)) * this.height;
-    const at = (xy, i) => `${x(xy[i]).toFixed(1)} ${y(xy[i + 1]).toFixed(1)}`;
-    this.frame({
-      x: ticks(left, right).map((value) => [(value - left) / (right - left), shorten(value)]),
-      y: ticks(bottom, top).map((value) => [(top - value) / (top - bottom), shorten(value)]),
+  draw({ box, xLabel, yLabel, curves = [], dots = [], texts = [], regions }) {
+    this.box = box;
+    const [left, right, bottom, top] = box;
+    this.frame(
+      ticks(left, right).map((value) => [(value - left) / (right - left), shorten(value)]),
+      ticks(bottom, top).map((value) => [(top - value) / (top - bottom), shorten(value)]),
       xLabel,
       yLabel,
-    });
-    if (regions) {
-      const { side, classes } = regions;
-      this.paint(side, side, (i) => rgb(regions.colour(classes[i])));
-    } else this.paint(0);
-    const path = (xy) => {
-      const parts = [];
-      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) parts.push(at(xy, i));
-      return parts.length ? `M${parts.join("L")}` : "";
-    };
-    set(this.lines, { d: lines.map(path).join(""), stroke: colour("line") });
-    const drawn = pool(this.curves, "path", curves.length);
+    );
+    this.paint(regions);
+    const lines = pool(this.curves, "path", curves.length);
     curves.forEach((curve, n) => {
-      const d = curve.lines.map(path).join("");
-      const look = { stroke: curve.colour, "stroke-width": 1.4 };
-      set(drawn[n], { d, ...look, "stroke-dasharray": curve.dash ?? "none" });
+      const d = curve.lines.map((xy) => this.line(xy)).join("");
+      const look = { stroke: curve.colour, "stroke-width": curve.width ?? 1.4 };
+      set(lines[n], { d, ...look, "stroke-dasharray": curve.dash ?? "none" });
     });
-    set(this.arrows, { d: arrows.map(path).join(""), stroke: colour("force") });
     const groups = pool(this.dots, "path", dots.length);
-    dots.forEach((group, n) => {
-      const { xy, size, cross } = group;
+    dots.forEach(({ xy, size, isCross, colour: stroke }, n) => {
       const half = size / 2;
-      const mark = cross ? `m-${half}-${half}l${size} ${size}m-${size} 0l${size}-${size}` : "h0";
-      let d = "";
-      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) d += `M${at(xy, i)}${mark}`;
-      set(groups[n], { d, fill: "none", stroke: group.colour, "stroke-width": cross ? 1 : size });
+      const mark = isCross ? `m-${half}-${half}l${size} ${size}m-${size} 0l${size}-${size}` : "h0";
+      const d = finite(xy).map((i) => `M${this.at(xy, i).join(" ")}${mark}`);
+      set(groups[n], { d: d.join(""), stroke, "stroke-width": isCross ? 1 : size });
     });
-    this.write(texts, x, y);
+    this.write(texts);
+  }
+
+  line(xy) {
+    const places = finite(xy).map((n) => this.at(xy, n).join(" "));
+    return places.length ? `M${places.join("L")}` : "";
+  }
+
+  /** Colour the background by regions; of none, clear it. */
+  paint(regions) {
+    const { canvas, pen } = this;
+    if (!regions) return pen.clearRect(0, 0, canvas.width, canvas.height);
+    const { side, classes } = regions;
+    if (canvas.width !== side || canvas.height !== side) canvas.width = canvas.height = side;
+    const image = pen.createImageData(side, side);
+    const colours = new Map(); // by class: rgb of each place would take long
+    for (let i = 0; i < side * side; i++) {
+      if (!colours.has(classes[i])) colours.set(classes[i], rgb(regions.colour(classes[i])));
+      image.data.set([...colours.get(classes[i]), 255], 4 * i);
+    }
+    return pen.putImageData(image, 0, 0);
+  }
+
+  write(texts) {
+    const places = texts.map(({ xy }) => finite(xy));
+    const nodes = pool(this.texts, "text", places.flat().length);
+    let n = 0;
+    texts.forEach(({ xy, words, colour: fill, size, isBold }, group) => {
+      const look = { fill, "font-size": size, "font-weight": isBold ? "bold" : "normal" };
+      for (const i of places[group]) {
+        const node = nodes[n++];
+        if (node.textContent !== `${words[i]}`) node.textContent = words[i];
+        const [x, y] = this.at(xy, i);
+        set(node, { x, y, ...look });
+      }
+    });
   }
 
   /** The point of the plane at which a pointer is. */
@@ -274,112 +207,79 @@ export class Plane extends Picture {
     return [left + across * (right - left), top + down * (bottom - top)];
   }
 
-  /** Rings around places of the last drawing: [{ xy, size }]. */
+  /** Rings around places of the last drawing. @type {(groups: { xy: Numbers, size: number }[]) => void} */
   ring(groups) {
-    const [left, right, bottom, top] = this.box;
-    const circle = (xy, i, size) => {
-      const x = this.left + ((xy[i] - left) / (right - left)) * this.width - size / 2;
-      const y = this.top + ((top - xy[i + 1]) / (top - bottom)) * this.height;
+    const circle = (xy, n, size) => {
+      const [x, y] = this.at(xy, n);
       const half = `a${size / 2} ${size / 2} 0 1 0`;
-      return `M${x.toFixed(1)} ${y.toFixed(1)}${half} ${size} 0${half} -${size} 0`;
+      return `M${(Number(x) - size / 2).toFixed(1)} ${y}${half} ${size} 0${half} -${size} 0`;
     };
-    let d = "";
-    for (const { xy, size } of groups) {
-      for (let i = 0; i < xy.length; i += 2) if (isPlace(xy, i)) d += circle(xy, i, size);
-    }
-    this.mark(d);
-  }
-
-  write(texts, x, y) {
-    const shown = ({ xy }, i) => Number.isFinite(xy[2 * i]) && Number.isFinite(xy[2 * i + 1]);
-    const places = texts.map((group) => [...group.words.keys()].filter((i) => shown(group, i)));
-    const nodes = pool(this.texts, "text", places.flat().length);
-    let n = 0;
-    texts.forEach(({ xy, words, colour, size, bold }, group) => {
-      for (const i of places[group]) {
-        const node = nodes[n++];
-        if (node.textContent !== `${words[i]}`) node.textContent = words[i];
-        set(node, {
-          x: x(xy[2 * i]).toFixed(1),
-          y: y(xy[2 * i + 1]).toFixed(1),
-          fill: typeof colour === "function" ? colour(i) : colour,
-          "font-size": size,
-          "font-weight": bold ? "bold" : "normal",
-        });
-      }
-    });
+    this.mark(
+      groups.flatMap(({ xy, size }) => finite(xy).map((n) => circle(xy, n, size))).join(""),
+    );
   }
 }
 
 const FINE = 480; // least pixels of a side of a table
+const NAMED = 20; // rows of a table up to which all are named
 
-/** A square table, each cell filled with a colour or crossed out in it. */
+/** A table of cells, each filled with a colour or crossed out in it. */
 export class Cells extends Picture {
-  constructor(holder) {
-    super(holder, 310, 310, 46);
-  }
+  rows = 1;
+  columns = 1;
 
-  /** side: rows and columns; cells: [{ colour, isCrossed }], row by row. */
-  draw({ side, cells, xLabel, yLabel }) {
-    this.side = side;
-    const size = Math.max(4, Math.ceil(FINE / side)); // pixels of a cell
-    const gap = side > 40 ? 0 : 1;
-    this.canvas.width = this.canvas.height = size * side; // which clears it
-    const pen = this.canvas.getContext("2d");
-    pen.lineWidth = Math.max(1, size / 10);
-    cells.forEach(({ colour, isCrossed }, i) => {
-      const [x, y] = [size * (i % side), size * Math.floor(i / side)];
-      pen.fillStyle = pen.strokeStyle = colour;
-      if (!isCrossed) return pen.fillRect(x, y, size - gap, size - gap);
-      const [near, far] = [0.2 * size, 0.8 * size];
+  /**
+   * Cells row by row; x and y: what columns and rows are named, each a number of one and its words.
+   * @param {{ rows: number, columns: number, cells: { colour: string, isCrossed?: boolean }[],
+   *   x?: [number, string][], y?: [number, string][], xLabel: string, yLabel: string }} drawn
+   */
+  draw({ rows, columns, cells, x = named(columns), y = named(rows), xLabel, yLabel }) {
+    this.rows = rows;
+    this.columns = columns;
+    const [wide, high] = [columns, rows].map((count) => Math.max(4, Math.ceil(FINE / count)));
+    const gap = rows > 40 ? 0 : 1;
+    const { canvas, pen } = this;
+    canvas.width = wide * columns; // which clears it
+    canvas.height = high * rows;
+    pen.lineWidth = Math.max(1, wide / 10);
+    cells.forEach(({ colour: fill, isCrossed }, i) => {
+      const [left, top] = [wide * (i % columns), high * Math.floor(i / columns)];
+      pen.fillStyle = pen.strokeStyle = fill;
+      if (!isCrossed) return pen.fillRect(left, top, wide - gap, high - gap);
+      const [near, far] = [0.2, 0.8];
       pen.beginPath();
-      pen.moveTo(x + near, y + near);
-      pen.lineTo(x + far, y + far);
-      pen.moveTo(x + near, y + far);
-      pen.lineTo(x + far, y + near);
+      pen.moveTo(left + near * wide, top + near * high);
+      pen.lineTo(left + far * wide, top + far * high);
+      pen.moveTo(left + near * wide, top + far * high);
+      pen.lineTo(left + far * wide, top + near * high);
       return pen.stroke();
     });
-    const every = Math.ceil(side / 20);
-    const middles = [...Array(side).keys()].filter((i) => i % every === 0);
-    const named = middles.map((i) => [(i + 0.5) / side, i]);
-    this.frame({ x: named, y: named, xLabel, yLabel });
+    const middles = (ticks, of) => ticks.map(([i, words]) => [(i + 0.5) / of, words]);
+    this.frame(middles(x, columns), middles(y, rows), xLabel, yLabel);
   }
 
   /** The cell at which a pointer is, [row, column]; none outside. */
   pointed(event) {
-    const [column, row] = this.shares(event).map((share) => Math.floor(share * this.side));
-    const isInside = [row, column].every((i) => i >= 0 && i < this.side);
-    return isInside ? [row, column] : undefined;
+    const [across, down] = this.shares(event);
+    if (!(across >= 0 && across < 1 && down >= 0 && down < 1)) return undefined;
+    return [Math.floor(down * this.rows), Math.floor(across * this.columns)];
   }
 
   /** Outline a cell, [row, column], and name its row and column by lines; or none. */
   outline(cell) {
     if (!cell) return this.mark("");
-    const unit = this.width / this.side;
-    const [x, y] = [this.left + cell[1] * unit, this.top + cell[0] * unit];
-    const box = `M${x} ${y}h${unit}v${unit}h-${unit}z`;
-    const lines = `M${this.left} ${y + unit / 2}H${x}M${x + unit / 2} ${this.top + this.height}V${y + unit}`;
-    return this.mark(box + lines);
+    const [wide, high] = [SIDE / this.columns, SIDE / this.rows];
+    const [x, y] = [LEFT + cell[1] * wide, TOP + cell[0] * high];
+    const box = `M${x} ${y}h${wide}v${high}h-${wide}z`;
+    const down = `M${x + wide / 2} ${TOP + SIDE}V${y + high}`;
+    return this.mark(`${box}M${LEFT} ${y + high / 2}H${x}${down}`);
   }
 }
 
-/** A map of numbers: the columns and rows of a matrix, the larger the darker. */
-export class Heat extends Picture {
-  constructor(holder) {
-    super(holder, 310, 310, 46);
-  }
-
-  /** values: row by row; most: the number of the darkest; x, y: texts by column and row. */
-  draw({ values, rows, columns, most, x, y, xLabel, yLabel }) {
-    const { colour } = theme();
-    const [low, high] = [rgb(colour("paper")), rgb(colour("force"))];
-    this.paint(columns, rows, (i) => {
-      const share = Math.min(Math.max(values[i] / most, 0), 1) || 0;
-      return [0, 1, 2].map((part) => low[part] + share * (high[part] - low[part]));
-    });
-    const middle =
-      (of) =>
-      ([i, words]) => [(i + 0.5) / of, words];
-    this.frame({ x: x.map(middle(columns)), y: y.map(middle(rows)), xLabel, yLabel });
-  }
+/** Some of n rows or columns by their numbers. @returns {[number, string][]} */
+function named(count) {
+  const every = Math.ceil(count / NAMED);
+  return range(count)
+    .filter((i) => i % every === 0)
+    .map((i) => [i, `${i}`]);
 }

@@ -1,108 +1,83 @@
-// Embeddings in the plane: pairs of dimensions, planes of frequencies, boxes that hold them.
+// Embeddings in the plane: directions of planes, lines between places, boxes that hold them.
+import { range, sum } from "circlet/numbers";
 
-/** Columns i and j of a matrix of rows of length d, as [x_0, y_0, x_1, y_1, ...]. */
-export function dimensions(matrix, d, i, j) {
-  const rows = matrix.length / d;
-  const xy = new Float64Array(2 * rows);
-  for (let a = 0; a < rows; a++) {
-    xy[2 * a] = matrix[a * d + i];
-    xy[2 * a + 1] = j < d ? matrix[a * d + j] : 0;
+/** Rows of length d of a matrix along a direction, from a point. @type {(matrix: Numbers, d: number, direction: Numbers, origin?: Numbers) => Float64Array} */
+export function project(matrix, d, direction, origin) {
+  const places = new Float64Array(matrix.length / d);
+  for (let row = 0; row < places.length; row++) {
+    for (let i = 0; i < d; i++) {
+      places[row] += (matrix[row * d + i] - (origin?.[i] ?? 0)) * direction[i];
+    }
   }
+  return places;
+}
+
+/** The same along two directions: [x_0, y_0, x_1, y_1, ...]. @type {(matrix: Numbers, d: number, directions: Numbers[], origin?: Numbers) => Float64Array} */
+export function along(matrix, d, directions, origin) {
+  const xy = new Float64Array((2 * matrix.length) / d);
+  directions.forEach((direction, axis) =>
+    project(matrix, d, direction, origin).forEach((value, n) => (xy[2 * n + axis] = value)),
+  );
   return xy;
 }
 
-/** Fourier coefficient F_k of an embedding, p rows of length d: real and imaginary part. */
-export function coefficient(embedding, d, k) {
-  const p = embedding.length / d;
-  const parts = [new Float64Array(d), new Float64Array(d)];
-  for (let a = 0; a < p; a++) {
-    const angle = (-2 * Math.PI * ((k * a) % p)) / p;
-    const waves = [Math.cos(angle), Math.sin(angle)];
-    for (let part = 0; part < 2; part++) {
-      for (let i = 0; i < d; i++) parts[part][i] += waves[part] * embedding[a * d + i];
-    }
-  }
-  return parts;
-}
+/** The direction of dimension i of d; of one that there is not, none. */
+export const unit = (d, i) => range(d, (j) => Number(i === j));
 
-/** An embedding along Re F_k and Im F_k, as spectrum.plane has it: [x_0, y_0, x_1, y_1, ...]. */
+/** Directions of frequency k, Re F_k and Im F_k of an embedding, p rows of length d. */
 export function frequencyPlane(embedding, d, k) {
   const p = embedding.length / d;
-  const xy = new Float64Array(2 * p);
-  coefficient(embedding, d, k).forEach((axis, part) => {
-    const length = Math.hypot(...axis) || 1;
-    for (let a = 0; a < p; a++) {
-      let along = 0;
-      for (let i = 0; i < d; i++) along += embedding[a * d + i] * axis[i];
-      xy[2 * a + part] = along / length;
+  return [Math.cos, Math.sin].map((wave) => {
+    const axis = new Float64Array(d);
+    for (let n = 0; n < embedding.length; n++) {
+      axis[n % d] += wave((-2 * Math.PI * ((k * Math.floor(n / d)) % p)) / p) * embedding[n];
     }
+    const length = Math.hypot(...axis) || 1;
+    return axis.map((value) => value / length);
   });
-  return xy;
 }
 
 const TURNS = 200; // of the power iteration; what is alike then spans the same plane
+const NOTHING = 1e-12; // share of the variance
 
 /**
  * The mean of the rows of a matrix, and its principal axes, the largest first: each its direction,
  * `along`, and its `share` of the variance. There are fewer than `most` if the rows span less.
  */
 export function principal(matrix, d, most) {
-  const rows = matrix.length / d;
+  const rest = Float64Array.from(matrix, (value) => (Number.isFinite(value) ? value : 0));
   const mean = new Float64Array(d);
-  const finite = Float64Array.from(matrix, (value) => (Number.isFinite(value) ? value : 0));
-  finite.forEach((value, n) => (mean[n % d] += value / rows));
-  const rest = finite.map((value, n) => value - mean[n % d]);
-  const whole = rest.reduce((total, value) => total + value * value, 0);
+  rest.forEach((value, n) => (mean[n % d] += (value * d) / rest.length));
+  rest.forEach((value, n) => (rest[n] = value - mean[n % d]));
+  const whole = sum(rest.map((value) => value ** 2));
   const axes = [];
   while (axes.length < most && whole > 0) {
-    let along = Float64Array.from({ length: d }, (_, i) => Math.sin(i + 1));
+    let axis = Float64Array.from({ length: d }, (_, i) => Math.sin(i + 1));
     let size = 0; // the variance along it
-    const places = new Float64Array(rows);
     for (let turn = 0; turn < TURNS; turn++) {
-      for (let a = 0; a < rows; a++) {
-        places[a] = 0;
-        for (let i = 0; i < d; i++) places[a] += rest[a * d + i] * along[i];
-      }
+      const places = project(rest, d, axis);
       const next = new Float64Array(d);
       rest.forEach((value, n) => (next[n % d] += value * places[Math.floor(n / d)]));
       size = Math.hypot(...next);
-      if (!(size > 1e-12 * whole)) break;
-      along = next.map((value) => value / size);
+      if (!(size > NOTHING * whole)) return { mean, axes };
+      axis = next.map((value) => value / size);
     }
-    if (!(size > 1e-12 * whole)) break;
-    axes.push({ along, share: size / whole });
-    for (let a = 0; a < rows; a++) {
-      let place = 0;
-      for (let i = 0; i < d; i++) place += rest[a * d + i] * along[i];
-      for (let i = 0; i < d; i++) rest[a * d + i] -= place * along[i];
-    }
+    axes.push({ along: axis, share: size / whole });
+    const places = project(rest, d, axis);
+    rest.forEach((value, n) => (rest[n] = value - places[Math.floor(n / d)] * axis[n % d]));
   }
   return { mean, axes };
 }
 
-/** Rows of a matrix along two directions, from a point: [x_0, y_0, x_1, y_1, ...]. */
-export function along(matrix, d, origin, directions) {
-  const xy = new Float64Array((2 * matrix.length) / d);
-  for (let n = 0; n < xy.length; n++) {
-    const row = Math.floor(n / 2) * d;
-    for (let i = 0; i < d; i++) xy[n] += (matrix[row + i] - origin[i]) * directions[n % 2][i];
-  }
-  return xy;
-}
-
 /** The step between neighbours on the circle of frequency k, 1/k mod p; undefined if k has none. */
-export function delta(k, p) {
-  for (let n = 1; n < p; n++) if ((n * k) % p === 1) return n;
-  return undefined;
-}
+export const delta = (k, p) => range(p).find((n) => (n * k) % p === 1);
 
 /** Places in the order a, a + by, a + 2 by, ... mod p, closed: lines that join them. */
 export function around(xy, by) {
   const p = xy.length / 2;
   const joined = [];
   const seen = new Set();
-  for (let first = 0; first < p; first++) {
-    if (seen.has(first)) continue;
+  for (const first of range(p)) {
     const line = [];
     for (let a = first; !seen.has(a); a = (a + by) % p) {
       seen.add(a);
@@ -116,7 +91,7 @@ export function around(xy, by) {
 /** Lengths of the lines from every place to the one `by` further, mod p. */
 function lengths(xy, by) {
   const p = xy.length / 2;
-  return Array.from({ length: p }, (_, a) => {
+  return range(p, (a) => {
     const b = (a + by) % p;
     return Math.hypot(xy[2 * b] - xy[2 * a], xy[2 * b + 1] - xy[2 * a + 1]);
   });
@@ -127,12 +102,8 @@ function lengths(xy, by) {
  * a + step (mod p) gives the shortest lines in total. As `best_step` in plotting/panels.py.
  */
 export function shortestStep(xy) {
-  let [best, least] = [1, Infinity];
-  for (let by = 1; by <= xy.length / 4; by++) {
-    const total = lengths(xy, by).reduce((sum, length) => sum + length, 0);
-    if (total < least) [best, least] = [by, total];
-  }
-  return best;
+  const totals = range(Math.floor(xy.length / 4), (i) => sum(lengths(xy, i + 1)));
+  return 1 + Math.max(0, totals.indexOf(Math.min(...totals)));
 }
 
 /**
@@ -141,29 +112,25 @@ export function shortestStep(xy) {
  */
 export function progression(xy, by) {
   const every = lengths(xy, by);
-  const sorted = [...every].sort((a, b) => a - b);
-  const half = sorted.length / 2;
-  const median = (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
   const p = every.length;
-  return every.flatMap((length, a) => {
-    const b = (a + by) % p;
-    return length <= 2 * median ? [[xy[2 * a], xy[2 * a + 1], xy[2 * b], xy[2 * b + 1]]] : [];
-  });
+  const sorted = [...every].sort((a, b) => a - b);
+  const median = (sorted[Math.ceil(p / 2) - 1] + sorted[Math.floor(p / 2)]) / 2;
+  const line = (a, b) => [xy[2 * a], xy[2 * a + 1], xy[2 * b], xy[2 * b + 1]];
+  return range(p)
+    .filter((a) => every[a] <= 2 * median)
+    .map((a) => line(a, (a + by) % p));
 }
 
 /** Places moved away from the origin, by a share of the largest distance from it. */
 export function outward(xy, share) {
-  let largest = 0;
-  for (let i = 0; i < xy.length; i += 2) largest = Math.max(largest, Math.hypot(xy[i], xy[i + 1]));
-  return xy.map((value, i) => {
-    const length = Math.hypot(xy[i - (i % 2)], xy[i - (i % 2) + 1]) || 1;
-    return value * (1 + (share * largest) / length);
-  });
+  const away = range(xy.length / 2, (a) => Math.hypot(xy[2 * a], xy[2 * a + 1]));
+  const by = share * Math.max(0, ...away);
+  return xy.map((value, i) => value * (1 + by / (away[Math.floor(i / 2)] || 1)));
 }
 
 const MARGIN = 1.12;
 
-/** Left, right, bottom, top of a square that holds all places; of the origin, too, in its middle. */
+/** A square that holds all places; of the origin, too, in its middle. @type {(every: Numbers[], centred?: boolean) => Box} */
 export function boxAround(every, centred = true) {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const xy of every) {
@@ -176,24 +143,17 @@ export function boxAround(every, centred = true) {
     }
   }
   if (left > right) return [-1, 1, -1, 1];
-  if (centred) {
-    const reach = MARGIN * Math.max(-left, right, -bottom, top) || 1;
-    return [-reach, reach, -reach, reach];
-  }
-  const half = (MARGIN * Math.max(right - left, top - bottom)) / 2 || 1;
-  const [x, y] = [(left + right) / 2, (bottom + top) / 2];
+  const [x, y] = centred ? [0, 0] : [(left + right) / 2, (bottom + top) / 2];
+  const half = MARGIN * Math.max(x - left, right - x, y - bottom, top - y) || 1;
   return [x - half, x + half, y - half, y + half];
 }
 
 /** Points on a grid in a box, from its upper left, row by row: [x, y, ...]. */
 export function gridIn([left, right, bottom, top], side) {
   const points = new Float64Array(2 * side * side);
-  for (let row = 0; row < side; row++) {
-    for (let column = 0; column < side; column++) {
-      const at = 2 * (row * side + column);
-      points[at] = left + ((column + 0.5) / side) * (right - left);
-      points[at + 1] = top - ((row + 0.5) / side) * (top - bottom);
-    }
+  for (let i = 0; i < side * side; i++) {
+    points[2 * i] = left + (((i % side) + 0.5) / side) * (right - left);
+    points[2 * i + 1] = top - ((Math.floor(i / side) + 0.5) / side) * (top - bottom);
   }
   return points;
 }
@@ -205,6 +165,6 @@ export function ticks(low, high, most = 5) {
   const step = power * [1, 2, 2.5, 5, 10].find((n) => n * power >= rough);
   const first = Math.ceil(low / step);
   // Not while n * step <= high: between two ends that nearly touch, n + 1 may be n.
-  const some = Array.from({ length: 2 * most }, (_, i) => (first + i) * step);
+  const some = range(2 * most, (i) => (first + i) * step);
   return some.filter((value) => value <= high).map((value) => Number(value.toPrecision(6)));
 }

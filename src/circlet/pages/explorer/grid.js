@@ -1,168 +1,156 @@
 // The points of an experiment, laid out by what it sweeps and coloured by what their runs end with.
-import { byId, options, rounded } from "circlet/controls";
+import { byId, element, on, options } from "circlet/controls";
+import { grouped } from "circlet/numbers";
+import { inWords, rounded } from "circlet/words";
 
-const WORDS = (name) => name.replaceAll("_", " ");
 const DARK = 0.6; // share of colour from which text is light
 
-export class Grid {
-  /** `choose` is called with the place of a point when the reader picks one. */
-  constructor(experiments, choose) {
-    this.experiments = experiments;
-    this.colour = ""; // outcome that colours the cells
-    byId("points").addEventListener("change", ({ target }) => choose(Number(target.value)));
-    byId("point-slider").addEventListener("input", ({ target }) =>
-      choose(this.line[target.value].place),
-    );
-    byId("colour").addEventListener("change", ({ target }) => {
-      this.colour = target.value;
-      this.draw();
+/** What is swept, the parameters with the most values first. */
+export const sweptIn = (/** @type {Experiment} */ { swept }) =>
+  swept
+    .map((parameter, place) => ({ ...parameter, place }))
+    .sort((a, b) => Number(a.words) - Number(b.words) || b.values.length - a.values.length);
+
+/** A point by what is swept, else by its experiment, if it is alone there, or its name. */
+export function titleOf(/** @type {Point} */ point, swept, isAlone) {
+  const words = swept.map(
+    ({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`,
+  );
+  const seeds = Object.entries(point.seeds).map(([name, seed]) => `${name} seed ${seed}`);
+  const otherwise = isAlone ? inWords(point.experiment) : point.name;
+  return [...words, ...seeds].join(", ") || otherwise;
+}
+
+/** Where an estimate lies between the ends of all, or of what there can be, 0 to 1. */
+export function shareOf(estimate, every, most) {
+  if (typeof estimate !== "number") return 0;
+  const known = every.filter((value) => typeof value === "number");
+  const [low, high] = [Math.min(0, ...known), most ?? Math.max(...known)];
+  return high > low ? (estimate - low) / (high - low) : 0;
+}
+
+/** The outcomes of a point in words, with the interval of one of them. */
+export function outcomesOf(/** @type {Point} */ { estimates, outcomes }, name, label) {
+  const total = outcomes.reduce((before, [, count]) => before + count, 0);
+  const counted = outcomes.map(([outcome, count]) => `${outcome} (${count} of ${total})`);
+  const [estimate, low, high, n] = estimates[name] ?? [];
+  const interval = typeof low === "number" ? ` [${rounded(low)} … ${rounded(high)}]` : "";
+  const measured = n ? `; ${label} ${rounded(estimate)}${interval}, n = ${n}` : "";
+  return `${counted.join("; ")}${measured}`;
+}
+
+const experimentOf = (/** @type {State} */ { catalogue, point }) =>
+  catalogue.experiments[point.experiment];
+
+/** The points of the experiment that is looked at. */
+const pointsOf = (/** @type {State} */ { points, point }) =>
+  points.filter(({ experiment }) => experiment === point.experiment);
+
+/** A point by what its experiment sweeps. */
+export const titleIn = (/** @type {State} */ state, /** @type {Point} */ point) => {
+  const { experiment } = point;
+  const isAlone = state.points.filter((other) => other.experiment === experiment).length < 2;
+  return titleOf(point, sweptIn(state.catalogue.experiments[experiment]), isAlone);
+};
+
+/** Offer the points of the experiment, and the outcomes that may colour them. */
+export function offerPoints(/** @type {State} */ state) {
+  const { outcomes } = experimentOf(state);
+  const labels = Object.entries(outcomes).map(([name, { label }]) => [name, label]);
+  if (!(state.colour in outcomes)) state.colour = labels[0]?.[0] ?? "";
+  options("colour", labels, state.colour);
+  byId("colour").closest("label").hidden = labels.length < 2;
+  draw(state);
+}
+
+function draw(/** @type {State} */ state) {
+  const { point, colour } = state;
+  slide(state);
+  const isFocused = byId("points").contains(document.activeElement);
+  byId("points").replaceChildren(...tables(state));
+  byId("points").hidden = pointsOf(state).length < 2;
+  const words = outcomesOf(point, colour, experimentOf(state).outcomes[colour]?.label);
+  byId("point-note").textContent = `${titleIn(state, point)}: ${words}`;
+  if (isFocused) byId("points").querySelector("input:checked")?.focus();
+}
+
+/** Points in the order of the one parameter that is swept; none if they are not on a line. */
+function lineOf(/** @type {State} */ state) {
+  const [x, y] = sweptIn(experimentOf(state));
+  const points = pointsOf(state);
+  const isLine = x && !y && !x.words && points.length > 2;
+  return isLine ? points.sort((a, b) => a.at[x.place] - b.at[x.place]) : [];
+}
+
+/** A slider over the points, if they are on a line. */
+function slide(/** @type {State} */ state) {
+  const line = lineOf(state);
+  const slider = byId("point-slider");
+  const title = titleIn(state, state.point);
+  slider.closest("label").hidden = !line.length;
+  slider.max = line.length - 1;
+  slider.value = line.indexOf(state.point);
+  slider.setAttribute("aria-valuetext", title);
+  byId("point-now").textContent = title;
+}
+
+/** A table for each combination of what is swept beside x and y; a list where that is no grid. */
+function tables(/** @type {State} */ state) {
+  const points = pointsOf(state);
+  const swept = sweptIn(experimentOf(state));
+  const [x, y, ...others] = swept;
+  const count = swept.reduce((product, { values }) => product * values.length, 1);
+  if (!x || count > 2 * points.length) {
+    const every = points.map((point) => cell(state, point, `${titleIn(state, point)}: `));
+    return [element("div", { className: "list" }, ...every)];
+  }
+  const captionOf = (point) =>
+    others.map(({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`);
+  const parts = grouped(points, (point) => captionOf(point).join(", "));
+  return [...parts].map(([caption, own]) => table(state, own, x, y, caption));
+}
+
+function table(state, points, x, y, caption) {
+  const head = (text) => element("th", { textContent: text });
+  const corner = y ? `${inWords(y.name)} \\ ${inWords(x.name)}` : inWords(x.name);
+  const rows = y ? y.values.map((value, i) => ({ value, i })).reverse() : [{ value: "" }];
+  const body = rows.map(({ value, i }) => {
+    const own = points.filter((point) => !y || point.at[y.place] === i);
+    const cells = x.values.map((_, j) => {
+      const here = own.filter((point) => point.at[x.place] === j);
+      return element("td", {}, ...here.map((point) => cell(state, point)));
     });
-  }
+    return element("tr", {}, head(value), ...cells);
+  });
+  const first = element("thead", {}, element("tr", {}, head(corner), ...x.values.map(head)));
+  const above = caption ? [element("caption", { textContent: caption })] : [];
+  return element("table", {}, ...above, first, element("tbody", {}, ...body));
+}
 
-  /** Show the points of an experiment, of which one is chosen. */
-  offer(points, chosen) {
-    Object.assign(this, { points, chosen });
-    const { outcomes } = this.experiments[chosen.experiment];
-    const names = Object.keys(outcomes);
-    if (!names.includes(this.colour)) this.colour = names[0] ?? "";
-    options(
-      "colour",
-      names.map((name) => [name, outcomes[name].label]),
-      this.colour,
-    );
-    byId("colour").closest("label").hidden = names.length < 2;
-    this.draw();
-  }
+/** A point as a radio button; its text is its outcome, after its name if it needs one. */
+function cell(/** @type {State} */ state, /** @type {Point} */ point, name = "") {
+  const { colour } = state;
+  const every = pointsOf(state).map(({ estimates }) => estimates[colour]?.[0]);
+  const estimate = point.estimates[colour]?.[0];
+  const share = shareOf(estimate, every, experimentOf(state).outcomes[colour]?.most);
+  const text = rounded(estimate);
+  const title = titleIn(state, point);
+  const how = { type: "radio", name: "point", value: point.place, checked: point === state.point };
+  const radio = element("input", { ...how, ariaLabel: `${title}: ${text}` });
+  const label = element("label", { title }, radio, `${name}${text}`);
+  label.style.setProperty("--share", `${Math.round(100 * share)}%`);
+  label.classList.toggle("dark", share > DARK);
+  return label;
+}
 
-  draw() {
-    this.slide();
-    const focused = byId("points").contains(document.activeElement);
-    byId("points").replaceChildren(...this.tables());
-    byId("points").hidden = this.points.length < 2;
-    byId("point-note").textContent = this.note;
-    if (focused) byId("points").querySelector("input:checked")?.focus();
-  }
-
-  /** A slider over the points, if they are on a line. */
-  slide() {
-    const [x, y] = this.swept;
-    const slider = byId("point-slider");
-    const isLine = x && !y && !x.words && this.points.length > 2;
-    slider.closest("label").hidden = !isLine;
-    if (!isLine) return;
-    this.line = [...this.points].sort((a, b) => a.at[x.place] - b.at[x.place]);
-    slider.max = this.line.length - 1;
-    slider.value = this.line.indexOf(this.chosen);
-    slider.setAttribute("aria-valuetext", this.title(this.chosen));
-    byId("point-now").textContent = this.title(this.chosen);
-  }
-
-  /** What is swept, the parameters with the most values first. */
-  get swept() {
-    const { swept } = this.experiments[this.chosen.experiment];
-    return swept
-      .map((parameter, place) => ({ ...parameter, place }))
-      .sort((a, b) => a.words - b.words || b.values.length - a.values.length);
-  }
-
-  /** A table for each combination of what is swept beside x and y; a list where that is no grid. */
-  tables() {
-    const [x, y, ...others] = this.swept;
-    const cells = this.swept.reduce((product, { values }) => product * values.length, 1);
-    if (!x || cells > 2 * this.points.length) return [this.list()];
-    const parts = new Map();
-    for (const point of this.points) {
-      const key = others.map(({ place }) => point.at[place]).join();
-      if (!parts.has(key)) parts.set(key, []);
-      parts.get(key).push(point);
-    }
-    return [...parts].map(([key, own]) => {
-      const at = key.split(",");
-      const caption = others.map(({ name, values }, i) => `${WORDS(name)} ${values[at[i]]}`);
-      return this.table(own, x, y, caption.join(", "));
-    });
-  }
-
-  table(points, x, y, caption) {
-    const table = document.createElement("table");
-    if (caption) table.createCaption().textContent = caption;
-    const head = table.createTHead().insertRow();
-    head.append(this.head(y ? `${WORDS(y.name)} \\ ${WORDS(x.name)}` : WORDS(x.name)));
-    head.append(...x.values.map((value) => this.head(value)));
-    const rows = y ? y.values.map((value, i) => [i, value]).reverse() : [[undefined, ""]];
-    for (const [i, value] of rows) {
-      const row = table.insertRow();
-      row.append(this.head(value));
-      for (const j of x.values.keys()) {
-        const here = (point) => point.at[x.place] === j && (!y || point.at[y.place] === i);
-        const cell = row.insertCell();
-        cell.append(...points.filter(here).map((point) => this.cell(point)));
-      }
-    }
-    return table;
-  }
-
-  head(text) {
-    const head = document.createElement("th");
-    head.textContent = text;
-    return head;
-  }
-
-  list() {
-    const list = document.createElement("div");
-    list.className = "list";
-    list.append(...this.points.map((point) => this.cell(point, this.title(point))));
-    return list;
-  }
-
-  /** A point as a radio button; its text is its outcome unless it needs a name. */
-  cell(point, name = "") {
-    const radio = document.createElement("input");
-    Object.assign(radio, { type: "radio", name: "point", value: point.place });
-    radio.checked = point === this.chosen;
-    const label = document.createElement("label");
-    const [estimate] = point.estimates[this.colour] ?? [];
-    const text = estimate === undefined ? "–" : rounded(estimate);
-    label.append(radio, name ? `${name}: ${text}` : text);
-    label.title = this.title(point);
-    radio.ariaLabel = `${this.title(point)}: ${text}`;
-    const share = this.share(estimate);
-    label.style.setProperty("--share", `${Math.round(100 * share)}%`);
-    label.classList.toggle("dark", share > DARK);
-    return label;
-  }
-
-  /** Where an estimate lies between the ends of those of all points, 0 to 1. */
-  share(estimate) {
-    if (typeof estimate !== "number") return 0;
-    const every = this.points.map(({ estimates }) => estimates[this.colour]?.[0]);
-    const known = every.filter((value) => typeof value === "number");
-    const { most } = this.experiments[this.chosen.experiment].outcomes[this.colour];
-    const [low, high] = [Math.min(0, ...known), most ?? Math.max(...known)];
-    return high > low ? (estimate - low) / (high - low) : 0;
-  }
-
-  /** A point by what is swept, else by its name. */
-  title(point) {
-    const words = this.swept.map(({ name, values, place }) => {
-      return `${WORDS(name)} ${values[point.at[place]]}`;
-    });
-    const seeds = Object.entries(point.seeds).map(([name, seed]) => `${name} seed ${seed}`);
-    const alone = this.points.length < 2 && point.experiment.replaceAll("_", " ");
-    return [...words, ...seeds].join(", ") || alone || point.name;
-  }
-
-  /** The chosen point in words: its outcomes, with the interval of the one that colours. */
-  get note() {
-    const { estimates, outcomes } = this.chosen;
-    const total = outcomes.reduce((sum, [, count]) => sum + count, 0);
-    const counted = outcomes
-      .map(([outcome, count]) => `${outcome} (${count} of ${total})`)
-      .join("; ");
-    const [estimate, low, high, n] = estimates[this.colour] ?? [];
-    const { label } = this.experiments[this.chosen.experiment].outcomes[this.colour] ?? {};
-    const interval = typeof low === "number" ? ` [${rounded(low)} … ${rounded(high)}]` : "";
-    const measured = n ? `; ${label} ${rounded(estimate)}${interval}, n = ${n}` : "";
-    return `${this.title(this.chosen)}: ${counted}${measured}`;
-  }
+/** Let the reader choose: `choose` is called with a point. */
+export function wirePoints(/** @type {State} */ state, choose) {
+  on("points", "change", ({ value }) =>
+    choose(state.points.find(({ place }) => place === Number(value))),
+  );
+  on("point-slider", "input", ({ value }) => choose(lineOf(state)[value]));
+  on("colour", "change", ({ value }) => {
+    state.colour = value;
+    draw(state);
+  });
 }

@@ -1,8 +1,11 @@
 import { arrived, unpackText } from "circlet/catalogue";
-import { byId } from "circlet/controls";
+import { byId, element } from "circlet/controls";
+import { onFiles } from "circlet/dropping";
 import { explore } from "circlet/explore";
-import { onFiles, resultsIn } from "circlet/own";
+import { sum } from "circlet/numbers";
+import { resultsIn } from "circlet/own";
 import { panels } from "circlet/panels";
+import { counted } from "circlet/words";
 
 const text = async (id) => unpackText(await arrived(id));
 
@@ -11,7 +14,7 @@ function say(words) {
   byId("problem").hidden = !words;
 }
 
-/** Let the collections add their panels, and set up what of theirs is live in the page. */
+/** Let a collection add its panels, and set up what of it is live in the page. */
 async function add({ name, prefix, data }) {
   const own = await import(`circlet/${name}/main`);
   for (const [panel, made] of Object.entries(own.panels ?? {})) {
@@ -29,9 +32,8 @@ async function open(files, catalogue, explorer) {
     byId("explore").hidden = false;
     byId("no-runs").hidden = true;
     await explorer.add(own);
-    const runs = own.points.reduce((sum, point) => sum + point.runs.length, 0);
-    const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-    note.textContent = `Opened ${plural(runs, "run")} at ${plural(own.points.length, "setting")}.`;
+    const runs = counted(sum(own.points.map((point) => point.runs.length)), "run");
+    note.textContent = `Opened ${runs} at ${counted(own.points.length, "setting")}.`;
   } catch (error) {
     note.textContent = `${error.message}.`;
   }
@@ -39,18 +41,13 @@ async function open(files, catalogue, explorer) {
 
 /** The plotting library, which leaves its name on the window. */
 async function load() {
-  const script = document.createElement("script");
-  script.textContent = await text("plotly");
-  document.head.append(script);
-  return window.Plotly;
+  document.head.append(element("script", { textContent: await text("plotly") }));
+  return /** @type {any} */ (window).Plotly;
 }
 
 for (const section of document.querySelectorAll("section[id^=live]")) {
-  const link = document.createElement("a");
-  Object.assign(link, {
-    href: `#${section.id}`,
-    textContent: section.querySelector("h2").textContent,
-  });
+  const { textContent } = section.querySelector("h2");
+  const link = element("a", { href: `#${section.id}`, textContent });
   byId("links").append(" ", link, ".");
 }
 
@@ -58,7 +55,7 @@ for (const section of document.querySelectorAll("section[id^=live]")) {
 for (const link of document.querySelectorAll("a[href^='#']")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    byId(link.hash.slice(1)).focus();
+    byId(link.getAttribute("href").slice(1)).focus();
   });
 }
 
@@ -67,10 +64,10 @@ try {
   for (const collection of catalogue.collections) await add(collection);
   const explorer = explore(catalogue, panels, load(), say);
   onFiles([byId("own-files"), byId("own-folder")], (files) => open(files, catalogue, explorer));
-  if (catalogue.points.some((point) => point.runs.length)) {
-    byId("explore").hidden = false;
-    await explorer.start();
-  } else byId("no-runs").hidden = false;
+  const isEmpty = !catalogue.points.some((point) => point.runs.length);
+  byId("explore").hidden = isEmpty;
+  byId("no-runs").hidden = !isEmpty;
+  if (!isEmpty) await explorer.start();
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {
   say(`This page could not be set up: ${error.message}. It needs a browser of 2023 or later.`);

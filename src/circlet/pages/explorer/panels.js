@@ -1,20 +1,13 @@
-// Panels of a run that any system may have; collections add their own (circlet.pages.explorer). Each
-// has a `title`, `help`, what it shows in a sentence or two, and
-// `make(holder, { plotly, goTo, light, data })` makes it: `missing(scene)`, why it is empty, or "", or
-// null if it has nothing to do with this run and is not to be there; `draw(scene, step, atRest)` on its
-// `picture`; `table(scene, step)`, its data; and `source`, the array whose logged steps it moves with:
-// without one it is a chart, over which a line moves. It may have a `note(scene, step)`; `choices`,
-// selects in its caption, by the name of what they set in the view; `reading(scene, step, atRest)`,
-// words for the line above all panels and the step that they are of; `light(scene, step, pair)`, which
-// marks what belongs to a pair of numbers [a, b], or to none, when a reader points at one in some
-// panel, which then calls the `light` that it was made with; `numbered`, if it can write classes as
-// numbers; and `fits`, if each step usually has its own scale, and a `title(system)` in place of that
-// of all.
+// Panels of a run that any system may have; collections add their own. PanelMaker in types.d.ts says
+// what a panel is.
 import { Chart } from "circlet/charts";
-import { axesOf, domains, inWords, titleOf, valueAxis, wrapped } from "circlet/curves";
-import { classColour, Plane, theme } from "circlet/draw";
+import { classColours, colour } from "circlet/colours";
+import { axesOf, domains, titleOf, valueAxis, wrapped } from "circlet/curves";
+import { Plane } from "circlet/draw";
 import { around, progression, shortestStep } from "circlet/geometry";
+import { range } from "circlet/numbers";
 import { embeddingIn, pairIn } from "circlet/pictures";
+import { inWords } from "circlet/words";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
 export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positive and negative
@@ -23,35 +16,57 @@ export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positi
 export const gridSide = (atRest) => (atRest ? 224 : 64);
 
 /** Names of columns: word_1, word_2, ... */
-export const names = (count, word) => Array.from({ length: count }, (_, i) => `${word}_${i + 1}`);
+export const names = (count, word) => range(count, (i) => `${word}_${i + 1}`);
 
-/** Rows of a matrix, each after what names it. */
-export const rowsOf = (matrix, width, first) =>
-  first.map((cells, n) => [...cells, ...matrix.subarray(n * width, (n + 1) * width)]);
+/** Rows of a matrix, each after what names it: its number, or what `named` gives of that. */
+export const rowsOf = (matrix, width, named = (n) => [n]) =>
+  range(matrix.length / width, (n) => [
+    ...named(n),
+    ...matrix.subarray(n * width, (n + 1) * width),
+  ]);
 
 /** Why there is nothing to draw of a run. */
-export function absent({ run }) {
+export function absent(/** @type {Scene} */ { run }) {
   if (run.shown === "outcome") return "This page has only the outcome of this run.";
   if (run.shown === "end") return "This page has only the end of this run.";
   return "The study does not log this.";
 }
 
-/** Embeddings of tokens, and of positions if the network has them. */
+// The embedding.
+
+/** Places of tokens, and of positions if the network has them. */
+const placesOf = (/** @type {Scene} */ scene, step) =>
+  ["embedding", "position"]
+    .filter((name) => scene.arrays[name])
+    .map((name) => scene.inPlane(scene.arrays[name].at(step)));
+
+/** What joins the numbers: the same progression in all of a training, that of its end. */
+function linesOf(/** @type {Scene} */ scene, xy) {
+  const { lines } = scene.view;
+  if (!scene.frequencies || lines === "none") return [];
+  if (lines === "neighbours") return around(xy, scene.neighbour);
+  if (lines === "successive") return around(xy, 1);
+  const atEnd = () => shortestStep(scene.inPlane(scene.arrays.embedding.frame()));
+  return progression(xy, scene.once("progression", atEnd));
+}
+
+/** Tokens, marked, and positions. */
+function withPositions(xy, positions) {
+  const words = range(xy.length / 2);
+  const numbers = range(positions.length / 2, (a) => a + 1);
+  return {
+    dots: [{ xy, colour: colour("picked"), size: 24 }],
+    texts: [
+      { xy: positions, words: numbers, colour: colour("quiet"), size: 10 },
+      { xy, words, colour: colour("ink"), size: 13, isBold: true },
+    ],
+  };
+}
+
+/** @type {MakePanel} */
 function embeddingPanel(holder) {
   const plane = new Plane(holder);
   let shown; // the places of the tokens
-  const places = (scene, step) =>
-    ["embedding", "position"]
-      .filter((name) => scene.arrays[name])
-      .map((name) => scene.inPlane(scene.arrays[name].at(step)));
-  /** What joins the numbers: the same progression in all of a training, that of its end. */
-  function lines(scene, xy) {
-    if (!scene.frequencies || scene.view.lines === "none") return [];
-    if (scene.view.lines === "neighbours") return around(xy, scene.neighbour);
-    if (scene.view.lines === "successive") return around(xy, 1);
-    const atEnd = () => shortestStep(scene.inPlane(scene.arrays.embedding.frame()));
-    return progression(xy, scene.once("progression", atEnd));
-  }
   return {
     source: "embedding",
     picture: plane,
@@ -61,50 +76,38 @@ function embeddingPanel(holder) {
       return frequencies ? "" : "numbers: tokens, counted from 0";
     },
     draw(scene, step) {
-      const now = theme();
-      const { colour } = now;
-      const { axes } = scene;
-      const [xy, positions] = places(scene, step);
+      const [xy, positions] = placesOf(scene, step);
       shown = xy;
-      const box = scene.box("embedding", (at) => places(scene, at), step);
-      if (positions) {
-        const numbers = Array.from({ length: positions.length / 2 }, (_, a) => a + 1);
-        const words = Array.from({ length: xy.length / 2 }, (_, a) => a);
-        plane.draw({
-          ...axes,
-          box,
-          dots: [{ xy, colour: colour("picked"), size: 24 }],
-          texts: [
-            { xy: positions, words: numbers, colour: colour("quiet"), size: 10 },
-            { xy, words, colour: colour("ink"), size: 13, bold: true },
-          ],
-        });
-        return;
-      }
-      plane.draw({ ...axes, box, ...embeddingIn(xy, lines(scene, xy), now) });
+      const box = scene.box("embedding", (at) => placesOf(scene, at), step);
+      const drawn = positions ? withPositions(xy, positions) : embeddingIn(xy, linesOf(scene, xy));
+      plane.draw({ ...scene.axes, box, ...drawn });
     },
     light: (scene, step, pair) => plane.ring(pairIn(shown, pair)),
-    table({ arrays, d }, step) {
-      const of = (series, first, what) => {
-        const matrix = series.at(step);
-        const numbers = Array.from({ length: matrix.length / d }, (_, n) => [...what, first + n]);
-        return rowsOf(matrix, d, numbers);
-      };
-      const { embedding, position } = arrays;
+    table({ arrays: { embedding, position }, d }, step) {
+      /** @param {(n: number) => any[]} [named] */
+      const rows = (series, named) => rowsOf(series.at(step), d, named);
       const columns = names(d, "dimension");
-      if (!position) return [["token", ...columns], of(embedding, 0, [])];
-      const rows = [...of(embedding, 0, ["token"]), ...of(position, 1, ["position"])];
-      return [["of", "number", ...columns], rows];
+      if (!position) return [["token", ...columns], rows(embedding)];
+      const tokens = rows(embedding, (n) => ["token", n]);
+      const positions = rows(position, (n) => ["position", n + 1]);
+      return [
+        ["of", "number", ...columns],
+        [...tokens, ...positions],
+      ];
     },
   };
 }
 
-/** Logged steps of an array that can be drawn, and their places; on a logarithmic axis not 0. */
-const visible = (series, { log }) =>
-  series.steps.map((step, i) => [step, i]).filter(([step]) => !log || step > 0);
+// Curves over steps.
+
+/** Steps of an array that can be drawn, and what `of` gives of its values there; on a logarithmic axis not 0. */
+function curveOf(series, { log }, of) {
+  const places = range(series.steps.length).filter((i) => !log || series.steps[i] > 0);
+  return { x: places.map((i) => series.steps[i]), y: places.map((i) => of(series.frame(i))) };
+}
 
 /** The axis of steps, from the first that is logged to the last: the same under all curves. */
-function stepAxis({ logs, view: { log } }) {
+function stepAxis(/** @type {Scene} */ { logs, view: { log } }) {
   const ends = [logs.find((step) => !log || step > 0), logs.at(-1)];
   return {
     title: { text: "step" },
@@ -114,79 +117,75 @@ function stepAxis({ logs, view: { log } }) {
   };
 }
 
-/** What happens in a training, as lines over curves; the buttons beside the slider name it. */
-const momentLines = ({ run: { moments = [] }, view: { log } }) =>
-  moments
-    .filter(({ step }) => !log || step > 0)
-    .map(({ step }) => ({
-      type: "line",
-      ...{ x0: step, x1: step, y0: 0, y1: 1, yref: "paper", layer: "below" },
-      line: { color: theme().colour("line"), width: 1, dash: "dot" },
-    }));
+/** The series as a table, with the step before its values. @type {(series: any, columns: string[]) => Table} */
+const seriesTable = (series, columns) => [
+  ["step", ...columns],
+  series.steps.map((step, i) => [step, ...series.frame(i)]),
+];
 
-/** The series as rows of a table, with the step before its values. */
-const seriesRows = (series) => series.steps.map((step, i) => [step, ...series.frame(i)]);
+/** What is enlarged stays so for this. */
+const sameView = ({ run, view }) => `${run.run_id} ${view.log}`;
 
-/** Signals of all frequencies; coloured are those in a column of the run, or else all. */
+/** Why a run has no signals, or "". */
+function lacksSignals(/** @type {Scene} */ scene) {
+  if (!scene.arrays.embedding || scene.frequencies) {
+    return scene.arrays.signals?.steps.length > 1 ? "" : absent(scene);
+  }
+  const isFew = scene.isCyclic;
+  const why = isFew ? "so few have no frequencies" : "they are not the numbers modulo p";
+  return `There are ${scene.tokens} tokens: ${why}.`;
+}
+
+/** Frequencies whose signals are coloured: those in a column of the run, or else all. */
+function colouredIn(/** @type {Scene} */ { arrays: { signals }, run, system }) {
+  const some = run[system.coloured] ?? [];
+  return some.length ? some : range(signals.size, (i) => i + 1);
+}
+
+/** Names of the signals that end large: of the others the names would cover each other. */
+function namesOf(last, coloured, colours) {
+  const strong = Math.max(...last) / 10;
+  const place = { x: 1, xref: "paper", xanchor: "left", xshift: 2, showarrow: false };
+  return coloured.flatMap((k, rank) => {
+    const [y, color] = [last[k - 1], colours(rank)];
+    return y > strong ? [{ ...place, y, text: `${k}`, font: { color } }] : [];
+  });
+}
+
+/** @type {MakePanel} */
 function signalsPanel(holder, { plotly, goTo }) {
   const chart = new Chart(holder, plotly, goTo);
   return {
     picture: chart,
-    missing(scene) {
-      if (scene.arrays.embedding && !scene.frequencies) {
-        const why = scene.isCyclic
-          ? "so few have no frequencies"
-          : "they are not the numbers modulo p";
-        return `There are ${scene.tokens} tokens: ${why}.`;
-      }
-      return scene.arrays.signals?.steps.length > 1 ? "" : absent(scene);
-    },
+    missing: lacksSignals,
     note({ run, system: { coloured } }) {
       if (!run[coloured]) return "";
       return run[coloured].length ? `coloured: ${coloured}` : `no ${coloured}: all are coloured`;
     },
     draw(scene) {
-      const { arrays, run, system, view } = scene;
-      const now = theme();
-      const series = arrays.signals;
-      const shown = visible(series, view);
-      const some = run[system.coloured] ?? [];
-      const coloured = some.length ? some : Array.from({ length: series.size }, (_, i) => i + 1);
-      const colours = classColour(coloured.length, now);
-      const traces = Array.from({ length: series.size }, (_, i) => {
+      const series = scene.arrays.signals;
+      const coloured = colouredIn(scene);
+      const colours = classColours(coloured.length);
+      const traces = range(series.size, (i) => {
         const rank = coloured.indexOf(i + 1);
-        const faint = { color: now.colour("faint"), width: 1 };
+        const faint = { color: colour("faint"), width: 1 };
         return {
-          x: shown.map(([step]) => step),
-          y: shown.map(([, place]) => series.frame(place)[i]),
+          ...curveOf(series, scene.view, (values) => values[i]),
           mode: "lines",
           hovertemplate: `k = ${i + 1}: %{y:.3g}<br>step %{x}<extra></extra>`,
           line: rank < 0 ? faint : { color: colours(rank), width: 2 },
         };
       });
-      const last = series.frame();
-      const strong = Math.max(...last) / 10; // of the others the names would cover each other
-      const named = coloured.filter((k) => last[k - 1] > strong);
-      const annotations = named.map((k) => ({
-        x: 1,
-        xref: "paper",
-        xanchor: "left",
-        xshift: 2,
-        y: last[k - 1],
-        text: `${k}`,
-        showarrow: false,
-        font: { color: traces[k - 1].line.color },
-      }));
       traces.sort((a, b) => a.line.width - b.line.width);
-      const margin = { l: 58, r: 26, t: 8, b: 40 };
-      const yaxis = { title: { text: "signal" } };
-      const uirevision = `${run.run_id} ${view.log}`;
-      chart.show(traces, { xaxis: stepAxis(scene), yaxis, annotations, margin, uirevision });
+      chart.show(traces, {
+        xaxis: stepAxis(scene),
+        yaxis: { title: { text: "signal" } },
+        annotations: namesOf(series.frame(), coloured, colours),
+        margin: { l: 58, r: 26, t: 8, b: 40 },
+        uirevision: sameView(scene),
+      });
     },
-    table: ({ arrays: { signals } }) => [
-      ["step", ...names(signals.size, "signal")],
-      seriesRows(signals),
-    ],
+    table: ({ arrays: { signals } }) => seriesTable(signals, names(signals.size, "signal")),
   };
 }
 
@@ -195,19 +194,69 @@ const TITLE = 15; // letters that fit beside one of several axes
 /** Colours and dashes of curves by their label: the first two as everywhere, train and test. */
 function lineOf(label, labels) {
   const rank = labels.indexOf(label);
-  const color =
-    rank < 2 ? [FIRST, SECOND][rank] : classColour(Math.max(6, labels.length), theme())(rank);
+  const color = [FIRST, SECOND][rank] ?? classColours(Math.max(6, labels.length))(rank);
   return { color, width: 2, dash: rank === 1 ? "6px,3px" : "solid" };
 }
 
 /** How many rows a legend has beyond the first: all its columns are as wide as the longest label. */
 function legendRows(holder, labels) {
-  const longest = Math.max(0, ...[...labels].map((label) => label.length));
+  const longest = Math.max(0, ...labels.map((label) => label.length));
   const columns = Math.max(1, Math.floor((holder.clientWidth - 70) / (45 + 6 * longest)));
-  return Math.max(0, Math.ceil(labels.size / columns) - 1);
+  return Math.max(0, Math.ceil(labels.length / columns) - 1);
 }
 
-/** The metrics of a run: an axis for each unit, one above the other. */
+/** A metric as a curve on an axis; `isNamed`: in the legend. */
+function metricTrace(/** @type {Scene} */ scene, axis, curve, labels, isNamed) {
+  const { label, meaning, name, place, unit } = curve;
+  const drawn = curveOf(scene.arrays.curves, scene.view, (values) => values[place]);
+  const isLine = drawn.y.some((one, i) => Number.isFinite(one) && Number.isFinite(drawn.y[i + 1]));
+  const value = unit && !axis.isShare ? `%{y:.3g} ${unit}` : "%{y:.3g}";
+  return {
+    ...drawn,
+    mode: isLine ? "lines" : "markers",
+    name: label,
+    showlegend: isNamed,
+    line: lineOf(label, labels),
+    hovertemplate: `${inWords(name)}: ${value}<br>${meaning}<br>step %{x}<extra></extra>`,
+  };
+}
+
+/** What happens in a training, as lines over curves; the buttons beside the slider name it. */
+const momentLines = (/** @type {Scene} */ { run: { moments = [] }, view: { log } }) =>
+  moments
+    .filter(({ step }) => !log || step > 0)
+    .map(({ step }) => ({
+      type: "line",
+      ...{ x0: step, x1: step, y0: 0, y1: 1, yref: "paper", layer: "below" },
+      line: { color: colour("line"), width: 1, dash: "dot" },
+    }));
+
+/** The metrics of a run as traces and axes, one above the other; and the labels in the legend. */
+function metricsIn(/** @type {Scene} */ scene) {
+  const axes = axesOf(scene.system.metrics);
+  const labels = [...new Set(axes.flatMap(({ curves }) => curves.map(({ label }) => label)))];
+  const named = new Set();
+  const layout = {};
+  const traces = axes.flatMap((axis, n) => {
+    const id = n ? `${n + 1}` : "";
+    const drawn = axis.curves.map((curve) => {
+      const isNamed = axis.curves.length > 1 && !named.has(curve.label);
+      if (isNamed) named.add(curve.label);
+      return { ...metricTrace(scene, axis, curve, labels, isNamed), yaxis: `y${id}` };
+    });
+    const values = drawn.flatMap(({ y }) => y);
+    const isAmongMany = axes.length > 2;
+    const title = isAmongMany
+      ? { text: wrapped(axis.title, TITLE), standoff: 8 }
+      : { text: axis.title };
+    const domain = domains(axes.length)[n];
+    layout[`yaxis${id}`] = { title, ...valueAxis(axis, values), domain, automargin: "left" };
+    return drawn;
+  });
+  return { traces, layout, named: [...named] };
+}
+
+/** @type {MakePanel} */
 function lossesPanel(holder, { plotly, goTo }) {
   const chart = new Chart(holder, plotly, goTo);
   return {
@@ -216,66 +265,29 @@ function lossesPanel(holder, { plotly, goTo }) {
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
     note: ({ run }) => (run.moments ? "dotted: what the buttons above name" : ""),
     draw(scene) {
-      const { arrays, run, system, view } = scene;
-      const shown = visible(arrays.curves, view);
-      const axes = axesOf(system.metrics);
-      const labels = [...new Set(axes.flatMap(({ curves }) => curves.map(({ label }) => label)))];
-      const named = new Set(); // in the legend
-      const layout = {};
-      const traces = axes.flatMap((axis, n) => {
-        const id = n ? `${n + 1}` : "";
-        const drawn = axis.curves.map(({ label, meaning, name, place, unit }) => {
-          const isFirst = axis.curves.length > 1 && !named.has(label);
-          if (isFirst) named.add(label);
-          const [value, step] = ["%{y:.3g}", "step %{x}"];
-          const words = unit && !axis.isShare ? `${value} ${unit}` : value;
-          const y = shown.map(([, at]) => arrays.curves.frame(at)[place]);
-          const isLine = y.some((one, i) => Number.isFinite(one) && Number.isFinite(y[i + 1]));
-          return {
-            x: shown.map(([at]) => at),
-            y,
-            yaxis: `y${id}`,
-            mode: isLine ? "lines" : "markers",
-            name: label,
-            showlegend: isFirst,
-            line: lineOf(label, labels),
-            hovertemplate: `${inWords({ name })}: ${words}<br>${meaning}<br>${step}<extra></extra>`,
-          };
-        });
-        layout[`yaxis${id}`] = {
-          title:
-            axes.length > 2
-              ? { text: wrapped(axis.title, TITLE), standoff: 8 }
-              : { text: axis.title },
-          ...valueAxis(
-            axis,
-            drawn.flatMap(({ y }) => y),
-          ),
-          domain: domains(axes.length)[n],
-          automargin: "left",
-        };
-        return drawn;
-      });
+      const { traces, layout, named } = metricsIn(scene);
       const ids = Object.keys(layout);
-      const height = 21 + 7 * Math.max(0, axes.length - 2) + 1.2 * legendRows(holder, named);
+      const height = 21 + 7 * Math.max(0, ids.length - 2) + 1.2 * legendRows(holder, named);
       holder.style.height = `${height}rem`;
-      Object.assign(layout, {
+      chart.show(traces, {
+        ...layout,
         xaxis: { ...stepAxis(scene), anchor: ids.at(-1).replace("axis", "") },
-        showlegend: named.size > 0,
+        showlegend: named.length > 0,
         legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
         margin: { l: 58, r: 12, t: 26, b: 40 },
         shapes: momentLines(scene),
-        uirevision: `${run.run_id} ${view.log}`,
+        uirevision: sameView(scene),
       });
-      chart.show(traces, layout, ["xaxis", ...ids]);
     },
-    table: ({ arrays: { curves }, system: { metrics } }) => [
-      ["step", ...metrics.map(({ name }) => name)],
-      seriesRows(curves),
-    ],
+    table: ({ arrays: { curves }, system: { metrics } }) =>
+      seriesTable(
+        curves,
+        metrics.map(({ name }) => name),
+      ),
   };
 }
 
+/** @type {Record<string, PanelMaker>} */
 export const panels = {
   embedding: {
     title: "Embedding",

@@ -1,15 +1,14 @@
 // The plane in which embeddings are seen: what there is to choose from, and what is chosen.
 import { COMPONENTS } from "circlet/address";
 import { byId, options } from "circlet/controls";
+import { range } from "circlet/numbers";
 import { NUMBERED } from "circlet/panels";
 
 /** Whether a panel is a chart, over which a line moves, and not a picture of every step. */
-export const isChart = ({ source }) => !source;
+export const isChart = (/** @type {Panel} */ { source }) => !source;
 
 /** Whether each step usually has its own scale. */
 export const fits = (panels) => panels.some((panel) => panel.fits);
-
-const count = (length, entry) => Array.from({ length }, (_, i) => entry(i));
 
 /** The plane that shows most of a scene: a frequency, or components, or the first two dimensions. */
 export function usualPlane(scene, panels) {
@@ -21,51 +20,49 @@ export function usualPlane(scene, panels) {
   return { plane: isAlone ? COMPONENTS : strongest, x: 0, y: 1 };
 }
 
-/** Offer the planes of a scene; unless the reader has chosen, take the one that shows most. */
-export function offerPlanes(scene, panels) {
-  const { d, frequencies, p, view } = scene;
-  const moving = panels.filter((panel) => !isChart(panel));
-  const components = frequencies || d < 3 ? [] : scene.components; // which take a moment
-  if (view.plane === COMPONENTS && components.length < 2) view.chosen = false;
-  const width = view.plane === COMPONENTS ? components.length : d;
-  const valid = view.plane <= frequencies && view.x < width && view.y < Math.max(width, 2);
-  if (!view.chosen || !valid) {
+/** Whether there is the plane of a view, of so many components. */
+function isThere({ plane, x, y }, { d, frequencies }, components) {
+  if (plane === COMPONENTS) return components > 1 && Math.max(x, y) < components;
+  return plane <= frequencies && x < d && y < Math.max(d, 2);
+}
+
+/** See a scene in a plane that it has: the one that the reader has chosen, or the usual one. */
+function settle(/** @type {Scene} */ scene, panels, components) {
+  const { view } = scene;
+  if (!view.chosen || !isThere(view, scene, components.length)) {
     Object.assign(view, usualPlane(scene, panels), { chosen: false });
   }
   if (!view.fitted) view.fit = fits(panels);
-  byId("fit").checked = view.fit;
   view.lines = view.wanted || (view.plane ? "neighbours" : "shortest");
   if (view.lines === "neighbours" && !scene.neighbour) view.lines = "shortest";
-  options(
-    "plane",
-    [
-      ...(components.length > 1 ? [[COMPONENTS, "principal components"]] : []),
-      [0, "dimensions"],
-      ...count(frequencies, (i) => [i + 1, `frequency ${i + 1}`]),
-    ],
-    view.plane,
-  );
-  const axes = count(view.plane === COMPONENTS ? components.length : d, (i) => [i, `${i + 1}`]);
-  options("x", axes, view.x);
-  options("y", axes, view.y);
-  byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
-  byId("lines").value = view.lines;
-  const hide = (id, hidden) => (byId(id).closest("label").hidden = hidden);
-  hide("plane", frequencies === 0 && components.length < 2);
-  hide("x", view.plane > 0 || !moving.length);
-  hide("y", view.plane > 0 || d < 2 || !moving.length);
-  hide("fit", !moving.length);
-  hide("lines", frequencies === 0);
-  hide("numbers", p > NUMBERED || !panels.some((panel) => panel.numbered));
   scene.see();
 }
 
-/** Change what is seen by what a reader chooses: `changed` is called with the changes of the view. */
-export function onPlane(changed) {
-  byId("plane").addEventListener("change", ({ target }) =>
-    changed({ plane: Number(target.value), x: 0, y: 1 }),
-  );
+/** Offer the planes of a scene; unless the reader has chosen, take the one that shows most. */
+export function offerPlanes(/** @type {Scene} */ scene, panels) {
+  const { d, frequencies, p, view } = scene;
+  const components = frequencies || d < 3 ? [] : scene.components; // which take a moment
+  settle(scene, panels, components);
+  const main = components.length > 1 ? [[COMPONENTS, "principal components"]] : [];
+  const planes = range(frequencies, (i) => [i + 1, `frequency ${i + 1}`]);
+  options("plane", [...main, [0, "dimensions"], ...planes], view.plane);
+  const width = view.plane === COMPONENTS ? components.length : d;
   for (const id of ["x", "y"]) {
-    byId(id).addEventListener("change", ({ target }) => changed({ [id]: Number(target.value) }));
+    options(
+      id,
+      range(width, (i) => [i, `${i + 1}`]),
+      view[id],
+    );
   }
+  byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
+  byId("lines").value = view.lines;
+  byId("fit").checked = view.fit;
+  const moves = panels.some((panel) => !isChart(panel));
+  const hide = (id, isHidden) => (byId(id).closest("label").hidden = isHidden);
+  hide("plane", frequencies === 0 && !main.length);
+  hide("x", view.plane > 0 || !moves);
+  hide("y", view.plane > 0 || d < 2 || !moves);
+  hide("fit", !moves);
+  hide("lines", frequencies === 0);
+  hide("numbers", p > NUMBERED || !panels.some((panel) => panel.numbered));
 }

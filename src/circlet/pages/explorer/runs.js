@@ -1,5 +1,7 @@
 // The list of the runs of a point: sorted by any column, filtered by outcome; one of them is chosen.
-import { byId, options, rounded } from "circlet/controls";
+import { byId, element, on, options } from "circlet/controls";
+import { grouped } from "circlet/numbers";
+import { rounded } from "circlet/words";
 
 const KINDS = {
   training: "▸: full training",
@@ -7,145 +9,111 @@ const KINDS = {
   outcome: "grey: numbers only",
 };
 
-/** The first of some runs that has its training, else the first. */
+/** The first of some runs that has its training, else the first. @type {(runs: Run[]) => Run} */
 export const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0];
 
-export class Runs {
-  /** Systems as in the catalogue; `chosen` is called with a run that the reader chooses. */
-  constructor(systems, chosen) {
-    Object.assign(this, { systems, chosen, by: "seed", down: false, outcome: "" });
-    byId("filter").addEventListener("change", ({ target }) => {
-      this.outcome = target.value;
-      if (!this.listed().includes(this.run)) this.take(firstOf(this.listed()));
-      this.list();
-    });
-    byId("run-head").addEventListener("click", ({ target }) => {
-      if (target.dataset.by) this.sort(target.dataset.by);
-    });
-    byId("run-list").addEventListener("change", ({ target }) => {
-      this.take(this.point.runs.find((run) => run.run_id === target.value));
-    });
-    byId("run-list").addEventListener("click", ({ target }) => {
-      if (!target.closest("label")) target.closest("tr")?.querySelector("input").click();
-    });
-  }
+/** The runs with an outcome, sorted; all, if none has it. @type {(runs: Run[], order: { by: string, isDown: boolean, outcome: string }) => Run[]} */
+export function listed(runs, { by, isDown, outcome }) {
+  const key = (run) => run[by] ?? (isDown ? -Infinity : Infinity);
+  const compare = (a, b) => Number(key(a) > key(b)) - Number(key(a) < key(b)) || a.seed - b.seed;
+  const found = runs.filter((run) => run.outcome === outcome);
+  return (found.length ? found : [...runs]).sort((a, b) => (isDown ? -1 : 1) * compare(a, b));
+}
 
-  /**
-   * The run of a point that is to be shown: the one of an id, if it is there, or with `sameSeed` the
-   * one of the seed that the reader has chosen; else the first that is listed.
-   */
-  wanted(point, runId, sameSeed = false) {
-    const linked = point.runs.find((run) =>
-      sameSeed ? run.seed === this.seed : run.run_id === runId,
-    );
-    return linked ?? firstOf(this.listed(point));
-  }
+/** Columns that say something of some runs of a system, with their headings. */
+export function columnsOf(/** @type {System} */ { columns, outcome }, /** @type {Run[]} */ runs) {
+  const isTold = outcome !== "status" || runs.some((run) => run.outcome !== "finished");
+  const every = Object.entries({ seed: "seed", ...(isTold && { outcome }), ...columns });
+  return new Map(every.filter(([name]) => runs.some((run) => name in run)));
+}
 
-  /** List the runs of a point, of which one is shown. */
-  open(point, run, sameSeed = false) {
-    Object.assign(this, { point, run });
-    if (run.outcome !== this.outcome) this.outcome = "";
-    if (!this.columns.includes(this.by)) this.by = "seed";
-    if (!sameSeed) this.seed = run.seed; // else it comes back where there is a run of it
-    this.offer();
-    this.list();
-  }
+/** What the signs mean, and what is not listed. */
+export function noteOf(/** @type {Point} */ { runs, planned, unlisted }) {
+  const here = Object.keys(KINDS).filter((kind) => runs.some((run) => run.shown === kind));
+  const legend = here.map((kind) => KINDS[kind]).join("; ");
+  const more = unlisted ? `; ${unlisted} more are not in this page` : "";
+  const missing = planned - runs.length - unlisted;
+  return `${legend}${more}${missing > 0 ? `; ${missing} of ${planned} are not done` : ""}`;
+}
 
-  get system() {
-    return this.systems[this.point.system];
-  }
+/**
+ * The run of a point that is to be shown: the one of an id, if it is there, or with `sameSeed` the
+ * one of the seed that the reader has chosen; else the first that is listed.
+ */
+export function wantedOf(/** @type {State} */ { list }, { runs }, runId, sameSeed = false) {
+  const isLinked = (run) => (sameSeed ? run.seed === list.seed : run.run_id === runId);
+  return runs.find(isLinked) ?? firstOf(listed(runs, list));
+}
 
-  /** Headings by column. */
-  get heads() {
-    const { columns, outcome } = this.system;
-    return { seed: "seed", outcome, ...columns };
-  }
+/** List the runs of the chosen point, and offer their outcomes, the most frequent first. */
+export function offerRuns(/** @type {State} */ state) {
+  const { list, point, run } = state;
+  if (run.outcome !== list.outcome) list.outcome = "";
+  if (!columnsIn(state).has(list.by)) list.by = "seed";
+  const counts = [...grouped(point.runs, ({ outcome }) => outcome)];
+  counts.sort(([, a], [, b]) => b.length - a.length);
+  const entries = counts.map(([outcome, own]) => [outcome, `${outcome} (${own.length})`]);
+  options("filter", [["", `all (${point.runs.length})`], ...entries], list.outcome);
+  listRuns(state);
+}
 
-  get columns() {
-    const { runs } = this.point;
-    const told = this.system.outcome !== "status" || runs.some((run) => run.outcome !== "finished");
-    const says = (name) => (name !== "outcome" || told) && runs.some((run) => name in run);
-    return Object.keys(this.heads).filter(says);
-  }
+const columnsIn = (/** @type {State} */ { catalogue, point }) =>
+  columnsOf(catalogue.systems[point.system], point.runs);
 
-  /** The runs of a point with the outcome that is filtered by, sorted; all, if none has it. */
-  listed(point = this.point) {
-    const { by, down, outcome } = this;
-    const key = (run) => run[by] ?? (down ? -Infinity : Infinity);
-    const compare = (a, b) => (key(a) > key(b)) - (key(a) < key(b)) || a.seed - b.seed;
-    const found = point.runs.filter((run) => run.outcome === outcome);
-    return (found.length ? found : [...point.runs]).sort((a, b) => (down ? -1 : 1) * compare(a, b));
-  }
+function listRuns(/** @type {State} */ state) {
+  const { list, point, run } = state;
+  const columns = columnsIn(state);
+  const rows = listed(point.runs, list).map((one) => rowOf(one, one === run, [...columns.keys()]));
+  byId("run-head").replaceChildren(...[...columns].map((column) => headOf(state, column)));
+  byId("run-list").replaceChildren(...rows);
+  byId("run-note").textContent = noteOf(point);
+  // Within its own box: the page must not move.
+  const box = byId("run-list").closest(".runs");
+  const row = byId("run-list").querySelector("input:checked")?.closest("tr");
+  if (!row) return;
+  const below = row.offsetTop + row.offsetHeight - box.clientHeight;
+  const above = row.offsetTop - row.offsetHeight * 2; // under the head
+  if (box.scrollTop < below) box.scrollTop = below;
+  if (box.scrollTop > above) box.scrollTop = Math.max(above, 0);
+}
 
-  take(run) {
-    this.run = run;
-    this.seed = run.seed;
-    this.chosen(run);
-  }
+function headOf(/** @type {State} */ { catalogue, point, list }, [name, heading]) {
+  const { metrics } = catalogue.systems[point.system];
+  const title = metrics.find((metric) => metric.name === name)?.meaning ?? "";
+  const button = element("button", { textContent: heading, title });
+  button.dataset.by = name;
+  const cell = element("th", {}, button);
+  if (list.by === name) cell.ariaSort = list.isDown ? "descending" : "ascending";
+  return cell;
+}
 
-  sort(by) {
-    this.down = this.by === by && !this.down;
-    this.by = by;
-    this.list();
+function rowOf(/** @type {Run} */ run, checked, [, ...columns]) {
+  const radio = element("input", { type: "radio", name: "run", value: run.run_id, checked });
+  const label = element("label", {}, radio, ` ${run.seed}${run.shown === "training" ? " ▸" : ""}`);
+  const cells = columns.map((name) => element("td", { textContent: rounded(run[name]) }));
+  return element("tr", { className: run.shown }, element("td", {}, label), ...cells);
+}
+
+/** Let the reader sort, filter and choose: `change` is called with a run. */
+export function wireRuns(/** @type {State} */ state, change) {
+  const { list } = state;
+  on("filter", "change", ({ value }) => {
+    list.outcome = value;
+    const runs = listed(state.point.runs, list);
+    if (!runs.includes(state.run)) change(firstOf(runs));
+    listRuns(state);
+  });
+  on("run-head", "click", ({ dataset: { by } }) => {
+    if (!by) return;
+    list.isDown = list.by === by && !list.isDown;
+    list.by = by;
+    listRuns(state);
     byId("run-head").querySelector(`[data-by="${by}"]`).focus();
-  }
-
-  /** Offer the outcomes, the most frequent first. */
-  offer() {
-    const { runs } = this.point;
-    const counts = new Map();
-    for (const { outcome } of runs) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-    const entries = sorted.map(([outcome, count]) => [outcome, `${outcome} (${count})`]);
-    options("filter", [["", `all (${runs.length})`], ...entries], this.outcome);
-  }
-
-  list() {
-    byId("run-head").replaceChildren(...this.columns.map((name) => this.head(name)));
-    byId("run-list").replaceChildren(...this.listed().map((run) => this.row(run)));
-    byId("run-note").textContent = this.note;
-    // Within its own box: the page must not move.
-    const box = byId("run-list").closest(".runs");
-    const row = byId("run-list").querySelector("input:checked")?.closest("tr");
-    if (!row) return;
-    const below = row.offsetTop + row.offsetHeight - box.clientHeight;
-    const above = row.offsetTop - row.offsetHeight * 2; // under the head
-    if (box.scrollTop < below) box.scrollTop = below;
-    if (box.scrollTop > above) box.scrollTop = Math.max(above, 0);
-  }
-
-  head(name) {
-    const cell = document.createElement("th");
-    const button = document.createElement("button");
-    button.textContent = this.heads[name];
-    button.dataset.by = name;
-    button.title = this.system.metrics.find((metric) => metric.name === name)?.meaning ?? "";
-    if (this.by === name) cell.ariaSort = this.down ? "descending" : "ascending";
-    cell.append(button);
-    return cell;
-  }
-
-  row(run) {
-    const row = document.createElement("tr");
-    row.className = run.shown;
-    for (const name of this.columns) row.insertCell().textContent = rounded(run[name]);
-    const radio = document.createElement("input");
-    Object.assign(radio, { type: "radio", name: "run", value: run.run_id });
-    radio.checked = run === this.run;
-    const label = document.createElement("label");
-    label.append(radio, ` ${run.seed}${run.shown === "training" ? " ▸" : ""}`);
-    row.cells[0].replaceChildren(label);
-    return row;
-  }
-
-  /** What the signs mean, and what is not listed. */
-  get note() {
-    const { runs, planned, unlisted } = this.point;
-    const here = Object.keys(KINDS).filter((kind) => runs.some((run) => run.shown === kind));
-    const legend = here.map((kind) => KINDS[kind]).join("; ");
-    const more = unlisted ? `; ${unlisted} more are not in this page` : "";
-    const missing = planned - runs.length - unlisted;
-    const waiting = missing > 0 ? `; ${missing} of ${planned} are not done` : "";
-    return `${legend}${more}${waiting}`;
-  }
+  });
+  on("run-list", "change", ({ value }) => {
+    change(state.point.runs.find((run) => run.run_id === value));
+  });
+  on("run-list", "click", (target) => {
+    if (!target.closest("label")) target.closest("tr")?.querySelector("input").click();
+  });
 }

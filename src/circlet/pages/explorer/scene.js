@@ -6,35 +6,38 @@ const BOX_FRAMES = 25; // steps that decide the box of a picture
 const MOST = 6; // principal components to choose from
 const BESIDE = ["embedding", "signals", "curves"]; // arrays with logs of their own
 
-const isState = (name) => name !== "signals" && name !== "curves";
-
 /** The steps of some arrays, in their order. */
 function stepsOf(every) {
   return [...new Set(every.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
 }
 
 export class Scene {
-  /** point, run, system: as in the catalogue; arrays: Series by name. */
-  constructor(point, run, system, { trained, ...arrays }, view) {
-    Object.assign(this, { point, run, system, arrays, view });
+  /** @param {Point} point @param {Run} run @param {System} system @param {Arrays} logged @param {View} view */
+  constructor(point, run, system, logged, view) {
+    const { trained, ...arrays } = logged;
+    const { signals, curves, ...states } = arrays;
+    this.point = point;
+    this.run = run;
+    this.system = system;
+    this.view = view;
+    this.arrays = arrays;
     this.trained = trained?.frame(); // of every pair, whether it is trained on; not if that is unknown
     this.logs = stepsOf(Object.values(arrays)); // of all arrays
     // The pictures move with the embedding and the weights: other steps would show no other frame.
-    const frames = stepsOf(
-      Object.keys(arrays)
-        .filter(isState)
-        .map((name) => arrays[name]),
-    );
+    const frames = stepsOf(Object.values(states));
     this.steps = frames.length > 2 ? frames : this.logs;
     if (!this.steps.length) this.steps = [point.steps];
     // Of the embedding; what only its outcome is shown of may say so in its parameters.
     const { p, d } = point.parameters;
-    [this.tokens, this.d] = arrays.embedding?.shape ?? [p ?? 0, d ?? 0];
+    const [tokens, dimensions] = states.embedding?.shape ?? [p ?? 0, d ?? 0];
+    this.tokens = tokens;
+    this.d = dimensions;
     this.p = p ?? this.tokens;
     // Its tokens have frequencies if they are the numbers modulo p.
     this.isCyclic = system.signals && this.p === this.tokens;
     this.frequencies = this.isCyclic ? Math.floor((this.tokens - 1) / 2) : 0;
-    this.see();
+    this.main = undefined; // mean and principal axes of the embedding as it is logged last
+    this.made = new Map();
   }
 
   /** Frequency of the largest signal at the end; 0 if none is logged. */
@@ -53,6 +56,14 @@ export class Scene {
   /** Look again, after the plane was changed: what depends on it is computed anew. */
   see() {
     this.made = new Map();
+  }
+
+  /** See it as another, in the plane of its own. */
+  seeAs(view) {
+    const { plane, x, y } = this.view;
+    Object.assign(this.view, view, { plane, x, y });
+    if (view.lines === "neighbours" && !this.neighbour) this.view.lines = "shortest";
+    this.see();
   }
 
   /** What `make` makes, once for a run and a plane; `name` is unlike others of its panels. */
@@ -102,37 +113,38 @@ export class Scene {
 
   /** Rows of length d in the plane: [x_0, y_0, x_1, y_1, ...]. */
   inPlane(matrix) {
+    const { d } = this;
     const { plane, x, y } = this.view;
+    if (plane > 0) return geometry.along(matrix, d, geometry.frequencyPlane(matrix, d, plane));
     if (plane === COMPONENTS) {
       const directions = [x, y].map((n) => this.components[n].along);
-      return geometry.along(matrix, this.d, this.main.mean, directions);
+      return geometry.along(matrix, d, directions, this.main.mean);
     }
-    return plane
-      ? geometry.frequencyPlane(matrix, this.d, plane)
-      : geometry.dimensions(matrix, this.d, x, y);
+    return geometry.along(matrix, d, [geometry.unit(d, x), geometry.unit(d, y)]);
   }
 
   /** Points of the plane as rows of length 2 of the space. */
   fromPlane(points) {
-    return this.view.x === 0 ? points : geometry.dimensions(points, 2, 1, 0);
+    const swapped = [geometry.unit(2, 1), geometry.unit(2, 0)];
+    return this.view.x === 0 ? points : geometry.along(points, 2, swapped);
   }
 
   get axes() {
     const { plane, x, y } = this.view;
+    if (plane > 0) return { xLabel: `along Re F${plane}`, yLabel: `along Im F${plane}` };
     if (plane === COMPONENTS) {
       const label = (n) =>
         `component ${n + 1}: ${Math.round(100 * this.components[n].share)} % of the final variance`;
       return { xLabel: label(x), yLabel: label(y) };
     }
-    if (plane) return { xLabel: `along Re F${plane}`, yLabel: `along Im F${plane}` };
     return { xLabel: `dimension ${x + 1}`, yLabel: y < this.d ? `dimension ${y + 1}` : "" };
   }
 
   /** The plane in names of files. */
   get planeName() {
     const { plane, x, y } = this.view;
-    if (plane === COMPONENTS) return `components_${x + 1}_${y + 1}`;
-    return plane ? `frequency_${plane}` : `dimensions_${x + 1}_${y + 1}`;
+    if (plane > 0) return `frequency_${plane}`;
+    return `${plane === COMPONENTS ? "components" : "dimensions"}_${x + 1}_${y + 1}`;
   }
 
   /** Some steps of the embedding's training, for what holds of all. */

@@ -1,79 +1,67 @@
 // The tour: a few stops, each a run at a step with two sentences, as links.
-import { byId } from "circlet/controls";
+import { byId, element, on } from "circlet/controls";
 
 const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
 
 const NOWHERE = "Pick a stop, or look at any other run below.";
 
-export class Tour {
-  /** Stops as in the catalogue, of runs that are in the page. */
-  constructor(stops) {
-    this.stops = stops;
-    byId("tour").hidden = !stops.length;
-    const items = stops.map((stop, i) => {
-      const link = document.createElement("a");
-      Object.assign(link, { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
-      link.addEventListener("click", () => this.choose(stop));
-      const item = document.createElement("li");
-      item.append(link);
-      return item;
-    });
-    byId("tour-stops").replaceChildren(...items);
-    byId("tour-next").addEventListener("click", () => {
-      const next = stops[(stops.indexOf(this.stop) + 1) % stops.length];
-      this.choose(next);
-      location.hash = addressOf(next);
-    });
-  }
+/** Offer stops, those of runs that are in the page. */
+export function offerTour(/** @type {State} */ { tour }) {
+  const { stops } = tour;
+  const choose = (stop) => {
+    tour.stop = stop; // even if the address is its own already
+    say(tour);
+  };
+  const items = stops.map((stop, i) => {
+    const link = element("a", { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+    link.addEventListener("click", () => choose(stop));
+    return element("li", {}, link);
+  });
+  byId("tour").hidden = !stops.length;
+  byId("tour-stops").replaceChildren(...items);
+  on("tour-next", "click", () => {
+    choose(stops[(stops.indexOf(tour.stop) + 1) % stops.length]);
+    location.hash = addressOf(tour.stop);
+  });
+}
 
-  /** The reader asks for a stop; its text is shown, even if the address is its own already. */
-  choose(stop) {
-    this.stop = stop;
-    this.say();
-  }
+/**
+ * The stop at a place of a scene: the last one stays while its run does, unless one is reached that
+ * is later in the tour. What an address names comes first, once.
+ */
+export function stopAt(/** @type {State["tour"]} */ { stops, stop, wanted }, scene, place) {
+  const { run_id: runId } = scene.run;
+  if (wanted?.run === runId) return wanted;
+  const last = stop?.run === runId ? stop : undefined;
+  const isHere = (one) => one.run === runId && scene.nearest(one.step) === place;
+  const here = stops.findIndex(isHere);
+  return here > stops.indexOf(last) ? stops[here] : last;
+}
 
-  /** An address names a run and a step, which may be those of a stop. */
-  asked(runId, step) {
-    this.wanted = this.stops.find((stop) => stop.run === runId && stop.step === step);
-  }
+/** Tell of the stop where the reader is. */
+export function tell(/** @type {State} */ { tour, scene, at }) {
+  tour.stop = stopAt(tour, scene, at);
+  if (tour.stop === tour.wanted) tour.wanted = undefined;
+  say(tour);
+}
 
-  /**
-   * Where the reader is: a scene and one of its steps, by place. A stop stays while its run does,
-   * unless one is reached that is later in the tour.
-   */
-  at(scene, place) {
-    const { run_id } = scene.run;
-    if (this.wanted?.run === run_id) {
-      [this.stop, this.wanted] = [this.wanted, undefined];
-    } else {
-      if (this.stop?.run !== run_id) this.stop = undefined;
-      const isHere = (stop) => stop.run === run_id && scene.nearest(stop.step) === place;
-      const here = this.stops.findIndex(isHere);
-      if (here > this.stops.indexOf(this.stop)) this.stop = this.stops[here];
-    }
-    this.say();
-  }
-
-  say() {
-    byId("tour-text").textContent = this.stop?.text ?? NOWHERE;
-    for (const link of byId("tour-stops").querySelectorAll("a")) {
-      const isHere = this.stop && link.hash === addressOf(this.stop);
-      if (isHere) link.setAttribute("aria-current", "step");
-      else link.removeAttribute("aria-current");
-    }
+function say(/** @type {State["tour"]} */ { stop }) {
+  byId("tour-text").textContent = stop?.text ?? NOWHERE;
+  for (const link of byId("tour-stops").querySelectorAll("a")) {
+    const isHere = stop && link.hash === addressOf(stop);
+    if (isHere) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
   }
 }
 
 /** What is trained, in two sentences, and its words behind a question mark. */
-export function introduce({ introduction, terms }) {
+export function introduce(/** @type {System} */ { introduction, terms }) {
   byId("introduction").textContent = introduction;
-  byId("terms").hidden = !Object.keys(terms).length;
-  const entries = Object.entries(terms).flatMap(([word, meaning]) =>
-    [
-      ["dt", word],
-      ["dd", meaning],
-    ].map(([kind, text]) => Object.assign(document.createElement(kind), { textContent: text })),
-  );
+  const entries = Object.entries(terms).flatMap(([word, meaning]) => [
+    element("dt", { textContent: word }),
+    element("dd", { textContent: meaning }),
+  ]);
+  byId("terms").hidden = !entries.length;
   byId("terms")
     .querySelector("dl")
     .replaceChildren(...entries);

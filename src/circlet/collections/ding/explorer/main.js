@@ -2,9 +2,11 @@
 // ODEs, of data.py.
 import { answersPanel, HELP } from "circlet/answers";
 import { Chart } from "circlet/charts";
-import { theme } from "circlet/draw";
+import { colour } from "circlet/colours";
+import { range } from "circlet/numbers";
 import { absent, FIRST, names, SECOND } from "circlet/panels";
 
+/** @type {MakePanel} */
 function lawPanel(holder, { plotly, data }) {
   const chart = new Chart(holder, plotly);
   const matrixOf = ({ run, view }) => data[run.run_id][view.method];
@@ -19,24 +21,15 @@ function lawPanel(holder, { plotly, data }) {
     note: () =>
       "change of a signal per step, by each signal; full colour: 98th percentile of sizes",
     draw(scene) {
-      const { colour } = theme();
-      const matrix = matrixOf(scene).map((row) => row.slice(1));
-      const sizes = matrix.flat().map(Math.abs);
+      const z = matrixOf(scene).map((row) => row.slice(1));
+      const sizes = z.flat().map(Math.abs);
       sizes.sort((a, b) => a - b);
       const most = sizes[Math.floor(0.98 * sizes.length)] || 1; // a few are far larger
-      const frequencies = matrix.map((_, i) => i + 1);
+      const frequencies = range(z.length, (i) => i + 1);
       const heat = {
         type: "heatmap",
-        z: matrix,
-        x: frequencies,
-        y: frequencies,
-        zmin: -most,
-        zmax: most,
-        colorscale: [
-          [0, SECOND],
-          [0.5, colour("paper")],
-          [1, FIRST],
-        ],
+        ...{ x: frequencies, y: frequencies, z, zmin: -most, zmax: most },
+        colorscale: [SECOND, colour("paper"), FIRST].map((end, i) => [i / 2, end]),
         colorbar: { thickness: 10, outlinewidth: 0 },
         hovertemplate: "of k = %{x} on k = %{y}: %{z:.3g} per step<extra></extra>",
       };
@@ -60,6 +53,7 @@ function answersAt({ arrays: { answers, probability } }, step) {
   return { given: answers.at(step).map(Math.round), probability: probability.at(step) };
 }
 
+/** @type {Record<string, PanelMaker>} */
 export const panels = {
   ordered_answers: {
     title: "Answers",

@@ -1,5 +1,6 @@
 // Laws of the signals that all runs share: the equations of shared_laws.py in double precision. A
 // test compares what both make of the same signals.
+import { range, sum } from "circlet/numbers";
 
 /** What a frequency may feel: its signal s, the mean m of all signals, the mean q of their squares. */
 const TERMS = {
@@ -18,44 +19,33 @@ const TERMS = {
   q: (s, m, q) => q,
 };
 
-/** a to the power of b modulo p. */
-function power(a, b, p) {
-  let found = 1;
-  for (let i = 0; i < b; i++) found = (found * a) % p;
-  return found;
-}
-
-/** The place of frequency k / r mod p, up to sign, of all k and r of n frequencies; p is prime. */
-function ratios(n) {
+/** The place of frequency k r mod p, up to sign, of all k and r of n frequencies. */
+function products(n) {
   const p = 2 * n + 1;
-  const frequencies = Array.from({ length: n }, (_, i) => i + 1);
-  const inverse = frequencies.map((r) => power(r, p - 2, p));
-  return frequencies.map((k) =>
-    inverse.map((one) => {
-      const ratio = (k * one) % p;
-      return Math.min(ratio, p - ratio) - 1;
-    }),
-  );
+  const place = (product) => Math.min(product % p, p - (product % p)) - 1;
+  return range(n, (k) => range(n, (r) => place((k + 1) * (r + 1))));
 }
 
 /** What changes signals in a step, by the coefficients of a law, its terms by name. */
 function changeBy(coefficients, n) {
+  if ("r=1" in coefficients) return changeByRatios(coefficients, n);
   const entries = Object.entries(coefficients);
-  const isOfRatios = entries.some(([name]) => name.startsWith("r="));
-  if (!isOfRatios) {
-    return (s) => {
-      const m = s.reduce((sum, value) => sum + value, 0) / n;
-      const q = s.reduce((sum, value) => sum + value ** 2, 0) / n;
-      return s.map((own) =>
-        entries.reduce((sum, [name, c]) => sum + c * TERMS[name](own, m, q), 0),
-      );
-    };
-  }
-  const seen = ratios(n);
-  const ofRatio = seen.map((_, i) => coefficients[`r=${i + 1}`]);
-  const change = (s, k) =>
-    ofRatio.reduce((sum, c, r) => sum + c * s[seen[k][r]], coefficients["1"]);
-  return (s) => s.map((_, k) => change(s, k));
+  return (signals) => {
+    const m = sum(signals) / n;
+    const q = sum(signals.map((s) => s ** 2)) / n;
+    return signals.map((s) => sum(entries.map(([name, c]) => c * TERMS[name](s, m, q))));
+  };
+}
+
+/** Of a law whose terms are the ratios r of frequencies: k / r is what changes frequency k by it. */
+function changeByRatios(coefficients, n) {
+  // Where j r = k, frequency j has the ratio r to k.
+  const terms = range(n, () => new Float64Array(n));
+  products(n).forEach((row, j) =>
+    row.forEach((k, r) => (terms[k][j] = coefficients[`r=${r + 1}`])),
+  );
+  return (signals) =>
+    signals.map((_, k) => coefficients["1"] + sum(terms[k].map((c, j) => c * signals[j])));
 }
 
 /**
@@ -78,8 +68,6 @@ export function rollout(windows, signals, first) {
 
 /** Which frequencies have more than twice the mean over all p, without k = 0. */
 export function survivors(signals) {
-  const n = signals.length;
-  const mean = signals.reduce((sum, value) => sum + value, 0) / n;
-  const least = (2 * mean * 2 * n) / (2 * n + 1);
-  return [...signals.keys()].filter((k) => signals[k] > least).map((k) => k + 1);
+  const least = (4 * sum(signals)) / (2 * signals.length + 1);
+  return range(signals.length, (i) => i + 1).filter((k) => signals[k - 1] > least);
 }

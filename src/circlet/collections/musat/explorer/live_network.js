@@ -1,29 +1,32 @@
-// The live training of a network, and of a second one that differs in one knob: pictures and readings.
-// The equations are in network.js.
-import { Answers } from "circlet/answers";
+// The live training of a network, and of a second one that differs in one knob, in the panels that
+// show a run. The equations are in network.js.
+import { Series } from "circlet/catalogue";
+import { classColours } from "circlet/colours";
 import { byId } from "circlet/controls";
-import { classColour, Plane, theme } from "circlet/draw";
-import { boxAround, gridIn, progression, shortestStep } from "circlet/geometry";
+import { Plane } from "circlet/draw";
 import { live } from "circlet/live";
-import { answersTo, begin, classesAt, initial, measure, split, step } from "circlet/musat/network";
-import { pairsOf, sumsOf } from "circlet/musat/particles";
+import { begin, initial, measure, split, step } from "circlet/musat/network";
 import { imperfect, readShape } from "circlet/musat/shape";
-import { sameAnswer, sumsIn } from "circlet/musat/sums";
-import { embeddingIn, pairIn } from "circlet/pictures";
+import { Scene } from "circlet/scene";
 
-const SIDE = 64; // of the grid on which the classifier is asked
-const LABELS = { xLabel: "dimension 1", yLabel: "dimension 2" };
+/** Each step in its own scale, with all that can be drawn. @type {View} */
+const VIEW = {
+  ...{ plane: 0, x: 0, y: 1, chosen: true, wanted: "", lines: "shortest" },
+  ...{ numbers: true, fit: true, fitted: true, log: false },
+};
 
 /** A network in its panels and readings, whose ids begin with a name. */
 class Shown {
-  /** `light` is called with the pair of numbers at which a reader points. */
-  constructor(name, sizes, pairs, light) {
-    Object.assign(this, { name, sizes, pairs });
-    const stage = (panel) => byId(`${name}-${panel}-picture`);
-    this.embedding = new Plane(stage("embedding"));
-    this.sums = new Plane(stage("sums"));
-    this.curves = new Plane(stage("losses"));
-    this.answers = new Answers(stage("answers"), light);
+  /** Panels are made by `makers`; `light` is called with the pair at which a reader points. */
+  constructor(name, sizes, makers, light) {
+    this.name = name;
+    this.sizes = sizes;
+    this.pair = undefined; // that is lit up
+    this.curves = new Plane(byId(`${name}-losses-picture`));
+    this.panels = Object.entries(makers).map(([panel, { make }]) => {
+      const id = `${name}-${panel}`;
+      return { id, ...make(byId(`${id}-picture`), { light }) };
+    });
   }
 
   begin({ seed }) {
@@ -32,51 +35,47 @@ class Shown {
     this.training = begin(this.sizes, initial(this.sizes, seed), trained);
   }
 
-  step(settings) {
-    step(this.training, settings);
+  /** The network as a run that is logged at this step alone. */
+  get scene() {
+    const { weights, trained, steps } = this.training;
+    const { p, d } = this.sizes;
+    const series = (values, shape = [values.length]) => new Series([steps], shape, values);
+    const arrays = Object.entries(weights).map(([name, values]) => [name, series(values)]);
+    const known = {
+      embedding: series(weights.embedding, [p, d]),
+      trained: series(Float64Array.from(trained, Number)),
+    };
+    const logged = { ...Object.fromEntries(arrays), ...known };
+    const run = /** @type {any} */ ({});
+    const point = /** @type {any} */ ({ parameters: { p, d }, steps });
+    const system = /** @type {any} */ ({ signals: true });
+    return new Scene(point, run, system, logged, VIEW);
   }
 
   /** Draw all but the losses, and read off what there is to read. */
   show() {
-    const { name, pairs, sizes } = this;
-    const now = theme();
-    const { weights, trained } = this.training;
-    const xy = weights.embedding;
-    const box = boxAround([xy]);
-    const lines = progression(xy, shortestStep(xy));
-    this.embedding.draw({ ...LABELS, box, ...embeddingIn(xy, lines, now) });
-    const wide = box.map((end) => 2 * end);
-    const bad = imperfect(xy, pairs);
-    const regions = { side: SIDE, classes: classesAt(weights, 2, gridIn(wide, SIDE)) };
-    const sums = sumsIn(sumsOf(xy, pairs), pairs, bad, true, regions, now);
-    this.sums.draw({ ...LABELS, box: wide, ...sums });
-    this.answers.draw({ p: sizes.p, trained, ...answersTo(weights, sizes.p) });
+    const { name, scene, sizes } = this;
+    const { weights, pairs, trained, steps } = this.training;
+    for (const panel of this.panels) panel.draw(scene, steps, false);
     this.light(this.pair);
     const measured = measure(weights, sizes, pairs, trained);
-    this.remember(measured);
-    for (const part of ["train", "test"]) {
-      const loss = measured[`${part}_loss`];
-      const text = loss < 0.001 ? loss.toExponential(1) : loss.toFixed(3);
-      const accuracy = (100 * measured[`${part}_accuracy`]).toFixed(0);
-      const words = Number.isFinite(loss) ? `${text} nat` : "loss not finite";
-      byId(`${name}-${part}`).textContent = `${words}, ${accuracy} % right`;
-    }
-    readShape(name, xy, bad);
+    const { train_loss: train, test_loss: test } = measured;
+    if (this.losses.at(-1)?.[0] !== steps) this.losses.push([steps, train, test]);
+    this.read("train", train, measured.train_accuracy);
+    this.read("test", test, measured.test_accuracy);
+    readShape(name, weights.embedding, imperfect(weights.embedding, pairs));
+  }
+
+  read(part, loss, accuracy) {
+    const text = loss < 0.001 ? loss.toExponential(1) : loss.toFixed(3);
+    const words = Number.isFinite(loss) ? `${text} nat` : "loss not finite";
+    byId(`${this.name}-${part}`).textContent = `${words}, ${(100 * accuracy).toFixed(0)} % right`;
   }
 
   /** Light up a pair of numbers, and the pairs with its answer. */
   light(pair) {
     this.pair = pair;
-    const xy = this.training.weights.embedding;
-    this.embedding.ring(pairIn(xy, pair));
-    this.sums.ring(sameAnswer(sumsOf(xy, this.pairs), this.pairs, pair));
-    this.answers.mark(pair);
-  }
-
-  /** Take note of the losses of a step. */
-  remember({ train_loss, test_loss }) {
-    const { steps } = this.training;
-    if (this.losses.at(-1)?.[0] !== steps) this.losses.push([steps, train_loss, test_loss]);
+    for (const panel of this.panels) panel.light(this.scene, this.training.steps, pair);
   }
 
   /** Its losses as curves: [step, log10 of the train or the test loss, ...]. */
@@ -87,37 +86,24 @@ class Shown {
   }
 
   drawLosses(box) {
-    const labels = { xLabel: "step", yLabel: "log10 of the loss (nat)" };
-    const colour = classColour(2, theme());
+    const colours = classColours(2);
     const [train, test] = this.logarithms;
     const curves = [
-      { lines: [train], colour: colour(0) },
-      { lines: [test], colour: colour(1), dash: "6 3" },
+      { lines: [train], colour: colours(0) },
+      { lines: [test], colour: colours(1), dash: "6 3" },
     ];
-    this.curves.draw({ ...labels, box, curves });
+    this.curves.draw({ xLabel: "step", yLabel: "log10 of the loss (nat)", box, curves });
   }
 
-  get files() {
-    const { embedding, sums, curves, answers } = this;
-    const { p } = this.sizes;
-    const embeddingTable = () => {
-      const xy = this.training.weights.embedding;
-      const rows = Array.from({ length: p }, (_, a) => [a, xy[2 * a], xy[2 * a + 1]]);
-      return [["token", "dimension_1", "dimension_2"], rows];
-    };
-    const sumsTable = () => {
-      const xy = sumsOf(this.training.weights.embedding, this.pairs);
-      const { first, second, target } = this.pairs;
-      const rows = target.map((c, i) => [first[i], second[i], c, xy[2 * i], xy[2 * i + 1]]);
-      return [["a", "b", "class", "x", "y"], rows];
-    };
-    const lossTable = () => [["step", "train_loss", "test_loss"], this.losses];
-    return {
-      [`${this.name}-embedding`]: { picture: embedding, table: embeddingTable },
-      [`${this.name}-sums`]: { picture: sums, table: sumsTable },
-      [`${this.name}-losses`]: { picture: curves, table: lossTable },
-      [`${this.name}-answers`]: { picture: answers.picture, table: () => answers.table },
-    };
+  /** What the buttons of a panel save; nothing, if it is not its own. @returns {PanelFile} */
+  fileOf(id) {
+    /** @returns {Table} */
+    const losses = () => [["step", "train_loss", "test_loss"], this.losses];
+    if (id === `${this.name}-losses`) return { picture: this.curves, table: losses };
+    const panel = this.panels.find((one) => one.id === id);
+    return (
+      panel && { picture: panel.picture, table: () => panel.table(this.scene, this.training.steps) }
+    );
   }
 }
 
@@ -131,48 +117,31 @@ function lossBox(networks) {
 
 /**
  * Set the training up with parameters as in a study; `knobs`: what a second network may differ in,
- * and its usual value there.
+ * and its usual value there; `makers`: panels.
  */
-export function train(defaults, knobs) {
-  const pairs = pairsOf(defaults.p);
-  const light = (pair) => shown().forEach((network) => network.light(pair));
-  const [one, other] = ["network", "other"].map((name) => new Shown(name, defaults, pairs, light));
+export function train(defaults, knobs, makers) {
   const knob = byId("network-knob");
-  const value = byId("network-other");
-  const shown = () => (knob.value ? [one, other] : [one]);
-  /** What the second network has in place of the first's settings. */
-  const changed = (settings) => ({ ...settings, [knob.value]: settings.other });
-
-  function show() {
-    const networks = shown();
-    for (const network of networks) network.show();
-    for (const network of networks) network.drawLosses(lossBox(networks));
-  }
-
-  live(
-    "network",
-    { ...defaults },
-    {
-      begin(settings) {
-        one.begin(settings);
-        other.begin(changed(settings));
-      },
-      step(settings) {
-        one.step(settings);
-        if (knob.value) other.step(changed(settings));
-      },
-      show,
-      files: (id) => ({ ...one.files, ...other.files })[id],
-    },
-  );
-
+  const light = (pair) => shown().forEach((network) => network.light(pair));
+  const both = ["network", "other"].map((name) => new Shown(name, defaults, makers, light));
+  const shown = () => (knob.value ? both : both.slice(0, 1));
+  /** The settings of both: the second has its own value of the knob. */
+  const settingsOf = (settings) => [settings, { ...settings, [knob.value]: settings.other }];
+  const begin = (settings) => settingsOf(settings).forEach((own, i) => both[i].begin(own));
+  const advance = (settings) =>
+    shown().forEach(({ training }, i) => step(training, settingsOf(settings)[i]));
+  const show = () => {
+    for (const network of shown()) network.show();
+    for (const network of shown()) network.drawLosses(lossBox(shown()));
+  };
+  const files = (id) => both[0].fileOf(id) ?? both[1].fileOf(id);
+  live("network", { ...defaults }, { begin, step: advance, show, files });
   knob.addEventListener("change", () => {
-    for (const part of document.querySelectorAll("#live-network [data-other]")) {
+    for (const part of byId("live-network").querySelectorAll("[data-other]")) {
       part.hidden = !knob.value;
     }
     if (knob.value) {
       const { min, max, step: unit } = byId(`network-${knob.value}`);
-      Object.assign(value, { min, max, step: unit, value: knobs[knob.value] });
+      Object.assign(byId("network-other"), { min, max, step: unit, value: knobs[knob.value] });
     }
     byId("network-restart").click(); // both from step 0
   });

@@ -5,13 +5,15 @@ import { train } from "circlet/musat/live_network";
 import { simulate } from "circlet/musat/live_particles";
 import { answersTo } from "circlet/musat/network";
 import { sumsPanel } from "circlet/musat/sums";
+import { panels as common } from "circlet/panels";
 
 /** The answers of a run at a step: of the network and the embedding that are logged there. */
-function answersAt(scene, step) {
+function answersAt(/** @type {Scene} */ scene, step) {
   const weights = scene.weights(step);
   return weights && scene.once(`answers at ${step}`, () => answersTo(weights, scene.p));
 }
 
+/** @type {Record<string, PanelMaker>} */
 export const panels = {
   sums: {
     title: "Pair sums",
@@ -29,5 +31,6 @@ export const panels = {
 
 export function live({ particles, network, knobs }) {
   simulate(particles);
-  train(network, knobs);
+  const { embedding } = common;
+  train(network, knobs, { embedding, ...panels });
 }

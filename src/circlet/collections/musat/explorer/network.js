@@ -1,48 +1,55 @@
 // The network with constant attention (section 3) in double precision: the equations of
 // ../equations/constant_attention.py and of AdamW. A test compares 100 steps of both.
 // Arrays are row by row: embedding (p, d), hidden.weight (hidden, d), output.weight (p, hidden).
-import { pairsOf } from "circlet/musat/particles";
-import { uniform } from "circlet/random";
+import { pairsOf, sumsOf } from "circlet/musat/particles";
+import { normal, uniform } from "circlet/numbers";
 
 export const NAMES = ["embedding", "hidden.weight", "hidden.bias", "output.weight", "output.bias"];
 
 let on = new Int16Array(0); // neurons that are on, at one point
 
-/** Scores of the classes at points of R^d, written into `h` (hidden) and `o` (p). */
+/**
+ * Scores of the classes at points of R^d, written into `h` (hidden) and `o` (p). The class with the
+ * largest, of equal ones the first.
+ */
 function scores(weights, d, x, at, h, o) {
   const [first, bias] = [weights["hidden.weight"], weights["hidden.bias"]];
   const [second, shift] = [weights["output.weight"], weights["output.bias"]];
   if (on.length < h.length) on = new Int16Array(h.length);
   let count = 0;
   for (let j = 0; j < h.length; j++) {
-    let sum = bias[j];
-    for (let i = 0; i < d; i++) sum += first[j * d + i] * x[at + i];
-    h[j] = sum > 0 ? sum : 0;
-    if (sum > 0) on[count++] = j;
+    let total = bias[j];
+    for (let i = 0; i < d; i++) total += first[j * d + i] * x[at + i];
+    h[j] = total > 0 ? total : 0;
+    if (total > 0) on[count++] = j;
   }
+  let best = 0;
   for (let c = 0; c < o.length; c++) {
-    let sum = shift[c];
-    for (let n = 0; n < count; n++) sum += second[c * h.length + on[n]] * h[on[n]];
-    o[c] = sum;
+    let total = shift[c];
+    for (let n = 0; n < count; n++) total += second[c * h.length + on[n]] * h[on[n]];
+    o[c] = total;
+    if (total > o[best]) best = c;
   }
+  return best;
 }
 
-/** The class with the largest score, of equal ones the first. */
-function largest(o) {
-  let best = 0;
-  for (let c = 1; c < o.length; c++) if (o[c] > o[best]) best = c;
-  return best;
+/** Room for the neurons and the scores of a network. */
+const room = (weights) =>
+  ["hidden.bias", "output.bias"].map((name) => new Float64Array(weights[name].length));
+
+/** Scores become their exponentials, the largest 1; the sum of all. */
+function exponentials(o, best) {
+  const highest = o[best];
+  let total = 0;
+  for (let c = 0; c < o.length; c++) total += o[c] = Math.exp(o[c] - highest);
+  return total;
 }
 
 /** The class that the network gives to each of some points, rows of length d. */
 export function classesAt(weights, d, points) {
-  const h = new Float64Array(weights["hidden.bias"].length);
-  const o = new Float64Array(weights["output.bias"].length);
+  const [h, o] = room(weights);
   const found = new Int16Array(points.length / d);
-  for (let n = 0; n < found.length; n++) {
-    scores(weights, d, points, n * d, h, o);
-    found[n] = largest(o);
-  }
+  for (let n = 0; n < found.length; n++) found[n] = scores(weights, d, points, n * d, h, o);
   return found;
 }
 
@@ -51,23 +58,18 @@ export function classesAt(weights, d, points) {
  * `probability`.
  */
 export function answersTo(weights, p) {
-  const { embedding } = weights;
-  const d = embedding.length / p;
-  const h = new Float64Array(weights["hidden.bias"].length);
-  const o = new Float64Array(p);
-  const x = new Float64Array(d);
+  const [h, o] = room(weights);
+  const d = weights.embedding.length / p;
+  const pairs = pairsOf(p);
   const given = new Int16Array(p * p);
   const probability = new Float64Array(p * p);
-  for (let a = 0; a < p; a++) {
-    for (let b = a; b < p; b++) {
-      for (let i = 0; i < d; i++) x[i] = embedding[a * d + i] + embedding[b * d + i];
-      scores(weights, d, x, 0, h, o);
-      const best = largest(o);
-      let total = 0;
-      for (let c = 0; c < p; c++) total += Math.exp(o[c] - o[best]);
-      for (const i of [a * p + b, b * p + a]) [given[i], probability[i]] = [best, 1 / total];
-    }
-  }
+  const x = sumsOf(weights.embedding, pairs, d);
+  pairs.first.forEach((a, n) => {
+    const best = scores(weights, d, x, n * d, h, o);
+    const total = exponentials(o, best);
+    const b = pairs.second[n];
+    for (const i of [a * p + b, b * p + a]) [given[i], probability[i]] = [best, 1 / total];
+  });
   return { given, probability };
 }
 
@@ -77,10 +79,6 @@ export function split(p, share, seed) {
   const order = pairsOf(p).target.map(() => random());
   const kept = [...order].sort((a, b) => a - b)[Math.floor(share * order.length)];
   return order.map((value) => value < kept);
-}
-
-function normal(random) {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 /** Weights at step 0: the embedding N(0, 1), the layers PyTorch's default. */
@@ -100,50 +98,57 @@ export function initial({ p, d, hidden }, seed) {
 /**
  * Mean cross-entropy (nat) and accuracy of the train and of the test pairs; the gradient of the
  * train loss is added to `gradients`, arrays like the weights.
+ * @param {Record<string, Float64Array>} [gradients]
  */
-export function measure(weights, { p, d, hidden }, pairs, trained, gradients) {
+export function measure(weights, { d }, pairs, trained, gradients) {
   const { first, second, target } = pairs;
-  const embedding = weights.embedding;
-  const x = new Float64Array(d);
-  const [h, o] = [new Float64Array(hidden), new Float64Array(p)];
-  const back = new Float64Array(hidden);
-  const counts = { train: 0, test: 0 };
-  for (const of of trained) counts[of ? "train" : "test"]++;
+  const [h, o] = room(weights);
+  const x = sumsOf(weights.embedding, pairs, d);
+  const back = new Float64Array(h.length);
+  const train = trained.filter(Boolean).length;
+  const counts = { train, test: trained.length - train };
   const found = { train_loss: 0, test_loss: 0, train_accuracy: 0, test_accuracy: 0 };
-  for (let n = 0; n < target.length; n++) {
-    const [a, b, y] = [first[n] * d, second[n] * d, target[n]];
-    for (let i = 0; i < d; i++) x[i] = embedding[a + i] + embedding[b + i];
-    scores(weights, d, x, 0, h, o);
+  target.forEach((y, n) => {
+    const best = scores(weights, d, x, n * d, h, o);
     const part = trained[n] ? "train" : "test";
-    const best = largest(o);
-    const highest = o[best];
-    let total = 0;
-    for (let c = 0; c < p; c++) total += Math.exp(o[c] - highest);
-    found[`${part}_loss`] += (highest + Math.log(total) - o[y]) / counts[part];
+    const behind = o[best] - o[y];
+    const total = exponentials(o, best);
+    found[`${part}_loss`] += (Math.log(total) + behind) / counts[part];
     if (best === y) found[`${part}_accuracy`] += 1 / counts[part];
-    if (!trained[n] || !gradients) continue;
-    back.fill(0);
-    for (let c = 0; c < p; c++) {
-      const residual = (Math.exp(o[c] - highest) / total - (c === y ? 1 : 0)) / counts.train;
-      gradients["output.bias"][c] += residual;
-      for (let j = 0; j < hidden; j++) {
-        if (!h[j]) continue;
-        gradients["output.weight"][c * hidden + j] += residual * h[j];
-        back[j] += residual * weights["output.weight"][c * hidden + j];
-      }
-    }
-    for (let j = 0; j < hidden; j++) {
+    if (!trained[n] || !gradients) return;
+    for (let c = 0; c < o.length; c++) o[c] = (o[c] / total - Number(c === y)) / train;
+    const inputs = {
+      first: first[n] * d,
+      second: second[n] * d,
+      x: x.subarray(n * d, (n + 1) * d),
+    };
+    propagate(weights, gradients, inputs, h, o, back);
+  });
+  return found;
+}
+
+/** Add the gradients at a pair, whose scores have the gradients `o`; `back` has room for the neurons. */
+function propagate(weights, gradients, { first, second, x }, h, o, back) {
+  back.fill(0);
+  for (let c = 0; c < o.length; c++) {
+    gradients["output.bias"][c] += o[c];
+    for (let j = 0; j < h.length; j++) {
       if (!h[j]) continue;
-      gradients["hidden.bias"][j] += back[j];
-      for (let i = 0; i < d; i++) {
-        gradients["hidden.weight"][j * d + i] += back[j] * x[i];
-        const along = back[j] * weights["hidden.weight"][j * d + i];
-        gradients.embedding[a + i] += along;
-        gradients.embedding[b + i] += along;
-      }
+      gradients["output.weight"][c * h.length + j] += o[c] * h[j];
+      back[j] += o[c] * weights["output.weight"][c * h.length + j];
     }
   }
-  return found;
+  const d = x.length;
+  for (let j = 0; j < h.length; j++) {
+    if (!h[j]) continue;
+    gradients["hidden.bias"][j] += back[j];
+    for (let i = 0; i < d; i++) {
+      gradients["hidden.weight"][j * d + i] += back[j] * x[i];
+      const along = back[j] * weights["hidden.weight"][j * d + i];
+      gradients.embedding[first + i] += along;
+      gradients.embedding[second + i] += along;
+    }
+  }
 }
 
 const zeros = (weights) =>
@@ -151,16 +156,8 @@ const zeros = (weights) =>
 
 /** A training at step 0. */
 export function begin(sizes, weights, trained) {
-  const pairs = pairsOf(sizes.p);
-  return {
-    sizes,
-    weights,
-    trained,
-    pairs,
-    steps: 0,
-    means: zeros(weights),
-    squares: zeros(weights),
-  };
+  const moments = { means: zeros(weights), squares: zeros(weights) };
+  return { sizes, weights, trained, pairs: pairsOf(sizes.p), steps: 0, ...moments };
 }
 
 const [BETA1, BETA2, EPS] = [0.9, 0.999, 1e-8];

@@ -1,27 +1,40 @@
 // What this collection adds to the explorer: of some sequences their embeddings and attention.
-import { classColour, Heat, Plane, theme } from "circlet/draw";
+import { classColours, colour, paleColours, rgb } from "circlet/colours";
+import { Cells, Plane } from "circlet/draw";
 import { gridIn } from "circlet/geometry";
+import { range } from "circlet/numbers";
 import { classesAt, embed, probes } from "circlet/odonnat/transformer";
 import { absent, gridSide, names, rowsOf } from "circlet/panels";
 import { byClass } from "circlet/pictures";
 
 /** The sequences that are looked at. */
-const probesOf = (scene) => scene.once("probes", () => probes(scene.point.parameters));
+const probesOf = (/** @type {Scene} */ scene) =>
+  scene.once("probes", () => probes(scene.point.parameters));
 
 /** What they become at a step: their embeddings xi, and attention. Both panels draw it. */
-function embedded(scene, step) {
+function embedded(/** @type {Scene} */ scene, step) {
   const last = scene.once("embedded", () => ({}));
   if (last.step === step) return last;
   return Object.assign(last, embed(scene.weights(step), scene.d, probesOf(scene).tokens), { step });
 }
 
-/** Values of every sequence as a table. */
+const missing = (/** @type {Scene} */ scene) => (scene.arrays.position ? "" : absent(scene));
+
+/** Values of every sequence as a table. @returns {Table} */
 function sequenceTable(scene, matrix, width, word) {
   const { tokens, label } = probesOf(scene);
-  const first = tokens.map((sequence, n) => [sequence.join(" "), label[n]]);
-  return [["tokens", "class", ...names(width, word)], rowsOf(matrix, width, first)];
+  const named = (n) => [tokens[n].join(" "), label[n]];
+  return [["tokens", "class", ...names(width, word)], rowsOf(matrix, width, named)];
 }
 
+/** The answers of the network on a grid of the plane; none if it is not the whole plane. */
+function regionsIn(/** @type {Scene} */ scene, step, box, side) {
+  if (!scene.isWhole) return undefined;
+  const classes = classesAt(scene.weights(step), 2, scene.fromPlane(gridIn(box, side)));
+  return { side, classes, colour: paleColours(scene.point.parameters.vocabulary) };
+}
+
+/** @type {MakePanel} */
 function sequencesPanel(holder) {
   const plane = new Plane(holder);
   const places = (scene, step) => scene.inPlane(embedded(scene, step).xi);
@@ -30,45 +43,35 @@ function sequencesPanel(holder) {
     picture: plane,
     fits: true, // sequences start far from where they end
     numbered: true,
-    missing: (scene) => (scene.arrays.position ? "" : absent(scene)),
+    missing,
     note: ({ view }) =>
       view.numbers
         ? "numbers: sum of the first tokens; a head may weigh them, and count a distractor"
         : "",
     draw(scene, step, atRest) {
-      const now = theme();
-      const { point, view } = scene;
+      const { axes, point, view } = scene;
       const { label, sum } = probesOf(scene);
       const count = point.parameters.vocabulary;
       const box = scene.box("sequences", (at) => [places(scene, at)], step, false);
-      const side = gridSide(atRest);
-      const asked = scene.isWhole && scene.fromPlane(gridIn(box, side));
-      const colours = classColour(count, now);
-      const groups = byClass(count, label, places(scene, step), sum).map((group, c) => ({
-        ...group,
-        colour: colours(c),
-        size: view.numbers ? 11 : 6,
-      }));
+      const colours = classColours(count);
+      const size = view.numbers ? 11 : 6;
+      const byLabel = byClass(count, label, places(scene, step), sum);
+      const groups = byLabel.map((group, c) => ({ ...group, colour: colours(c), size }));
       plane.draw({
-        xLabel: `${scene.axes.xLabel} of ξ`,
-        yLabel: `${scene.axes.yLabel} of ξ`,
+        xLabel: `${axes.xLabel} of ξ`,
+        yLabel: `${axes.yLabel} of ξ`,
         box,
-        regions: asked && {
-          side,
-          classes: classesAt(scene.weights(step), 2, asked),
-          colour: classColour(count, now, true),
-        },
+        regions: regionsIn(scene, step, box, gridSide(atRest)),
         [view.numbers ? "texts" : "dots"]: groups,
       });
     },
-    table(scene, step) {
-      return sequenceTable(scene, embedded(scene, step).xi, scene.d, "xi");
-    },
+    table: (scene, step) => sequenceTable(scene, embedded(scene, step).xi, scene.d, "xi"),
   };
 }
 
+/** @type {MakePanel} */
 function attentionPanel(holder) {
-  const heat = new Heat(holder);
+  const picture = new Cells(holder);
   const attention = (scene, step) => embedded(scene, step).attention;
   const most = (scene) =>
     scene.once("attention", () => {
@@ -77,20 +80,24 @@ function attentionPanel(holder) {
     });
   return {
     source: "position",
-    picture: heat,
-    missing: (scene) => (scene.arrays.position ? "" : absent(scene)),
+    picture,
+    missing,
     note: (scene) => `background: 0; full colour: ${Number(most(scene).toPrecision(2))}`,
     draw(scene, step) {
-      const { length, k } = scene.point.parameters;
-      const { sum, tokens } = probesOf(scene);
-      const newSum = (total, n) => (total !== sum[n - 1] ? [[n, `${total}`]] : []);
-      heat.draw({
-        values: attention(scene, step),
-        rows: tokens.length,
-        columns: length,
-        most: most(scene),
-        x: Array.from({ length }, (_, i) => [i, `${i + 1}`]),
-        y: sum.flatMap(newSum),
+      const { length: columns, k } = scene.point.parameters;
+      const { sum } = probesOf(scene);
+      const [low, high] = ["paper", "force"].map((name) => rgb(colour(name)));
+      const cells = Array.from(attention(scene, step), (value) => {
+        const share = Math.min(value / most(scene), 1) || 0;
+        const mixed = [0, 1, 2].map((part) => low[part] + share * (high[part] - low[part]));
+        return { colour: `rgb(${mixed.join(" ")})` };
+      });
+      picture.draw({
+        rows: sum.length,
+        columns,
+        cells,
+        x: range(columns, (i) => [i, `${i + 1}`]),
+        y: sum.flatMap((total, n) => (total !== sum[n - 1] ? [[n, `${total}`]] : [])),
         xLabel: `position; the first ${k} count`,
         yLabel: "sum of the first tokens",
       });
@@ -102,6 +109,7 @@ function attentionPanel(holder) {
   };
 }
 
+/** @type {Record<string, PanelMaker>} */
 export const panels = {
   sequences: {
     title: "Sequence embeddings",

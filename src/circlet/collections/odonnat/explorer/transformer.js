@@ -1,6 +1,7 @@
 // The transformer with sparse sums: what its layers make of some sequences, by the equations of
 // ../equations/sparse_transformer.py. A test compares both.
-import { uniform } from "circlet/random";
+import { project } from "circlet/geometry";
+import { grouped, range, sum, uniform } from "circlet/numbers";
 
 const EPS = 1e-5; // of the norms, outside of the root
 const [MOST_SUMS, PREFIXES, SUFFIXES] = [12, 2, 4];
@@ -8,67 +9,60 @@ const [MOST_SUMS, PREFIXES, SUFFIXES] = [12, 2, 4];
 /** Sequences to look at, the same for all runs: up to two prefixes per sum, four suffixes each. */
 export function probes({ p, length, k }) {
   const random = uniform(0);
-  const draw = (n) => Array.from({ length: n }, () => Math.floor(p * random()));
-  const bySum = new Map();
-  const keep = (prefix) => {
-    const sum = prefix.reduce((total, token) => total + token, 0);
-    const known = bySum.get(sum) ?? [];
-    const fresh = known.length < PREFIXES && !known.some((other) => `${other}` === `${prefix}`);
-    bySum.set(sum, fresh ? [...known, prefix] : known);
-  };
-  for (let n = 0; n < 20000; n++) keep(draw(k));
-  keep(Array(k).fill(0));
-  keep(Array(k).fill(p - 1));
+  const draw = (n) => range(n, () => Math.floor(p * random()));
+  const ends = [0, p - 1].map((token) => range(k, () => token)); // the smallest and the largest sum
+  const drawn = [...range(20000, () => draw(k)), ...ends];
+  const distinct = new Map(drawn.map((prefix) => [`${prefix}`, prefix])); // the first of each
+  const bySum = grouped([...distinct.values()], sum);
   const sums = [...bySum.keys()].sort((a, b) => a - b);
   const count = Math.min(MOST_SUMS, sums.length);
-  const tokens = [];
-  const sum = [];
-  for (let i = 0; i < count; i++) {
-    const shown = sums[Math.round((i * (sums.length - 1)) / Math.max(count - 1, 1))];
-    for (const prefix of bySum.get(shown)) {
-      for (let n = 0; n < SUFFIXES; n++) {
-        tokens.push([...prefix, ...draw(length - k)]);
-        sum.push(shown);
-      }
-    }
-  }
-  return { tokens, sum, label: sum.map((total) => total % p) };
+  const shown = range(
+    count,
+    (i) => sums[Math.round((i * (sums.length - 1)) / Math.max(count - 1, 1))],
+  );
+  const prefixes = shown.flatMap((total) => bySum.get(total).slice(0, PREFIXES));
+  const tokens = prefixes.flatMap((prefix) =>
+    range(SUFFIXES, () => [...prefix, ...draw(length - k)]),
+  );
+  const totals = prefixes.flatMap((prefix) => range(SUFFIXES, () => sum(prefix)));
+  return { tokens, sum: totals, label: totals.map((total) => total % p) };
 }
 
 function normed(x) {
-  const divisor = Math.sqrt(x.reduce((total, value) => total + value * value, 0) / x.length) + EPS;
+  const divisor = Math.sqrt(sum(x.map((value) => value * value)) / x.length) + EPS;
   return x.map((value) => value / divisor);
+}
+
+/** Score and value of every token at a position, when they are asked for: `look(token, position)`. */
+function tables({ embedding, position, query, "value.weight": value }, d) {
+  const known = new Map();
+  const made = (token, at) => {
+    const e = Float64Array.from(
+      { length: d },
+      (_, i) => embedding[token * d + i] + position[at * d + i],
+    );
+    const z = normed(e);
+    const score = project(query, d, z)[0] / Math.sqrt(d);
+    return { score, v: project(value, d, z) };
+  };
+  return (token, at) => {
+    const key = `${token} ${at}`;
+    if (!known.has(key)) known.set(key, made(token, at));
+    return known.get(key);
+  };
 }
 
 /** Sequence embeddings xi, rows of length d, and attention to every position, of some sequences. */
 export function embed(weights, d, tokens) {
-  const { embedding, position, query } = weights;
-  const value = weights["value.weight"];
-  const length = position.length / d;
-  const table = new Map(); // score and value of a token at a position
-  const look = (token, at) => {
-    const key = token * length + at;
-    if (!table.has(key)) {
-      const e = new Float64Array(d);
-      for (let i = 0; i < d; i++) e[i] = embedding[token * d + i] + position[at * d + i];
-      const z = normed(e);
-      let score = 0;
-      const v = new Float64Array(d);
-      for (let i = 0; i < d; i++) {
-        score += (query[i] * z[i]) / Math.sqrt(d);
-        for (let j = 0; j < d; j++) v[i] += value[i * d + j] * z[j];
-      }
-      table.set(key, { score, v });
-    }
-    return table.get(key);
-  };
+  const length = weights.position.length / d;
+  const look = tables(weights, d);
   const xi = new Float64Array(tokens.length * d);
   const attention = new Float64Array(tokens.length * length);
   tokens.forEach((sequence, n) => {
     const seen = sequence.map(look);
     const highest = Math.max(...seen.map(({ score }) => score));
     const powers = seen.map(({ score }) => Math.exp(score - highest));
-    const total = powers.reduce((sum, power) => sum + power, 0);
+    const total = sum(powers);
     seen.forEach(({ v }, at) => {
       const share = powers[at] / total;
       attention[n * length + at] = share;
