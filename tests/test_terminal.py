@@ -127,7 +127,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
     page = html.unescape((reported.results / "report.html").read_text())
     first = page.index('<div class="story">')
     story = page[first : page.index("</div>", first)]
-    assert reported.collections[0].metadata["question"] in story
+    assert reported.collections[0].metadata.question in story
     assert f"[20, 24], counted 11 of 50</span>. {known['reason']}" in story
 
 
@@ -177,7 +177,7 @@ def test_every_claim_names_a_figure_that_exists_or_none():
     study = planning.plan(config())
     for collection in registry.SHIPPED:
         own = collection.modules("figures")
-        assert set(collection.metadata.get("figures", ())) <= own.keys()
+        assert set(collection.metadata.figures) <= own.keys()
         path = collection.folder / "claims.csv"
         if path.exists():
             named = pd.read_csv(path)["figure"].dropna()

@@ -68,7 +68,7 @@ def block(tmp_path):
 
 ORPHAN = """
 import json, sys
-from circlet.study.plan import Study
+from circlet.study import planning
 from circlet.training import job
 
 block = next(planning.plan(json.loads(sys.argv[1])).blocks)

@@ -125,12 +125,14 @@ def test_every_collection_with_claims_has_a_title():
     claiming = [c for c in registry.SHIPPED if (c.folder / "claims.csv").exists()]
     assert set(PUBLISHED["collection"]) == {c.name for c in claiming}
     for collection in claiming:
-        assert all(collection.metadata[key] for key in ("short", "authors", "title", "year"))
+        assert all(
+            getattr(collection.metadata, key) for key in ("short", "authors", "title", "year")
+        )
 
 
 def test_references_are_cited():
     assert PUBLISHED["claim"].is_unique
-    cited = {k: v for c in registry.SHIPPED for k, v in c.metadata.get("references", {}).items()}
+    cited = {k: v for c in registry.SHIPPED for k, v in c.metadata.references.items()}
     assert set(PUBLISHED["reference"]) == {"paper", *cited}
     assert "2501.02362" in cited["companion paper"]
 
