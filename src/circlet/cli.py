@@ -109,8 +109,8 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
     target("explorer", "write the explorer page")
     sub = command(
         "bench",
-        "measure training and pipeline on this machine, in under two minutes: every system at its "
-        "defaults, and how long the study of --configfile would train; see docs/speed.md",
+        "measure training on this machine, in under a minute: every system at its defaults, and "
+        "how long the study of --configfile would train; see docs/speed.md",
         bench,
     )
     sub.add_argument("--json", action="store_true", help="everything measured, as JSON")
@@ -119,11 +119,6 @@ def _parser(further: dict[str, str]) -> argparse.ArgumentParser:
         choices=["cpu", "cuda"],
         default="cpu",
         help="where circlet trains; default: %(default)s",
-    )
-    sub.add_argument(
-        "--training-only",
-        action="store_true",
-        help="leave out the pipeline, and so the need for snakemake",
     )
     sub.add_argument(
         "--peers",
@@ -368,10 +363,7 @@ def bench(arguments: argparse.Namespace) -> None:
     devices = load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
         where = load("torch").device(device)
-        if arguments.peers:
-            measured = benchmark.compare(where)
-        else:
-            measured = benchmark.run(study, where, arguments.training_only)
+        measured = benchmark.compare(where) if arguments.peers else benchmark.run(study, where)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 

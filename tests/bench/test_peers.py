@@ -61,8 +61,8 @@ def test_what_is_printed():
     simulated = {way: row["cpu_ms"][way] for way in ("plain", "pytorch", "kernel", "products")}
     other = {"system": "no_network", "cpu_ms": simulated, "groups": {}, "differences": {}}
     lines = bench.text({"machine": a_machine(), "peers": [row, other]}).splitlines()
-    assert lines[2:4] == ["Native kernels: avx2.", ""]
-    header, _, first, second = (line.split("  ") for line in lines[5:9])
+    assert lines[1:3] == ["Native kernels: avx2.", ""]
+    header, _, first, second = (line.split("  ") for line in lines[4:8])
     assert [name.strip() for name in header if name] == [
         "system", "plain loop", "module", "PyTorch", "JAX as written", "JAX formulated", "kernel",
         "floor", "JAX runs", "times JAX", "times PyTorch", "times floor",
@@ -74,7 +74,7 @@ def test_what_is_printed():
     assert [value.strip() for value in second if value] == [
         "no_network", "300", "–", "30.0", "–", "–", "10.0", "4.00", "–", "–", "3.00", "2.50",
     ]  # fmt: skip
-    assert "circlet's to 2e-05" in lines[10]
+    assert "circlet's to 2e-05" in lines[9]
 
 
 def test_without_jax_it_is_said_what_to_install(monkeypatch, capsys):

@@ -53,7 +53,7 @@ ROOMS = {
     "terminal": (*FILES, "analysis.claims", "native"),
     "watch": (*FILES, "terminal"),
     "build": BASE,
-    "bench": (*FILES, "systems", "training", "native", "build", "terminal", "collections.*.plain"),
+    "bench": (*FILES, "systems", "training", "native", "terminal", "collections.*.plain"),
     "compare": FILES,
     "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
     "new": FILES,
