@@ -5,14 +5,14 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from circlet import native
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import config_file, cost, limits, targets
+from circlet.study import cost, limits, targets
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.study.registry import PACKAGE
@@ -265,55 +265,6 @@ def span(low: float, high: float) -> str:
     return f"{number(low)} … {number(high)}"
 
 
-def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
-    """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
-
-    ``needs`` and ``wanted`` are those of `circlet.sweeps.power`.
-    """
-    every = [need for need in needs if need.points]
-    short = [need for need in every if need.needed and need.needed > need.points[0].count]
-    rows = [
-        (
-            need.points[0].experiment,
-            need.points[0].name if len(need.points) == 1 else f"{len(need.points)} points",
-            need.what,
-            need.n,
-            number(need.half) if math.isfinite(need.half) else "none",
-            number(need.wanted),
-            need.needed,
-        )
-        for need in sorted(short, key=lambda need: -need.needed)[:MOST_ROWS]
-    ]
-    header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
-    lines = [aligned(header, rows, "<<<>>>>")] if rows else []
-    if len(short) > MOST_ROWS:
-        lines.append(f"... and {len(short) - MOST_ROWS} more, which need fewer")
-    never = Counter(
-        (need.points[0].experiment if need.points else "", need.what, need.why)
-        for need in needs
-        if need.needed is None
-    )
-    for (experiment, what, why), n in never.items():
-        where = f" in {experiment}" if experiment else ""
-        where += f", at {n} points" if n > 1 else ""
-        lines.append(f"not estimated: {what}{where}: {why}")
-    settled = [need for need in every if need.needed]
-    if settled and not short:
-        waits = any(need.half > need.wanted for need in settled)
-        which = "All other" if never else "All"
-        lines.append(
-            f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
-        )
-    if wanted.seeds:
-        again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
-        cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
-        time = f"~{duration(wanted.seconds)} of CPU time"
-        lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
-        for name, seeds in wanted.seeds.items():
-            lines += [f"  {name}:", *_yaml(seeds)]
-    return "\n".join(lines)
-
-
 def compared(found: Any) -> str:
     """How two studies differ, from `circlet.sweeps.between`: the clearest outcomes first."""
     lines = []
@@ -359,15 +310,3 @@ def compared(found: Any) -> str:
 
 def _signed(x: float) -> str:
     return "–" if math.isnan(x) else f"{x:+.3g}"
-
-
-def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
-    """The key `seeds` of an experiment."""
-    if "more" not in seeds:
-        yield f"    seeds: {{count: {seeds['count']}}}"
-        return
-    yield "    seeds:"
-    yield f"      count: {seeds['count']}"
-    yield "      more:"
-    for one in seeds["more"]:
-        yield f"        - {config_file.flow(one)}"
