@@ -60,8 +60,7 @@ def freeze(
     made, said = [folder / CONFIG], []
     with files.own_folder(folder, [folder / CONFIG, *paths.values()]) as listed:
         text = yaml.safe_dump(json.loads(whole.json), sort_keys=False, width=100)
-        with files.atomic(folder / CONFIG) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        files.write_text(folder / CONFIG, text)
         for target in chosen:
             path = paths[target.name]
             if _follows(target, {file.stem for file in made}):

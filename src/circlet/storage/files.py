@@ -33,6 +33,12 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file as a whole, or not at all: see `atomic`."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 @contextlib.contextmanager
 def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     """Make files in a folder that circlet has to itself; yields a list for those that were made.
@@ -66,5 +72,4 @@ def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
 
 
 def _write_mark(mark: Path, names: set[str]) -> None:
-    with atomic(mark) as temporary:
-        temporary.write_text(json.dumps({"files": sorted(names)}, indent=0), encoding="utf-8")
+    write_text(mark, json.dumps({"files": sorted(names)}, indent=0))

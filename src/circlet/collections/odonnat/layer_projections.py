@@ -103,6 +103,47 @@ def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.nda
     return {"cluster": tokens @ found.integers[0].numpy(), "legal": found.legal.numpy()}
 
 
+def _network(weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
+    """Arrays of one run as tensors with one run, float64."""
+    return {
+        name: torch.as_tensor(array, dtype=torch.float64)[None] for name, array in weights.items()
+    }
+
+
+def _layers(
+    network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray
+) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, str]], Tensor]:
+    """The vectors of each layer whose plane is drawn, (n, d), for probe tokens.
+
+    Also all vectors that are drawn, each with the layer in whose plane it lies; and the attention,
+    (probes, length).
+    """
+    p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
+    e, z, score, value = system.tables(network, p)
+    alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
+    xi = system.embed(network, chosen, p)
+    s, _ = system.norm(xi, 1)
+    m = system.mlp(network, s)
+    layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": (xi + m)[0].T}
+    pairs = (p, length)
+    vectors = {
+        "token": (network["embedding"][0], "embedding"),
+        "position": (network["position"][0], "embedding"),
+        "pair": (e[0].unflatten(0, pairs), "embedding"),
+        "normed": (z[0].unflatten(0, pairs), "embedding"),
+        "query": (network["query"][0], "embedding"),
+        "value": (value[0].unflatten(0, pairs), "xi"),
+        "xi": (layers["xi"], "xi"),
+        "s": (layers["s"], "s"),
+        "receptor": (network["hidden.weight"][0], "s"),
+        "assembler": (network["output.weight"][0].T, "r"),
+        "mlp": (m[0].T, "r"),
+        "r": (layers["r"], "r"),
+    }
+    return layers, vectors, alpha.sum(0).T
+
+
 @torch.no_grad()
 def view(
     weights: dict[str, np.ndarray],
@@ -115,59 +156,34 @@ def view(
     ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
     ``frame`` says where to draw it, if not where it fits best; or only the ``planes``.
     """
-    p, k, length = (parameters[name] for name in ("p", "k", "length"))
-    own = {
-        name: torch.as_tensor(array, dtype=torch.float64)[None] for name, array in weights.items()
-    }
-    tokens = probe_tokens(p, length, k)
-    chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
-    e, z, score, value = system.tables(own, p)
-    alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
-    xi = system.embed(own, chosen, p)
-    s, _ = system.norm(xi, 1)
-    m = system.mlp(own, s)
-    r = xi + m
-
-    layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": r[0].T}
-    found = frame.planes if frame else planes
-    found = found or {layer: _plane(points) for layer, points in layers.items()}
-    pairs = (p, length)
-    places = {
-        "token": (own["embedding"][0], "embedding"),
-        "position": (own["position"][0], "embedding"),
-        "pair": (e[0].unflatten(0, pairs), "embedding"),
-        "normed": (z[0].unflatten(0, pairs), "embedding"),
-        "query": (own["query"][0], "embedding"),
-        "value": (value[0].unflatten(0, pairs), "xi"),
-        "xi": (layers["xi"], "xi"),
-        "s": (layers["s"], "s"),
-        "receptor": (own["hidden.weight"][0], "s"),
-        "assembler": (own["output.weight"][0].T, "r"),
-        "mlp": (m[0].T, "r"),
-        "r": (layers["r"], "r"),
-    }
-    xy = {name: points.numpy() @ found[layer] for name, (points, layer) in places.items()}
+    p, k = parameters["p"], parameters["k"]
+    network = _network(weights)
+    tokens = probe_tokens(p, parameters["length"], k)
+    layers, vectors, attention = _layers(network, parameters, tokens)
+    planes = frame.planes if frame else planes
+    planes = planes or {layer: _plane(points) for layer, points in layers.items()}
+    xy = {name: points.numpy() @ planes[layer] for name, (points, layer) in vectors.items()}
     if frame:
         boxes = frame.boxes
     else:
         boxes = {name: _box(here) for name, here in xy.items()}
         boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
-    on_xi = system.classify(own, _grid(boxes["xi"], found["xi"], xi[0]))
-    on_r = own["embedding"] @ _grid(boxes["r"], found["r"], r[0])
+    on_xi = system.classify(network, _grid(boxes["xi"], planes["xi"], layers["xi"].T))
+    on_r = network["embedding"] @ _grid(boxes["r"], planes["r"], layers["r"].T)
     drawn = {
         "tokens": tokens,
         "prefix": np.array([k]),
         "label": tokens[:, :k].sum(1) % p,
         "sum": tokens[:, :k].sum(1),
-        **_clusters(own, parameters, tokens),
-        "attention": alpha.sum(0).T.numpy(),  # (probes, length)
+        **_clusters(network, parameters, tokens),
+        "attention": attention.numpy(),
         "xi_map": _map(on_xi),
         "r_map": _map(on_r),
-        "probability": torch.softmax(own["embedding"] @ r, 1)[0].T.numpy(),
+        "probability": torch.softmax(network["embedding"] @ layers["r"].T, 1)[0].T.numpy(),
     }
     drawn |= {f"{name}_xy": here for name, here in xy.items()}
     drawn |= {f"{name}_box": box for name, box in boxes.items()}
-    return drawn, Frame(found, boxes)
+    return drawn, Frame(planes, boxes)
 
 
 IDEAL = {"p": 2, "d": 2, "length": 12, "k": 5, "vocabulary": 2}

@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from circlet.analysis import association, contrasts, spectrum, stats
+from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.ding import ode, survivors
+from circlet.collections.ding import moduli, ode, survivors
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -226,49 +226,6 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
     return stats.bounded_mean(late / means.groupby(level=0).max(), 0, 1)
 
 
-def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
-    """By modulus p: distance ``left`` of its mean circle count from a line in p, which one modulus
-    does not have; variance of that mean over runs (``noise``); whether it is ``prime``.
-    """
-    of = moduli.groupby("p")["n_circles"]
-    means = of.mean()
-    line = np.polyfit(means.index, means, 1) if len(means) > 1 else [np.nan]
-    left = means - np.polyval(line, means.index)
-    prime = [spectrum.is_prime(p) for p in means.index]
-    return pd.DataFrame({"left": left, "noise": of.var() / of.size(), "prime": prime})
-
-
-def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
-    """Scatter of mean circle counts about a line in p: composites divided by primes.
-
-    The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
-    logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
-    """
-    found = about_line(moduli)
-    prime = found["prime"].to_numpy(bool)
-    fewest = min(int(prime.sum()), int((~prime).sum()))
-    if fewest < 5 or found["noise"].isna().any():  # too few to compare their scatter
-        return Estimate(n=fewest)
-    squares = (found["left"] ** 2 - found["noise"]).to_numpy()
-    parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
-    if not all(math.isfinite(end) for part in parts for end in part):
-        return Estimate(n=fewest)
-    return contrasts.difference(*parts)._replace(n=fewest).mapped(math.exp)
-
-
-def _log_scatter(squares: np.ndarray) -> Estimate:
-    """Logarithm of the root of a mean of squares, without noise, by the jackknife.
-
-    There is no interval if, without some modulus, the scatter is smaller than the noise.
-    """
-    n = len(squares)
-    without = (squares.sum() - squares) / (n - 1)
-    if min(without.min(), squares.mean()) <= 0:
-        return Estimate(n=n)
-    center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
-    return stats.jackknife(center, parts)
-
-
 def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
     """Fits of one method to as many steps as the paper's."""
     return fits[(fits["method"] == method) & (fits["n_steps"] >= ode.STEPS)]
@@ -341,7 +298,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),
-    ("composites_are_noisier", "moduli", "circle_counts", scatter_ratio),
+    ("composites_are_noisier", "moduli", "circle_counts", moduli.scatter_ratio),
 ]  # fmt: skip
 
 
