@@ -327,10 +327,11 @@ def bench() -> dict[str, Any]:
     return json.loads((DOCS / "studies/bench.json").read_text(encoding="utf-8"))
 
 
-def gains() -> tuple[str, str]:
-    """Least and most that circlet gains over the plain loop, over the systems."""
-    found = sorted(row["times_plain"][row["circlet"]] for row in bench()["training"])
-    return f"{found[0]:.0f}", f"{found[-1]:.0f}"
+def gains(way: str = "kernel") -> tuple[str, str]:
+    """Least and most that a way to train gains over the plain loop, over the systems."""
+    factors = [row["times_plain"][way] for row in bench()["training"] if way in row["times_plain"]]
+    least, most = (f"{x:.1f}" if x < 1 else f"{x:.0f}" for x in (min(factors), max(factors)))
+    return least, most
 
 
 def bench_text() -> str:

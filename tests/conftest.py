@@ -16,11 +16,11 @@ from pathlib import Path
 
 import golden as stored_values
 import numpy as np
+import plain
 import pytest
 import torch
 
 from circlet.analysis.make import computed
-from circlet.bench import plain
 from circlet.study import registry
 
 ROOT = Path(__file__).parents[1]

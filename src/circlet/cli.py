@@ -131,7 +131,7 @@ def _add_target_commands(subparsers) -> None:
 
 def _add_bench(subparsers) -> None:
     text = (
-        "measure training on this machine, in under a minute: every system at its defaults, and "
+        "measure training on this machine, in half a minute: every system at its defaults, and "
         "how long the study of --configfile would train; see docs/speed.md"
     )
     parser = _add(subparsers, "bench", text, commands.bench)

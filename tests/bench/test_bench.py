@@ -9,26 +9,18 @@ import torch
 from conftest import config
 
 from circlet import bench, cli, native
-from circlet.bench import plain, training
-from circlet.study import cost, registry
+from circlet.bench import training
+from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.training import native_run
 
 CPU = torch.device("cpu")
-SYSTEMS = sorted(plain.systems())
-SPECS = registry.Systems(registry.SHIPPED)
-
-
-def test_every_system_has_a_plain_loop_and_a_case():
-    assert set(plain.systems()) == set(SPECS)
-    for system in SYSTEMS:
-        assert hasattr(plain.of(system), "one") or plain.as_module(SPECS[system])
-        assert plain.of(system).CASE.steps > 0
+SYSTEMS = training.systems()
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return list(training.measure(SYSTEMS, CPU, repeats=2, seconds=0.02))
+    return list(training.measure(CPU, repeats=2, seconds=0.02))
 
 
 def test_a_row_is_consistent(rows):
@@ -37,16 +29,11 @@ def test_a_row_is_consistent(rows):
         for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
         assert row["circlet"] == ("pytorch" if native.missing() else "kernel")
-        plain_loop = row["cpu_ms"]["plain"]["median"]
-        for way in row["ms"].keys() - {"plain"}:
-            ours = row["cpu_ms"][way]["median"]
-            assert row["times_plain"][way] == pytest.approx(plain_loop / ours)
-            assert row["cpu_seconds"][way] == pytest.approx(ours * row["steps"] / 1000)
 
 
 def test_without_kernels_a_job_takes_pytorch(monkeypatch):
     monkeypatch.setattr(native, "uncovered", lambda *_: "there are none")
-    assert list(training.ways(SYSTEMS[0])) == ["plain", "module", "pytorch"]
+    assert list(training.ways(SYSTEMS[0])) == ["pytorch"]
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):
@@ -72,7 +59,12 @@ def test_projection_scales_the_plan():
     )
     case = training.block(system, 100)
     planned = 1000 * cost.cpu_seconds(case) / case.point.steps / 100
-    row = {"system": system, "circlet": "pytorch", "ms": {"pytorch": {"median": 8 * planned}}}
+    row = {
+        "system": system,
+        "runs": 100,
+        "circlet": "pytorch",
+        "ms": {"pytorch": {"median": 8 * planned}},
+    }
     (found,) = bench.projected(study, [row, {"system": other}], 4)
     assert (found["runs"], found["run_steps"]) == (100, 200_000)
     expected = sum(cost.cpu_seconds(block) for block in study.blocks)
@@ -98,7 +90,7 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
     monkeypatch.setattr(training, "run_group", run_group)
     at_once(monkeypatch)
     for system in SYSTEMS:
-        runs = plain.of(system).CASE.runs
+        runs = 50
         together = training.block(system, runs).point.cpu_batch(runs)
         passed.clear()
         way = training.pytorch(system, runs, CPU)
@@ -116,40 +108,10 @@ def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     made = []
     run = native_run.NativeRun
     monkeypatch.setattr(native_run, "NativeRun", lambda *own: made.append(run(*own)) or made[-1])
-    way = training.circlet(system, 1, CPU)
+    way = training.kernel(system)
     done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
     assert done == sum(one.done for one in made)
     assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
-
-
-def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
-    class Run:
-        def step(self, number):
-            numbers.append(number)
-
-    numbers = []
-    monkeypatch.setattr(plain, "one", lambda *_: Run())
-    at_once(monkeypatch)
-    way = training.one(SYSTEMS[0])
-    for _ in range(2):
-        before = len(numbers)
-        assert way(time.perf_counter() + 0.001) == len(numbers) - before > 0
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
-def test_ratios_say_who_is_faster():
-    found = {
-        "plain": [training.Time(8.0, 6.0)],
-        "module": [training.Time(4.0, 2.0)],
-        "pytorch": [training.Time(2.0, 1.0)],
-        "core": [training.Time(5.0, 5.0)],
-    }
-    of_cpu = training.compared(found, steps=3000, cuda=False)
-    assert of_cpu["times_plain"] == {"module": 3, "pytorch": 6}
-    assert of_cpu["circlet"] == "pytorch"
-    assert of_cpu["cpu_seconds"] == {"plain": 18, "pytorch": 3, "module": 6, "core": 15}
-    of_gpu = training.compared(found, steps=3000, cuda=True)
-    assert (of_gpu["times_plain"], of_gpu["times_core"]) == ({"module": 2, "pytorch": 4}, 2.5)
 
 
 @pytest.mark.slow  # half a minute
@@ -187,14 +149,9 @@ def a_row(**changes):
 
     row = {
         "system": "some_network", "runs": 100, "together": 50, "steps": 2000,
-        "ms": {
-            "plain": values(0.3), "module": values(0.06), "pytorch": values(0.03),
-            "kernel": values(0.012),
-        },
+        "ms": {"pytorch": values(0.03), "kernel": values(0.012)},
         "circlet": "kernel", "times_core": 40.0,
-        "times_plain": {"module": 5.1, "pytorch": 10.2, "kernel": 24.0},
         "peak_mb": 321.0,
-        "cpu_seconds": {"plain": 0.6, "kernel": 0.025},
     }  # fmt: skip
     row["cpu_ms"] = row["ms"]
     return row | changes
@@ -204,22 +161,12 @@ def test_a_printed_row_has_its_figures_in_their_columns():
     lines = printed([a_row()])
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
-    assert columns == [
-        "system", "runs", "plain loop", "module", "PyTorch", "kernel",
-    ]  # fmt: skip
-    assert row.split(None, 1)[1].strip() == (
-        "50 of 100  300 (270 … 330)  60.0 (54.0 … 66.0)  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)"
-    )
+    assert columns == ["system", "runs", "PyTorch", "kernel"]
+    assert row.split(None, 1)[1].strip() == ("50 of 100  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)")
     assert lines[:2] == [
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "Native kernels: avx2.",
     ]
-    ratios = lines.index("Times as fast as the plain loop, of CPU time")
-    assert lines[ratios + 1].split() == ["system", "module", "PyTorch", "kernel"]
-    assert lines[ratios + 3].split() == ["some_network", "5.1", "10.2", "24.0"]
-    seconds = lines.index("CPU-seconds of a whole run")
-    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "kernel"]
-    assert lines[seconds + 3].split() == ["some_network", "2000", "0.600", "0.0250"]
 
 
 def test_what_a_gpu_would_print():

@@ -44,8 +44,7 @@ import sys
 from circlet import bench, cli
 
 if __name__ == "__main__":
-    systems = bench.plain.systems()
-    bench.plain.systems = lambda: {"particles": systems["particles"]}
+    bench.training.systems = lambda: ["particles"]
     bench.SECONDS, bench.REPEATS = 0.01, 1
     cli.main(["bench", *sys.argv[1:]])
 """

@@ -1,4 +1,4 @@
-"""The benchmark: training speed compared with the plain loop, and with JAX."""
+"""The benchmark: training speed of PyTorch, native kernels, and JAX."""
 
 import importlib.metadata
 import importlib.util
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from circlet import native
-from circlet.bench import plain, training
+from circlet.bench import training
 from circlet.bench.text import ratios, text
 from circlet.errors import CircletError
 from circlet.lazy_import import load
@@ -37,7 +37,7 @@ def compare(device: torch.device) -> dict[str, Any]:
         raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]'")
     _settle()
     about, rows = machine(device), []
-    for row in load("circlet.bench.peers").measure(sorted(plain.systems()), REPEATS, SECONDS):
+    for row in load("circlet.bench.peers").measure(training.systems(), REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     about["versions"]["jax"] = importlib.metadata.version("jax")
@@ -45,14 +45,14 @@ def compare(device: torch.device) -> dict[str, Any]:
 
 
 def run(study: Study, device: torch.device) -> dict[str, Any]:
-    """Measure the training of all systems; under a minute.
+    """Measure the training of all systems; half a minute.
 
     Returns ``machine``; ``training``, a row per system; ``study``, the time that the training of
     the study takes at these rates.
     """
     _settle()
     rows = []
-    for row in training.measure(sorted(plain.systems()), device, REPEATS, SECONDS):
+    for row in training.measure(device, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     about = machine(device)
@@ -93,7 +93,7 @@ def projected(study: Study, rows: list[dict[str, Any]], cores: int) -> list[dict
         if not points:
             continue
         expected = sum(cost.cpu_seconds(n) for point in points for n in point.blocks)
-        case = training.block(row["system"], plain.of(row["system"]).CASE.runs)
+        case = training.block(row["system"], row["runs"])
         ms = row["ms"][row["circlet"]]["median"] / (1 if "times_core" in row else cores)
         scale = ms * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
         projections.append(

@@ -9,7 +9,6 @@ circlet's NumPy starts, so that all train the same networks.
 """
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -198,14 +197,12 @@ def way(system: str, is_formulated: bool, runs: int) -> training.Way:
     """Runs in JAX, which continue with every call, without logs."""
     group = Group(training.block(system, runs).point, runs, is_formulated)
 
-    def advance(until: float) -> float:
-        first = group.done
-        while group.done == first or time.perf_counter() < until:
-            group.advance()
-        return runs * (group.done - first)
+    def act() -> int:
+        group.advance()
+        return runs * group.peer.steps
 
-    advance(0.0)  # compiles
-    return lambda seconds: training.window(advance, seconds)
+    act()  # compiles
+    return lambda seconds: training.window(training.repeated(act), seconds)
 
 
 def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
@@ -226,14 +223,11 @@ def products(system: str) -> training.Way:
     steps = 2 * SIZE**3 / cost.product_flops(training.block(system, 1).point)
     a = torch.randn(1, SIZE, SIZE)
 
-    def advance(until: float) -> float:
-        done = 0.0
-        while not done or time.perf_counter() < until:
-            matmul(a, a)
-            done += steps
-        return done
+    def act() -> float:
+        matmul(a, a)
+        return steps
 
-    return lambda seconds: training.window(advance, seconds)
+    return lambda seconds: training.window(training.repeated(act), seconds)
 
 
 def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:

@@ -30,8 +30,6 @@ def _machine(about: dict[str, Any]) -> list[str]:
 
 
 WAYS = {
-    "plain": "plain loop",
-    "module": "module",
     "pytorch": "PyTorch",
     "core": "one core",
     "jax_written": "JAX as written",
@@ -66,35 +64,16 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
         if gpu:
             cells += [f"{row['times_core']:.0f}", f"{row['peak_mb']:.0f}"]
         table.append(cells)
-    seconds = _by_way(rows, "cpu_seconds", _figure)
-    faster = _by_way(rows, "times_plain", lambda times: f"{times:.1f}")
-    return [
+    lines = [
         f"Training, microseconds of {'the clock' if gpu else 'CPU time'} per run and step: "
         "median (smallest … largest)",
         _table(header, table),
-        "plain loop: one run on one core, without logs. The others keep logs.",
-        "module: the network of the plain loop, trained by circlet as any nn.Module is, without a "
-        "gradient of its own.",
         "PyTorch: several runs of a block at once, as in the column runs. "
         "kernel: one run after another, in C++.",
-        *(
-            ["times core: of the clock, against one core. MB: the most that PyTorch took."]
-            if gpu
-            else []
-        ),
-        "",
-        f"Times as fast as the plain loop, of {'the clock' if gpu else 'CPU time'}",
-        _table(("system", *(WAYS[way] for way in _ways(rows, "times_plain"))), faster),
-        "",
-        "CPU-seconds of a whole run",
-        _table(
-            ("system", "steps", *(WAYS[way] for way in _ways(rows, "cpu_seconds"))),
-            [
-                [cells[0], row["steps"], *cells[1:]]
-                for row, cells in zip(rows, seconds, strict=True)
-            ],
-        ),
     ]
+    if gpu:
+        lines.append("times core: of the clock, against one core. MB: the most that PyTorch took.")
+    return lines
 
 
 def ratios(row: dict[str, Any]) -> dict[str, float]:

@@ -1,16 +1,16 @@
-"""Measure training: the plain loop and circlet's trainer, by all ways that a system has."""
+"""Measure training: a block in PyTorch, and a native kernel where one covers the system."""
 
 import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from circlet import native
-from circlet.bench import plain
+from circlet.study import registry
 from circlet.study.plan import Study
 from circlet.study.points import Block
 from circlet.training import native_run
@@ -18,16 +18,19 @@ from circlet.training.run import group_size, run_group
 
 CPU = torch.device("cpu")
 STEPS = 100_000  # of a run: more than a bench takes
+RUNS = {"cpu": 50, "cuda": 1024}  # of a block
+
+
+def systems() -> list[str]:
+    """Names of circlet's systems."""
+    return sorted(registry.Systems(registry.SHIPPED))
 
 
 def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
     """A block of a system that logs what a config gets without asking; longer than a bench runs."""
-    case = plain.of(system).CASE
     settings = {
         "system": system,
-        "parameters": case.parameters,
         "steps": STEPS,
-        "dtype": case.dtype,
         "block": runs,
         "seeds": {"count": runs},
         "log": log or {},
@@ -61,49 +64,47 @@ def window(
     )
 
 
+def repeated(act: Callable[[], float]) -> Callable[[float], float]:
+    """What calls a function once at least, up to a time of the clock, and adds what it returns."""
+
+    def advance(until: float) -> float:
+        done = 0.0
+        while not done or time.perf_counter() < until:
+            done += act()
+        return done
+
+    return advance
+
+
 def quiet(system: str, runs: int) -> Block:
-    """The same, with hardly any logs beyond the first steps, which are to warm up."""
+    """The same block with hardly any logs beyond the first steps, which are to warm up."""
     return block(system, runs, {kind: {} for kind in block(system, runs).point.logs[1:]})
 
 
-def circlet(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
-    """Runs as a job trains them, which continue with every call: by a kernel, if one covers them.
-
-    A kernel trains one run after another, for as long as there is time. ``logs`` or hardly any.
-    """
-    point = (block if logs else quiet)(system, runs).point
-    if native.uncovered(point.system.equations, point.settings["products"], device.type):
-        return pytorch(system, runs, device, logs)
+def kernel(system: str, logs: bool = True) -> Way:
+    """Runs that a native kernel trains one after another, which continue with every call."""
+    point = (block if logs else quiet)(system, RUNS["cpu"]).point
     seeds = itertools.count()
     current = native_run.NativeRun(point, next(seeds), {})
 
-    def advance(until: float) -> float:
+    def act() -> int:
         nonlocal current
-        done = 0
-        while not done or time.perf_counter() < until:
-            if current.done == point.steps:
-                current.close()
-                current = native_run.NativeRun(point, next(seeds), {})
-            before = max(0, current.done)
-            current.advance()
-            done += current.done - before
-        return done
+        if current.done == point.steps:
+            current.close()
+            current = native_run.NativeRun(point, next(seeds), {})
+        before = max(0, current.done)
+        current.advance()
+        return current.done - before
 
-    return lambda seconds: window(advance, seconds)
+    return lambda seconds: window(repeated(act), seconds)
 
 
-def pytorch(
-    system: str, runs: int, device: torch.device, logs: bool = True, module: bool = False
-) -> Way:
+def pytorch(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
     """A block that PyTorch trains, which continues with every call; ``logs`` or hardly any.
 
-    On a CPU only the first group of runs is trained, as the others are alike. With ``module``, the
-    plain loop's network is stacked and differentiated by autograd, instead of using the system's
-    own gradient.
+    On a CPU only the first group of runs is trained, as the others are alike.
     """
     point = (block if logs else quiet)(system, runs).point
-    if module and (own := plain.as_module(point.system)):
-        point = replace(point, system=own)
     size = group_size(point, runs, device)
     steps = run_group(point, list(range(size)), device)
     next(steps)  # the initial arrays
@@ -123,44 +124,20 @@ def pytorch(
     return way
 
 
-def one(system: str) -> Way:
-    """One run in the plain loop on the CPU, which continues with every call."""
-    point = block(system, 1).point
-    run = plain.one(
-        system, point.parameters, point.seeds(0), getattr(torch, plain.of(system).CASE.dtype)
-    )
-    number = 0
-
-    def advance(until: float) -> float:
-        nonlocal number
-        first = number
-        while number == first or time.perf_counter() < until:
-            number += 1
-            run.step(number)
-        return number - first
-
-    return lambda seconds: window(advance, seconds)
-
-
 def spread(values: list[float]) -> dict[str, float]:
     """Median, smallest and largest of repeated measurements."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str, Way]:
-    """The ways to train a system, by name.
+    """The ways to train a system, by name: ``pytorch``, and ``kernel`` where one covers the system.
 
-    ``plain`` is the plain loop, ``module`` a network without a gradient of its own, ``pytorch`` a
-    block in PyTorch, ``kernel`` a native kernel where one covers the system. A job takes the last.
+    A job takes the last.
     """
-    case, point = plain.of(system).CASE, block(system, 1).point
-    runs = case.gpu_runs if device.type == "cuda" else case.runs
-    by_name = {"plain": one(system)}
-    if plain.as_module(point.system):
-        by_name["module"] = pytorch(system, runs, device, logs, module=True)
-    by_name["pytorch"] = pytorch(system, runs, device, logs)
+    point = block(system, 1).point
+    by_name = {"pytorch": pytorch(system, RUNS[device.type], device, logs)}
     if not native.uncovered(point.system.equations, point.settings["products"], device.type):
-        by_name["kernel"] = circlet(system, runs, device, logs)
+        by_name["kernel"] = kernel(system, logs)
     return by_name
 
 
@@ -175,52 +152,30 @@ def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str,
     return windows
 
 
-def measure(
-    systems: list[str], device: torch.device, repeats: int, seconds: float
-) -> Iterator[dict[str, Any]]:
+def measure(device: torch.device, repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """Each system's row; the ways alternate, in this process.
 
     ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step, by
-    way (see ``ways``; on a GPU ``core`` is circlet on one core). ``times_plain`` has ratios of CPU
-    times on a CPU, and of wall-clock times on a GPU.
+    way (see ``ways``; on a GPU ``core`` is PyTorch on one core). ``circlet`` names the way that a
+    job takes.
     """
-    cuda = device.type == "cuda"
-    for system in systems:
-        case = plain.of(system).CASE
-        runs = case.gpu_runs if cuda else case.runs
+    runs = RUNS[device.type]
+    for system in systems():
         by_name = ways(system, device)
-        if cuda:
+        taken = [*by_name][-1]
+        if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
-            by_name["core"] = circlet(system, case.runs, CPU)
+            by_name["core"] = pytorch(system, RUNS["cpu"], CPU)
         windows = alternating(by_name, repeats, seconds)
-        row = {
+        row: dict[str, Any] = {
             "system": system,
-            "parameters": case.parameters,
-            "dtype": case.dtype,
             "runs": runs,
             "together": group_size(block(system, runs).point, runs, device),
-            "steps": case.steps,
-        } | compared(windows, case.steps, cuda)
-        if cuda:
+            "ms": {name: spread([t.wall for t in times]) for name, times in windows.items()},
+            "cpu_ms": {name: spread([t.cpu for t in times]) for name, times in windows.items()},
+            "circlet": taken,
+        }
+        if device.type == "cuda":
+            row["times_core"] = row["ms"]["core"]["median"] / row["ms"][taken]["median"]
             row["peak_mb"] = torch.cuda.max_memory_allocated(device) / 1e6
         yield row
-
-
-def compared(windows: dict[str, list[Time]], steps: int, cuda: bool) -> dict[str, Any]:
-    """Results from the windows of each way: medians, ratios, CPU-seconds of a run.
-
-    ``circlet`` is the name of the way that a job takes.
-    """
-    clock = {name: spread([t.wall for t in times]) for name, times in windows.items()}
-    process = {name: spread([t.cpu for t in times]) for name, times in windows.items()}
-    ways = [name for name in windows if name != "core"]
-    by = clock if cuda else process
-    ours = by[ways[-1]]["median"]
-    row = {
-        "ms": clock,
-        "cpu_ms": process,
-        "circlet": ways[-1],
-        "times_plain": {name: by["plain"]["median"] / by[name]["median"] for name in ways[1:]},
-        "cpu_seconds": {name: times["median"] * steps / 1000 for name, times in process.items()},
-    }
-    return row | ({"times_core": clock["core"]["median"] / ours} if cuda else {})
