@@ -7,7 +7,7 @@ called, because importing scipy.stats takes 0.6 s and not every job needs it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -46,6 +46,11 @@ class Estimate(NamedTuple):
     def within(self, least: float, most: float) -> "Estimate":
         """The same, with the interval clipped to bounds."""
         return self._replace(low=max(self.low, least), high=min(self.high, most))
+
+
+def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """The columns of a table for some estimates by name."""
+    return {k: v for name, one in estimates.items() for k, v in one.columns(name).items()}
 
 
 def known(values: ArrayLike) -> np.ndarray:
