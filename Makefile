@@ -31,7 +31,7 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
-# Optional dependencies: make .venv/with-load (polars, DuckDB), .venv/with-dev (all checks), ...
+# Optional dependencies: make .venv/with-load (polars), .venv/with-dev (all checks), ...
 $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@

@@ -158,8 +158,6 @@ def _add_compare(subparsers) -> None:
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="write all differences, as Parquet or CSV"
     )
-    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw them as PNG, SVG or PDF")
-    parser.add_argument("--outcomes", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument(
         "--values",
         action="store_true",

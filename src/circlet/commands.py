@@ -163,20 +163,12 @@ def compare_folders(arguments: argparse.Namespace) -> None:
             sys.exit(1)
         return
     comparison = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
-    if arguments.outcomes:
-        names = sorted(set(comparison.outcomes["outcome"]))
-        if lacking := [name for name in arguments.outcomes if name not in names]:
-            raise errors.ConfigError(errors.unknown("outcome", lacking[0], names))
-        chosen = comparison.outcomes["outcome"].isin(arguments.outcomes)
-        comparison = comparison._replace(outcomes=comparison.outcomes[chosen])
     print(terminal.compared(comparison))
     if arguments.table:
         is_csv = arguments.table.suffix == ".csv"
         write = comparison.outcomes.to_csv if is_csv else comparison.outcomes.to_parquet
         with files.atomic(arguments.table) as temporary:
             write(temporary, index=False)
-    if arguments.figure:
-        load("circlet.sweeps.panels").save_forest(comparison.outcomes, arguments.figure)
 
 
 def make_new(arguments: argparse.Namespace) -> None:

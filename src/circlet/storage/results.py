@@ -1,10 +1,9 @@
 """Tables and logs of a study by name: ``circlet.load("results")``.
 
 It needs only the folder, no config: the footer of each log says what the log belongs to. Frames are
-pandas, or polars or Arrow on request; `Results.duckdb` has a view for every table and kind of log.
+pandas, or polars or Arrow on request.
 """
 
-import glob
 import operator
 from collections.abc import Iterable
 from functools import cached_property
@@ -18,7 +17,6 @@ from circlet.errors import ConfigError, LogError, unknown
 from circlet.storage import parquet
 
 if TYPE_CHECKING:
-    import duckdb
     import pandas as pd
     import polars as pl
 
@@ -127,43 +125,6 @@ class Results:
             said = ", ".join(f"{name} {list(values)}"[:80] for name, values in kept.items())
             raise LogError(f"{self.folder}: no row of the log {kind!r} has {said}")
         return self._frame(whole, engine)
-
-    def duckdb(self, path: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
-        """A database with a view for every table and kind of log; in memory, or in a file.
-
-        Views read the Parquet files at query time. The table ``blocks`` says what each log belongs
-        to; logs that are written later need a new database.
-        """
-        import duckdb
-
-        connection = duckdb.connect(str(path))
-        here = self.folder.resolve()
-        folder = glob.escape(str(here))  # DuckDB takes a path for a pattern
-        for name in self.tables:
-            file = _parquet(f"{folder}/tables/{name}.parquet")
-            connection.execute(f"create or replace view {_quoted(name)} as from {file}")
-        files = [file for kind in self.logs for file in self._files(kind)]
-        if not files:
-            return connection
-        # As DuckDB names the files that it finds: links below the folder stay.
-        paths = [str(here / file.path.relative_to(self.folder)) for file in files]
-        rows = [{"file": path, **own.keys} for path, own in zip(paths, files, strict=True)]
-        names = _names(files)
-        blocks = pa.Table.from_pylist([dict.fromkeys(names) | row for row in rows])
-        connection.execute("drop table if exists blocks")
-        connection.from_arrow(blocks).create("blocks")
-        for kind in self.logs:
-            columns = parquet.columns(self._paths(kind)[0])
-            others = [f"b.{_quoted(n)}" for n in names if n not in (*_FIRST, *columns)]
-            view = f"log_{kind}"  # a table may have the name of a log, as `runs`
-            of = "b.experiment || '/' || b.point || '/s' || printf('%05d', l.seed)"
-            logs = _parquet(f"{folder}/logs/*/*/seeds_*/{kind}.parquet", logs=True)
-            connection.execute(
-                f"create or replace view {view} as select b.experiment, b.system, b.point, "
-                f"{of} as run_id, l.* exclude (filename), {', '.join(others)} "
-                f"from {logs} l join blocks b on l.filename = b.file"
-            )
-        return connection
 
     def _paths(self, kind: str) -> list[Path]:
         """Logs of a kind, in the order of their names."""
@@ -282,13 +243,3 @@ def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table
         if name not in columns:
             columns[name] = pa.nulls(n) if value is None else pa.repeat(value, n)
     return pa.table(columns)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _parquet(pattern: str, logs: bool = False) -> str:
-    text = pattern.replace("'", "''")
-    options = ", filename = true, union_by_name = true" if logs else ""
-    return f"read_parquet('{text}', hive_partitioning = false{options})"
