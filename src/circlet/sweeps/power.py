@@ -221,9 +221,9 @@ def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
 
 def _measured(claim: Any, row: Any) -> stats.Estimate:
     """Our estimate, of a share as a count of our own runs."""
-    found = stats.Estimate(*(row[f"measured{end}"] for end in ("", "_low", "_high", "_n")))
-    own = found.n / claim["published_n"] if claim["kind"] == "share" else 1.0
-    return found.times(own)._replace(n=found.n)
+    measured = stats.Estimate.of_row(row, "measured")
+    scale = measured.n / claim["published_n"] if claim["kind"] == "share" else 1.0
+    return measured.times(scale)._replace(n=measured.n)
 
 
 def rounded(point: Point, needed: int) -> int:

@@ -58,7 +58,6 @@ COLUMNS = [
     column("where", pa.string(), "its row"),
     column("column", pa.string(), "its column"),
 ]
-_ENDS = ("low", "high", "n")  # of an estimate
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -192,11 +191,10 @@ def _answer(study: Study, claim: pd.Series) -> dict:
 
 def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
     """An estimate in a row of a table; raises ConfigError if it lacks a column of it."""
-    names = [column, *(f"{column}_{end}" for end in _ENDS)]
+    names = [f"{column}{end}" for end in ("", "_low", "_high", "_n")]
     if lacking := set(names) - set(row.index):
         raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
-    value, low, high, n = (row[name] for name in names)
-    return Estimate(float(value), float(low), float(high), int(n))
+    return Estimate.of_row(row, column)
 
 
 def table(study: Study) -> list[dict]:

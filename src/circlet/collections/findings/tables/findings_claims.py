@@ -47,10 +47,7 @@ def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
 def _of(frame: pd.DataFrame, name: str, **where: object) -> Estimate:
     """An estimate in the only row with some values, or none if there is no such row."""
     rows = _chosen(frame, where)
-    if rows.empty:
-        return Estimate()
-    value, low, high, n = rows.iloc[0][[name, f"{name}_low", f"{name}_high", f"{name}_n"]]
-    return Estimate(float(value), float(low), float(high), int(n))
+    return Estimate() if rows.empty else Estimate.of_row(rows.iloc[0], name)
 
 
 def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estimate:
