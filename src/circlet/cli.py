@@ -256,5 +256,5 @@ def _start_logging(path: Path | None) -> None:
             handlers.append(logging.FileHandler(path, mode="a"))
         except OSError as error:
             sys.exit(f"error: {path}: cannot be written: {error.strerror}")
-    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # it logs a message for every film
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # its advice is not for users
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)

@@ -5,7 +5,7 @@ d can be drawn. For d = 2 that is the plane itself; else the plane through the o
 most of the squared length of the layer's vectors.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,11 +54,8 @@ def _plane(points: Tensor) -> np.ndarray:
 def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:
     """Left, right, bottom and top of a square that holds some places, (..., 2), with a margin."""
     points = np.concatenate([xy.reshape(-1, 2) for xy in (*places, np.zeros((int(origin), 2)))])
-    return _square(points.min(0), points.max(0), MARGIN)
-
-
-def _square(low: np.ndarray, high: np.ndarray, margin: float) -> np.ndarray:
-    half = max((high - low).max(), 1e-6) * (0.5 + margin)
+    low, high = points.min(0), points.max(0)
+    half = max((high - low).max(), 1e-6) * (0.5 + MARGIN)
     middle = (low + high) / 2
     return np.array([middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half])
 
@@ -75,23 +72,6 @@ def _grid(box: np.ndarray, plane: np.ndarray, points: Tensor) -> Tensor:
 def _map(logits: Tensor) -> np.ndarray:
     """Probabilities on a grid, (down, across, vocabulary)."""
     return torch.softmax(logits, 1)[0].T.reshape(GRID, GRID, -1).numpy()
-
-
-class Frame(NamedTuple):
-    """Where a network is drawn: the plane of every layer, and the box of every panel."""
-
-    planes: dict[str, np.ndarray]  # two columns that span it, (d, 2)
-    boxes: dict[str, np.ndarray]  # left, right, bottom, top
-
-
-def film(frames: list[Frame]) -> Frame:
-    """One frame for moments of a film that are in the same planes: boxes that hold all of them."""
-    boxes = {}
-    for name in frames[-1].boxes:
-        left, right, bottom, top = np.stack([frame.boxes[name] for frame in frames]).T
-        corners = np.array([[left.min(), bottom.min()], [right.max(), top.max()]])
-        boxes[name] = _square(corners[0], corners[1], margin=0)
-    return Frame(frames[-1].planes, boxes)
 
 
 def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
@@ -145,29 +125,19 @@ def _layers(
 
 
 @torch.no_grad()
-def view(
-    weights: dict[str, np.ndarray],
-    parameters: dict[str, Any],
-    frame: Frame | None = None,
-    planes: dict[str, np.ndarray] | None = None,
-) -> tuple[View, Frame]:
+def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
     """The data that the panels draw of one network, and its axes.
 
     ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
-    ``frame`` says where to draw it, if not where it fits best; or only the ``planes``.
     """
     p, k = parameters["p"], parameters["k"]
     network = _network(weights)
     tokens = probe_tokens(p, parameters["length"], k)
     layers, vectors, attention = _layers(network, parameters, tokens)
-    planes = frame.planes if frame else planes
-    planes = planes or {layer: _plane(points) for layer, points in layers.items()}
+    planes = {layer: _plane(points) for layer, points in layers.items()}
     xy = {name: points.numpy() @ planes[layer] for name, (points, layer) in vectors.items()}
-    if frame:
-        boxes = frame.boxes
-    else:
-        boxes = {name: _box(here) for name, here in xy.items()}
-        boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
+    boxes = {name: _box(here) for name, here in xy.items()}
+    boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
     on_xi = system.classify(network, _grid(boxes["xi"], planes["xi"], layers["xi"].T))
     on_r = network["embedding"] @ _grid(boxes["r"], planes["r"], layers["r"].T)
     drawn = {
@@ -183,7 +153,7 @@ def view(
     }
     drawn |= {f"{name}_xy": here for name, here in xy.items()}
     drawn |= {f"{name}_box": box for name, box in boxes.items()}
-    return drawn, Frame(planes, boxes)
+    return drawn
 
 
 IDEAL = {"p": 2, "d": 2, "length": 12, "k": 5, "vocabulary": 2}
