@@ -105,14 +105,14 @@ class Pipeline:
                 "local or shared folders only; leave this option out"
             )
         try:
-            given = None if self.outer else self._planned()
+            config_used = None if self.outer else self._planned()
             # What rules name: of a module, Snakemake adds its prefix.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
-            if given is None:
-                given = self._given(config)
-                self.folder = Path(str(given.get("results")))
-                given = self._prefixed(given)
-            self.study = Study.of(given) if self.outer else Study.resolved(given)
+            if config_used is None:
+                config_used = self._given(config)
+                self.folder = Path(str(config_used.get("results")))
+                config_used = self._prefixed(config_used)
+            self.study = Study.of(config_used) if self.outer else Study.resolved(config_used)
             self.targets = targets.ordered(self.study)
             if self.outer:
                 progress.check_parents(self.study)
@@ -131,7 +131,7 @@ class Pipeline:
         self.job_configs = JobConfigs(self.study.results / "job_configs")
         # How commands such as `status` get the study, if no single config file has all of it.
         self.study_file = self.study.results / "study.json"
-        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == given
+        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == config_used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
         self.is_at_work = False  # whether it has the lock, and jobs may run
@@ -145,23 +145,23 @@ class Pipeline:
             raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
-        given = dict(config)
+        resolved = dict(config)
         # Snakemake leaves folders as they are given: relative to the file.
         for path in self.files:
-            given |= {k: v for k, v in checked(path).items() if k == "collections"}
-        folders, configfiles = given.get("collections"), self.workflow.configfiles
+            resolved |= {k: v for k, v in checked(path).items() if k == "collections"}
+        folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):
             here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
-            given["collections"] = [str(here / str(folder)) for folder in folders]
-        return given
+            resolved["collections"] = [str(here / str(folder)) for folder in folders]
+        return resolved
 
-    def _prefixed(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
         """The config with its results below the prefix of the module."""
-        if not (self.modules and isinstance(given.get("results"), str)):
-            return given
+        if not (self.modules and isinstance(resolved.get("results"), str)):
+            return resolved
         modifier = self.workflow.modifier.path_modifier
-        prefixed = modifier.replace_prefix(f"{given['results']}/x").removesuffix("/x")
-        return given | {"results": prefixed}
+        prefixed = modifier.replace_prefix(f"{resolved['results']}/x").removesuffix("/x")
+        return resolved | {"results": prefixed}
 
     def _variable(self, name: str) -> str:
         """An environment variable of this module alone."""
@@ -280,8 +280,8 @@ class Pipeline:
 
     def provided(self, name: str) -> Any:
         """What a profile provides in all, under `resources`; None if it does not say."""
-        given = self.workflow.global_resources.get(name)
-        return given and given.value
+        resource = self.workflow.global_resources.get(name)
+        return resource and resource.value
 
     def of_kind(self, kind: str) -> list[Target]:
         """The tables, the figures or the pages."""
@@ -305,8 +305,8 @@ class Pipeline:
     def memory(self, megabytes: float, attempt: int) -> float:
         """Memory that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
-        own = megabytes + (0 if self.workflow.local_exec else 500)
-        return own * 2 ** (attempt - 1)
+        needed = megabytes + (0 if self.workflow.local_exec else 500)
+        return needed * 2 ** (attempt - 1)
 
     def runtime(self, minutes: float, attempt: int) -> float:
         """Time that a job requests: doubled at each further try, up to the profile's limit."""

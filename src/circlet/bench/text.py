@@ -88,11 +88,13 @@ def ratios(row: dict[str, Any]) -> dict[str, float]:
 def _peers(rows: list[dict[str, Any]]) -> list[str]:
     times = _by_way(rows, "cpu_ms", lambda ms: _figure(1000 * ms["min"]))
     table = []
-    for row, own in zip(rows, times, strict=True):
-        found = ratios(row)
+    for row, cells in zip(rows, times, strict=True):
+        by_other = ratios(row)
         groups = " and ".join(str(runs) for runs in row["groups"].values()) or "–"
-        jax = f"{found['JAX']:.2f}" if "JAX" in found else "–"
-        table.append([*own, groups, jax, f"{found['PyTorch']:.2f}", f"{1 / found['floor']:.2f}"])
+        jax = f"{by_other['JAX']:.2f}" if "JAX" in by_other else "–"
+        table.append(
+            [*cells, groups, jax, f"{by_other['PyTorch']:.2f}", f"{1 / by_other['floor']:.2f}"]
+        )
     apart = max((value for row in rows for value in row["differences"].values()), default=0.0)
     header = ["system", *(WAYS[way] for way in _ways(rows, "cpu_ms")), "JAX runs"]
     return [

@@ -69,7 +69,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
-    own = card[card["figure"] == figure.name]
+    judged = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
     if figure.study.pictures and figure.study.pictures[0].name == figure.name:
         watched = story.examples(figure.study, runs, figure.study.pictures[0].experiment)
@@ -78,19 +78,19 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "title": _title(figure, title),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
-        "counts": claims.counts(own),
-        "uncounted": int((own["tally"] != claims_file.TEST).sum()),
+        "counts": claims.counts(judged),
+        "uncounted": int((judged["tally"] != claims_file.TEST).sum()),
         "watched": watched,
     }
 
 
 def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Rows of the points of experiments, and headings of their columns, by experiment."""
-    found = {}
-    for name, own in table.groupby("experiment"):
+    by_experiment = {}
+    for name, of_experiment in table.groupby("experiment"):
         headings = {"runs": "runs"}
         rows: dict[str, dict[str, str]] = {}
-        for row in own.to_dict("records"):
+        for row in of_experiment.to_dict("records"):
             unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
             headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
             cells = rows.setdefault(row["point"], {"point": row["point"]})
@@ -99,8 +99,8 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
             center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
             interval = f" [{low} … {high}]" if row["n_runs"] else ""
             cells[f"of {row['outcome']}"] = center + interval
-        found[name] = {"headings": headings, "rows": list(rows.values())}
-    return found
+        by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
+    return by_experiment
 
 
 def _values(values: list[Any]) -> str:
@@ -122,8 +122,8 @@ def _setting(points: list[Point]) -> dict[str, Any]:
     """What the runs of an experiment are: parameters that are not the usual, and the training."""
     system = points[0].system
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
-    others = {name: own for name, own in values.items() if set(own) != {system.defaults[name]}}
-    parts = [f"{name} = {_values(own)}" for name, own in others.items() if name != "optimizer"]
+    others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
+    parts = [f"{name} = {_values(used)}" for name, used in others.items() if name != "optimizer"]
     acts = {k: None for point in points for k in point.keys if k not in system.parameters}
     parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
@@ -180,34 +180,38 @@ def _section(
 ) -> dict[str, Any]:
     """All that the page says of a collection: its story, a verdict per claim, its figures."""
     about = collection.metadata
-    own = card[card["paper"] == collection.name]
+    claims_here = card[card["paper"] == collection.name]
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
     shown = [name for name in titles if name in mine and name in figures]
     undrawn = {name: _undrawn(figures[name]) for name in shown}
-    told, lacking = story.judged(own)
-    tests = own[own["tally"] == claims_file.TEST]
+    with_verdict, lacking = story.judged(claims_here)
+    tests = claims_here[claims_here["tally"] == claims_file.TEST]
     if tests.empty:  # sentences beyond the papers: told likewise, but not counted above
-        own = own.assign(tally=claims_file.TEST)
-    counted = own["tally"].isin([claims_file.TEST, claims_file.OTHER])
+        claims_here = claims_here.assign(tally=claims_file.TEST)
+    counted = claims_here["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
         "short": about.get("short") or collection.name,
         **{key: about.get(key) for key in ABOUT},
         "tests": claims.counts(tests),
-        "uncounted": int((own["verdict"].eq(DEVIATES) & own["tally"].ne(claims_file.TEST)).sum()),
-        "claims": claims.counts(own),
-        "answer": claims.answer(own),
-        "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
-        "agrees": story.agreeing(own, collection.headlines),
-        "differs": story.differing(own),
-        "open_tests": story.open_tests(own),
-        "elsewhere": story.elsewhere(own),
-        "judged": story.frozen(own),
-        "told": told,
+        "uncounted": int(
+            (claims_here["verdict"].eq(DEVIATES) & claims_here["tally"].ne(claims_file.TEST)).sum()
+        ),
+        "claims": claims.counts(claims_here),
+        "answer": claims.answer(claims_here),
+        "decided": bool((counted & (claims_here["verdict"] != NOT_RUN)).any()),
+        "agrees": story.agreeing(claims_here, collection.headlines),
+        "differs": story.differing(claims_here),
+        "open_tests": story.open_tests(claims_here),
+        "elsewhere": story.elsewhere(claims_here),
+        "judged": story.frozen(claims_here),
+        "told": with_verdict,
         "lacking": lacking,
         "figures": [
-            _figure(figures[name], own, listed, titles[name]) for name in shown if not undrawn[name]
+            _figure(figures[name], claims_here, listed, titles[name])
+            for name in shown
+            if not undrawn[name]
         ],
         "undrawn": {
             _title(figures[name], titles[name]): why for name, why in undrawn.items() if why
@@ -258,8 +262,8 @@ class _Tables:
 
     def _read(self, name: str, columns: list[str]) -> pd.DataFrame:
         study = self.target.study
-        has = study.table(name) in self.target.inputs and name not in study.left_out
-        return parquet.read_table(study, name) if has else pd.DataFrame(columns=columns)
+        is_there = study.table(name) in self.target.inputs and name not in study.left_out
+        return parquet.read_table(study, name) if is_there else pd.DataFrame(columns=columns)
 
 
 def _scores(tables: _Tables) -> dict[str, Any]:

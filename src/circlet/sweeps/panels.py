@@ -60,12 +60,12 @@ class Sweep:
         first, second = [*self.facets, None, None][:2]
         for j in range(len(first.values) if first else 1):
             for i in range(len(second.values) if second else 1):
-                own, title = rows, []
+                here, title = rows, []
                 for facet, k in ((first, j), (second, i)):
                     if facet:
-                        own = own[own[facet.name] == k]
+                        here = here[here[facet.name] == k]
                         title.append(f"{words(facet.name)} {facet.texts[k]}")
-                yield i, j, ", ".join(title), own
+                yield i, j, ", ".join(title), here
 
 
 def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
@@ -73,8 +73,8 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
     least, most = outcome.bounds
     if np.isfinite(most):
         return Normalize(least, most)
-    known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     if outcome.kind == "time" and low > 0 and high / low > 10:
         return LogNorm(low, high)
     low = min(low, 0.0) if outcome.kind == "count" else low
@@ -109,13 +109,13 @@ def _apart(parameter: Swept, side_by_side: bool) -> list[str]:
     """Texts of its values; empty where one would touch that before, on an axis of two inches."""
     where = np.log(positions(parameter)) if parameter.is_log else positions(parameter)
     where = (where - where[0]) / (where[-1] - where[0])
-    found, last = [parameter.texts[0]], 0
+    texts, last = [parameter.texts[0]], 0
     for i, text in enumerate(parameter.texts[1:], 1):
         width = (len(text) + len(parameter.texts[last])) / 2
         fits = where[i] - where[last] > (0.035 * width + 0.02 if side_by_side else 0.09)
-        found.append(text if fits else "")
+        texts.append(text if fits else "")
         last = i if fits else last
-    return found
+    return texts
 
 
 def ticks(axis: Axis, parameter: Swept) -> None:

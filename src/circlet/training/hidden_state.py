@@ -201,14 +201,16 @@ def _parts(path: str, value: Any) -> list[tuple[str, Any]]:
 
 def _state(value: Any) -> Any:
     """What ``copy`` and ``pickle`` would keep of a value: its attributes, or what made it."""
-    own = getattr(value, "__dict__", {})
+    attributes = getattr(value, "__dict__", {})
     with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
         reduced = value.__reduce_ex__(4)
         if isinstance(reduced, str):  # it is found by its name, such as a function with a cache
-            return {"": reduced} | own
+            return {"": reduced} | attributes
         _, arguments, *state = reduced
-        own = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
-    return {"": type(value).__qualname__} | own if isinstance(own, dict) else own
+        attributes = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
+    return (
+        {"": type(value).__qualname__} | attributes if isinstance(attributes, dict) else attributes
+    )
 
 
 def _joined(path: str, name: str) -> str:

@@ -116,25 +116,25 @@ class UserFunctions:
         if hasattr(self.own, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
-                found = self.own.metrics(network, trees.copied(parts))
+                metrics = self.own.metrics(network, trees.copied(parts))
             finally:  # a call of network.eval() in a metric must not affect training
                 for module, mode in modes:
                     module.training = mode
-            if not isinstance(found, dict):
-                raise self._error(f"metrics() must return a dictionary, not {_kind(found)}")
+            if not isinstance(metrics, dict):
+                raise self._error(f"metrics() must return a dictionary, not {_kind(metrics)}")
         else:
             if unknown := [n for n in names if n.removesuffix("_loss") not in parts]:
                 raise self._error(
                     f"SYSTEM.metrics has {unknown[0]!r}, but there is no function metrics(), and "
                     f"data() has no such part (it has: {', '.join(parts)})"
                 )
-            found = {n: self._loss(network, parts[n.removesuffix("_loss")]) for n in names}
-        for name in [*found, *names]:
+            metrics = {n: self._loss(network, parts[n.removesuffix("_loss")]) for n in names}
+        for name in [*metrics, *names]:
             if name not in names:
                 raise self._error(f"metrics() returns {name!r}, which SYSTEM.metrics does not have")
-            if name not in found:
+            if name not in metrics:
                 raise self._error(f"metrics() does not return {name!r}, which SYSTEM.metrics has")
-        return {n: self._scalar(f"metrics(): {n} must be", found[n]) for n in names}
+        return {n: self._scalar(f"metrics(): {n} must be", metrics[n]) for n in names}
 
     def _scalar(self, text: str, value: Any) -> Tensor:
         if not isinstance(value, Tensor) or value.shape or not value.is_floating_point():

@@ -192,12 +192,12 @@ class _Trial:
         for group in groups:
             logged |= self._trained(group, {"at": [half]})
         plain = self._ends(logged)
-        found = self._differences(logged, plain)
+        gaps = self._differences(logged, plain)
         unlogged = self._interrupted(groups[0], half) if groups else {}
-        found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
-        (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
+        gaps |= {k: max(v, gaps[k]) for k, v in self._differences(unlogged, plain).items()}
+        (seed, name), worst = max(gaps.items(), key=lambda item: item[1], default=((0, ""), 0.0))
         if worst > CLOSE and (
-            beyond := rounding.beyond(found, plain, self._ends, self._differences, self.path)
+            beyond := rounding.beyond(gaps, plain, self._ends, self._differences, self.path)
         ):
             (seed, name), worst = beyond
             causes = _CAUSES
@@ -215,8 +215,8 @@ class _Trial:
     ) -> None:
         """Compare what `verify_end` compares; raises CircletError."""
         near = {
-            seed: {name: 0.99 * values for name, values in own.items()}
-            for seed, own in last.items()
+            seed: {name: 0.99 * values for name, values in arrays.items()}
+            for seed, arrays in last.items()
         }
         stacked = {
             of: {
@@ -239,7 +239,7 @@ class _Trial:
                 gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
                 self.equations.gradients(weights, batch, gradient)
             measured = self.equations.metrics(weights, data)
-            found = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
+            ours = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
 
             def fresh(
                 seeds: Collection[int], noise: float = 0.0, of: str = of
@@ -253,7 +253,7 @@ class _Trial:
                 return {seed: values for part in parts for seed, values in part.items()}
 
             plain = fresh(tried)
-            shares = _relative(found, plain)
+            shares = _relative(ours, plain)
             if max(shares.values()) > CLOSE and (
                 beyond := rounding.beyond(shares, plain, fresh, _relative, self.path)
             ):
@@ -280,12 +280,12 @@ class _Trial:
                 name: torch.as_tensor(values).to(self.device, self.dtype)[None]
                 for name, values in self.starts[seed].items()
             }
-            found, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
-            self.equations.gradients(weights, batch, found)
+            written, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
+            self.equations.gradients(weights, batch, written)
             self.equations.autograd(weights, batch, expected)
             for name, values in expected.items():
                 scale = values.norm() + 1e-3
-                if not (found[name] - values).norm() < CLOSE * scale:
+                if not (written[name] - values).norm() < CLOSE * scale:
                     raise CircletError(
                         f"{self.path}: gradients() must be those of loss(): in the last batch of "
                         f"an epoch that of {name} differs"

@@ -74,13 +74,13 @@ def _map(logits: Tensor) -> np.ndarray:
     return torch.softmax(logits, 1)[0].T.reshape(GRID, GRID, -1).numpy()
 
 
-def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
+def _clusters(network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
     """The sum that each probe's cluster stands for, and whether the signature is legal."""
     p, k, length = (parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
-    weights = {name: array.float() for name, array in own.items()}
-    found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
-    return {"cluster": tokens @ found.integers[0].numpy(), "legal": found.legal.numpy()}
+    weights = {name: array.float() for name, array in network.items()}
+    signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+    return {"cluster": tokens @ signature.integers[0].numpy(), "legal": signature.legal.numpy()}
 
 
 def _network(weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
@@ -178,8 +178,8 @@ def idealised() -> dict[str, np.ndarray]:
     s = np.stack([x, np.ones(k + 1)])
     s /= np.sqrt((s**2).mean(0))
     hidden = torch.nn.functional.gelu(torch.as_tensor(receptors @ s)).numpy()  # (k, clusters)
-    wanted = SCORE * np.where(np.arange(k + 1) % 2, 1, -1) - x
-    solved = np.linalg.solve(np.vstack([hidden, np.ones(k + 1)]).T, wanted)
+    scores = SCORE * np.where(np.arange(k + 1) % 2, 1, -1) - x
+    solved = np.linalg.solve(np.vstack([hidden, np.ones(k + 1)]).T, scores)
     return {
         "embedding": np.array([[-1.0, 0.0], [1.0, 0.0]]),
         "position": position,

@@ -106,10 +106,10 @@ def _own(name: str) -> str:
 
 def _modules(study: Study) -> dict[str, str]:
     """The import map: all modules as addresses that need no file beside the page, by name."""
-    own = Path(__file__).parent
+    here = Path(__file__).parent
     shared = [name for name in DATA if name.endswith(".js") and "/" not in name]
     shared.remove("main.js")
-    paths = {f"circlet/{name.removesuffix('.js')}": own / name for name in shared}
+    paths = {f"circlet/{name.removesuffix('.js')}": here / name for name in shared}
     for c in study.collections:
         folder = (c.folder / "explorer").glob("*.js")
         paths |= {f"circlet/{c.name}/{path.stem}": path for path in sorted(folder)}
@@ -119,8 +119,8 @@ def _modules(study: Study) -> dict[str, str]:
 
 def _styles(study: Study) -> str:
     """The style sheet, and those of all collections."""
-    own = Path(__file__).parent / "style.css"
-    paths = [own, *(c.folder / "explorer/style.css" for c in study.collections)]
+    shared = Path(__file__).parent / "style.css"
+    paths = [shared, *(c.folder / "explorer/style.css" for c in study.collections)]
     return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 

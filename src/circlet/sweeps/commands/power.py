@@ -72,10 +72,10 @@ def _half_width(text: str) -> tuple[str, float]:
     raise ConfigError(f"--half-width: {text}: must be as n_circles=0.2")
 
 
-def text(needs: Iterable[Any], wanted: Any) -> str:
+def text(needs: Iterable[Any], proposed: Any) -> str:
     """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
 
-    ``needs`` and ``wanted`` are those of `circlet.sweeps.power`.
+    ``needs`` and the plan that is ``proposed`` are those of `circlet.sweeps.power`.
     """
     at_points = [need for need in needs if need.points]
     short = [need for need in at_points if need.needed and need.needed > need.points[0].count]
@@ -111,12 +111,12 @@ def text(needs: Iterable[Any], wanted: Any) -> str:
         lines.append(
             f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
         )
-    if wanted.seeds:
-        again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
-        cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
-        time = f"~{terminal.duration(wanted.seconds)} of CPU time"
+    if proposed.seeds:
+        again = f" and {proposed.again} again (their blocks grow)" if proposed.again else ""
+        cost = f"{proposed.runs} more runs{again} in {proposed.blocks} blocks"
+        time = f"~{terminal.duration(proposed.seconds)} of CPU time"
         lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
-        for name, seeds in wanted.seeds.items():
+        for name, seeds in proposed.seeds.items():
             lines += [f"  {name}:", *_yaml(seeds)]
     return "\n".join(lines)
 

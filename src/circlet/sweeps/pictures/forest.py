@@ -41,11 +41,13 @@ def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
     rows = rows.assign(name=names)
     places = {name: -i for i, name in enumerate(dict.fromkeys(names))}
     figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
-    every = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    for axes, outcome in zip(every, shown, strict=True):
-        own = rows[rows["outcome"] == outcome]
-        y = own["name"].map(places)
-        center, low, high = (own[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high"))
+    grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    for axes, outcome in zip(grid, shown, strict=True):
+        here = rows[rows["outcome"] == outcome]
+        y = here["name"].map(places)
+        center, low, high = (
+            here[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
+        )
         dark = np.where((low > 0) | (high < 0), style.BLUE, style.GREY)
         ends = np.array([0.0, *center, *low, *high])
         beyond = 0.15 * np.ptp(ends[np.isfinite(ends)]) or 1.0
@@ -65,7 +67,7 @@ def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
                 0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
             )
             axes.set_xticks([0])
-        axes.set_title(own["label"].iloc[0] if len(own) else words(outcome), fontsize=8)
+        axes.set_title(here["label"].iloc[0] if len(here) else words(outcome), fontsize=8)
         axes.set_xlabel("difference")
-    every[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
     return figure

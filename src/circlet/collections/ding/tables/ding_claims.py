@@ -75,12 +75,12 @@ def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
 
     The frequencies of an embedding compete, so the interval is over embeddings.
     """
-    found = []
+    rates_there = []
     for _, here in rates.groupby("embedding_seed"):
         x, y = here["initial_signal"].to_numpy(float), here["rate"].to_numpy(float)
         if len(x) > 2 and np.ptp(x) > 0:
-            found.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
-    return stats.mean(found)
+            rates_there.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
+    return stats.mean(rates_there)
 
 
 def circles(counts: pd.DataFrame) -> Estimate:
@@ -93,12 +93,12 @@ def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
 
     Mean over embeddings of the mean over their runs, or over runs if they share one embedding.
     """
-    found = [
+    areas = [
         (run["embedding_seed"].iloc[0], run_id, roc_auc_score(run["alive"], run[column]))
         for run_id, run in survival.dropna(subset=[column]).groupby("run_id")
         if 0 < run["alive"].sum() < len(run)
     ]
-    frame = pd.DataFrame(found, columns=["embedding", "run", "auc"])
+    frame = pd.DataFrame(areas, columns=["embedding", "run", "auc"])
     unit = "embedding" if frame["embedding"].nunique() > 1 else "run"
     return stats.over_units(frame["auc"], frame[unit], 0, 1)
 
@@ -131,16 +131,16 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
     Far means two standard deviations of the other initial signals from their mean. Above: the
     survival rate of the frequency. Below: the survival rate of the others minus its own.
     """
-    found = []
+    values = []
     for _, run in survival.groupby("run_id"):
-        own = run["frequency"] == run["scale_frequency"]
-        rest = run.loc[~own, "initial_signal"]
-        deviation = (run.loc[own, "initial_signal"].iloc[0] - rest.mean()) / rest.std()
+        is_scaled = run["frequency"] == run["scale_frequency"]
+        rest = run.loc[~is_scaled, "initial_signal"]
+        deviation = (run.loc[is_scaled, "initial_signal"].iloc[0] - rest.mean()) / rest.std()
         if deviation >= 2 if above else deviation <= -2:
-            mine = float(run.loc[own, "alive"].iloc[0])
-            gap = float(run.loc[~own, "alive"].mean()) - mine
-            found.append((run["embedding_seed"].iloc[0], mine if above else gap))
-    frame = pd.DataFrame(found, columns=["embedding", "value"])
+            mine = float(run.loc[is_scaled, "alive"].iloc[0])
+            gap = float(run.loc[~is_scaled, "alive"].mean()) - mine
+            values.append((run["embedding_seed"].iloc[0], mine if above else gap))
+    frame = pd.DataFrame(values, columns=["embedding", "value"])
     return stats.over_units(frame["value"], frame["embedding"], 0 if above else -1, 1)
 
 
@@ -175,8 +175,8 @@ def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
 
 def lost(fits: pd.DataFrame) -> Estimate:
     """Share of fits whose rollout is off by more than the mean signal."""
-    found = fits["rollout_error"] > fits["mean_signal"]
-    return stats.share(*stats.counted(found), method="exact")
+    is_lost = fits["rollout_error"] > fits["mean_signal"]
+    return stats.share(*stats.counted(is_lost), method="exact")
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
@@ -184,11 +184,11 @@ def all_survive(counts: pd.DataFrame) -> Estimate:
 
     With decay: weight decay 0.1 and more.
     """
-    every = counts["n_circles_absolute"] == counts["n_frequencies"]
-    without = every[counts["weight_decay"] == 0]
-    decayed = every[counts["weight_decay"] >= 0.1]
-    found = contrasts.share_difference(*stats.counted(without), *stats.counted(decayed))
-    return found._replace(n=min(len(without), len(decayed)))
+    survive = counts["n_circles_absolute"] == counts["n_frequencies"]
+    without = survive[counts["weight_decay"] == 0]
+    decayed = survive[counts["weight_decay"] >= 0.1]
+    difference = contrasts.share_difference(*stats.counted(without), *stats.counted(decayed))
+    return difference._replace(n=min(len(without), len(decayed)))
 
 
 def rises(counts: pd.DataFrame, by: str, what: str = "n_circles") -> Estimate:
@@ -209,14 +209,14 @@ def peak_step(trajectories: pd.DataFrame) -> Estimate:
     """
     means = _gradients(trajectories)
     steps = np.array([rows.idxmax()[1] for _, rows in means.groupby(level=0)], dtype=float)
-    found = stats.geometric_mean(np.maximum(steps, 1))
-    if found.n < 2:
-        return found
+    peak = stats.geometric_mean(np.maximum(steps, 1))
+    if peak.n < 2:
+        return peak
     logged = np.unique(np.maximum(means.index.get_level_values("step").to_numpy(float), 1))
-    at = int(np.abs(np.log(logged / found.value)).argmin())
+    at = int(np.abs(np.log(logged / peak.value)).argmin())
     below, above = logged[max(at - 1, 0)], logged[min(at + 1, len(logged) - 1)]
-    low, high = (math.sqrt(end * found.value) for end in (below, above))
-    return found._replace(low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
+    low, high = (math.sqrt(end * peak.value) for end in (below, above))
+    return peak._replace(low=float(np.fmin(peak.low, low)), high=float(np.fmax(peak.high, high)))
 
 
 def late_gradient(trajectories: pd.DataFrame) -> Estimate:
@@ -243,8 +243,8 @@ def _lasso_gap(fits: pd.DataFrame) -> Estimate:
 
 def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
     """Mean over seeds, each of which is at every dimension, of a share of the fits of a method."""
-    own = _fits(fits, method)
-    return stats.mean(own.groupby("seed")[column].mean()).within(-math.inf, 1)
+    of_method = _fits(fits, method)
+    return stats.mean(of_method.groupby("seed")[column].mean()).within(-math.inf, 1)
 
 
 def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
@@ -314,11 +314,11 @@ def table(study: Study) -> Iterator[dict]:
             gradients = role == "initial_gradients"
             rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))
-        found = effect(frame) if len(frame) else Estimate()
+        measured = effect(frame) if len(frame) else Estimate()
         if "run_id" in frame:
             n_runs = frame["run_id"].nunique()
         else:
             n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
         n_planned = sum(point.count for point in points)
         counts = {"n_runs": n_runs, "n_planned": n_planned}
-        yield {"claim": claim, **found.columns("effect"), **counts}
+        yield {"claim": claim, **measured.columns("effect"), **counts}

@@ -28,11 +28,11 @@ def drawn(moment: Moment, title: str) -> tuple[Figure, list[Axes]]:
     """A figure of a network, with a panel for each layer."""
     figure = Figure(figsize=(_PER_ROW * _SIDE, _PER_ROW * _SIDE * 1.06))
     figure.suptitle(title, fontsize=10 if len(title) < 90 else 7)
-    every = list(figure.subplots(_PER_ROW, _PER_ROW).flat)
-    for axes, (name, draw_panel) in zip(every, network_panels.PANELS.items(), strict=True):
+    grid = list(figure.subplots(_PER_ROW, _PER_ROW).flat)
+    for axes, (name, draw_panel) in zip(grid, network_panels.PANELS.items(), strict=True):
         axes.set_title(name, fontsize=8, y=1.0)
         draw_panel(axes, moment)
-    return figure, every
+    return figure, grid
 
 
 def write(moment: Moment, title: str, path: Path) -> None:
@@ -51,7 +51,7 @@ def draw(study: Study) -> Figure:
     losses = parquet.read_table(study, "losses", "heads").query("run_id == @run_id")
     per_epoch = study.experiment(study.reproduce["heads"])[0].steps_per_epoch
     moment = Moment(log_frames.arrays(shown), losses.sort_values("step"), step, per_epoch)
-    figure, every = drawn(moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
-    for axes in every:
+    figure, grid = drawn(moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
+    for axes in grid:
         panels.plays(axes, run_id, step)
     return figure
