@@ -35,7 +35,7 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
-# Optional dependencies: make .venv/with-load (polars, DuckDB), .venv/with-dev (all checks), ...
+# Optional dependencies: make .venv/with-load (polars), .venv/with-dev (all checks), ...
 $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@
@@ -83,7 +83,7 @@ test-slurm: $(VENV)/with-dev $(VENV)/with-slurm
 # The pipeline is not measured, because a GPU does not change it.
 gpu: $(VENV)/with-dev
 	$(BIN)/python -m pytest tests/training/test_gpu.py
-	$(BIN)/python -m circlet bench --device cuda --training-only --configfile config/paper.yaml
+	$(BIN)/python -m circlet bench --device cuda --configfile config/paper.yaml
 
 # Checks the format and the types of the JavaScript (with npm), then tests the pages in Debian's Chromium.
 # Screenshots are written to tests/screenshots.

@@ -31,8 +31,7 @@ from circlet import bench as benchmark
 from circlet import terminal
 from circlet.analysis import claims, stats
 from circlet.analysis.verdicts import NOT_RUN, VERDICTS
-from circlet.collections.ding import shorter_runs
-from circlet.collections.ding.tables import ding_claims
+from circlet.collections.ding import moduli, shorter_runs
 from circlet.config import schema
 from circlet.lazy_import import load
 from circlet.pages.story import number
@@ -292,13 +291,16 @@ def usual(study: str, column: str) -> str:
 def moduli_scatter() -> dict[str, Any]:
     """Scatter of mean numbers of circles about a line in p, by kind of modulus, and their noise."""
     counts = table("full_length", "circle_counts").query("experiment == 'moduli'")
-    moduli = ding_claims.about_line(counts)
-    found: dict[str, Any] = {}
-    for name, own in (("prime", moduli[moduli["prime"]]), ("composite", moduli[~moduli["prime"]])):
-        found[f"{name}s"] = len(own)
-        found[name] = math.sqrt((own["left"] ** 2).mean())
-        found[f"{name}_noise"] = math.sqrt(own["noise"].mean())
-    return found
+    scatter = moduli.about_line(counts)
+    texts: dict[str, Any] = {}
+    for name, rows in (
+        ("prime", scatter[scatter["prime"]]),
+        ("composite", scatter[~scatter["prime"]]),
+    ):
+        texts[f"{name}s"] = len(rows)
+        texts[name] = math.sqrt((rows["residual"] ** 2).mean())
+        texts[f"{name}_noise"] = math.sqrt(rows["noise"].mean())
+    return texts
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:
@@ -327,10 +329,11 @@ def bench() -> dict[str, Any]:
     return json.loads((DOCS / "studies/bench.json").read_text(encoding="utf-8"))
 
 
-def gains() -> tuple[str, str]:
-    """Least and most that circlet gains over the plain loop, over the systems."""
-    found = sorted(row["times_plain"][row["circlet"]] for row in bench()["training"])
-    return f"{found[0]:.0f}", f"{found[-1]:.0f}"
+def gains(way: str = "kernel") -> tuple[str, str]:
+    """Least and most that a way to train gains over the plain loop, over the systems."""
+    factors = [row["times_plain"][way] for row in bench()["training"] if way in row["times_plain"]]
+    least, most = (f"{x:.1f}" if x < 1 else f"{x:.0f}" for x in (min(factors), max(factors)))
+    return least, most
 
 
 def bench_text() -> str:

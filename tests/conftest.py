@@ -16,12 +16,12 @@ from pathlib import Path
 
 import golden as stored_values
 import numpy as np
+import plain
 import pytest
 import torch
 from msgspec import structs
 
 from circlet.analysis.make import computed
-from circlet.bench import plain
 from circlet.config import schema
 from circlet.config.experiment import Logs, Schedule
 from circlet.study import registry

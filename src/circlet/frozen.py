@@ -48,22 +48,21 @@ def freeze(
     something else.
     """
     whole = _joined(study, earlier, folder)
-    every = {target.name: target for target in targets.tables(whole)}
+    by_name = {target.name: target for target in targets.tables(whole)}
     for name in further:
-        if name not in every:
-            raise ConfigError(unknown("table", name, every))
-    behind = targets.with_dependencies(every["scorecard"]) if "scorecard" in every else []
+        if name not in by_name:
+            raise ConfigError(unknown("table", name, by_name))
+    behind = targets.with_dependencies(by_name["scorecard"]) if "scorecard" in by_name else []
     names = {*(target.name for target in behind), *_SUMMARIES, *further}
     if earlier is not None:
         names |= {path.stem for path in earlier.results.glob("tables/*.parquet")}
     chosen = [t for t in targets.ordered(whole) if t.kind == "tables" and t.name in names]
     kept = {t.name: rows for t in chosen if (rows := _rows(t, study, earlier)) is not None}
     paths = {target.name: folder / f"tables/{target.name}.parquet" for target in chosen}
-    made, said = [folder / CONFIG], []
+    made, too_large = [folder / CONFIG], []
     with files.own_folder(folder, [folder / CONFIG, *paths.values()]) as listed:
         text = yaml.safe_dump(json.loads(whole.json), sort_keys=False, width=100)
-        with files.atomic(folder / CONFIG) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        files.write_text(folder / CONFIG, text)
         for target in chosen:
             path = paths[target.name]
             if _follows(target, {file.stem for file in made}):
@@ -78,11 +77,11 @@ def freeze(
             _write(table, path, footer)
             if (size := path.stat().st_size) > MOST_BYTES:
                 path.unlink()
-                said.append(f"{target.name}: left out, {size / 1e6:.1f} MB")
+                too_large.append(f"{target.name}: left out, {size / 1e6:.1f} MB")
             else:
                 made.append(path)
         listed += made
-    return said
+    return too_large
 
 
 def report(study: Study, folder: Path) -> Path:
@@ -93,15 +92,15 @@ def report(study: Study, folder: Path) -> Path:
     """
     shutil.copytree(study.results / "tables", folder / "tables")
     copy = study.at(folder)
-    has = {path.stem for path in folder.glob("tables/*.parquet")}
+    present = {path.stem for path in folder.glob("tables/*.parquet")}
     for target in targets.ordered(copy):
-        if target.name not in has and _follows(target, has):
+        if target.name not in present and _follows(target, present):
             table = make.computed(load(target.module), target.study, target.name)
             _write(table, copy.table(target.name), target.footer)
-            has.add(target.name)
+            present.add(target.name)
     drawn = targets.figures(copy)
     left_out = [figure for figure in drawn if not all(path.exists() for path in figure.inputs)]
-    left_out += [table for table in targets.tables(copy) if table.name not in has]
+    left_out += [table for table in targets.tables(copy) if table.name not in present]
     for figure in drawn:
         if figure not in left_out:
             load(targets.MAKERS["figures"]).make(figure)
@@ -128,33 +127,35 @@ def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
 
 def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table, dict] | None:
     """A table of a study with the rows of an earlier one that it lacks, and its footer."""
-    found = []
+    versions = []
     if earlier is not None and (path := earlier.table(target.name)).exists():
-        found.append((parquet.read(path), parquet.footer(path)))
-    for own in targets.tables(study):
-        if own.name == target.name:
-            footer = parquet.footer(own.outputs[0])
-            if footer.get("key") != own.key:
+        versions.append((parquet.read(path), parquet.footer(path)))
+    for planned in targets.tables(study):
+        if planned.name == target.name:
+            footer = parquet.footer(planned.outputs[0])
+            if footer.get("key") != planned.key:
                 remedy = "circlet partial" if study.whole else "snakemake"
-                raise LogError(f"{own.outputs[0]}: is not as planned; run {remedy}")
-            found.append((parquet.read(own.outputs[0]), footer))
-    if len(found) < 2:
-        return found[0] if found else None
-    (old, _), (new, footer) = found
+                raise LogError(f"{planned.outputs[0]}: is not as planned; run {remedy}")
+            versions.append((parquet.read(planned.outputs[0]), footer))
+    if len(versions) < 2:
+        return versions[0] if versions else None
+    (old, _), (new, footer) = versions
     if "experiment" not in old.column_names:
         return new, footer
     again = pc.is_in(old["experiment"], pa.array(list(study.config.experiments)))
     kept = old.filter(pc.invert(again))
     fields = make.columns(load(target.module), target.study)
     frame = log_frames.concatenate([table.to_pandas() for table in (kept, new)])
-    every = frame.reindex(columns=[field.name for field in fields])
-    return schema.conform(every, fields, f"table {target.name}"), footer
+    ordered = frame.reindex(columns=[field.name for field in fields])
+    return schema.conform(ordered, fields, f"table {target.name}"), footer
 
 
-def _follows(target: Target, has: set[str]) -> bool:
+def _follows(target: Target, present: set[str]) -> bool:
     """Whether a table is made only from other tables, and these exist."""
     reads_logs = literals(target.module).get("LOGS", ())
-    return target.kind == "tables" and not reads_logs and all(t.name in has for t in target.tables)
+    return (
+        target.kind == "tables" and not reads_logs and all(t.name in present for t in target.tables)
+    )
 
 
 def _write(table: pa.Table, path: Path, footer: dict) -> None:
@@ -210,8 +211,8 @@ def _rounded(table: pa.Table, study: Study) -> pa.Table:
 
 def made_again(study: Study) -> Iterator[Target]:
     """Tables of a frozen study that can be recomputed from its other tables, in order."""
-    has = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
-    return (t for t in targets.ordered(study) if t.name in has and _follows(t, has))
+    present = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
+    return (t for t in targets.ordered(study) if t.name in present and _follows(t, present))
 
 
 def remake(study: Study) -> list[str]:
@@ -241,4 +242,4 @@ def audit(study: Study) -> tuple[list[str], list[str]]:
             name: compare.tables(study.table(name), copy / f"tables/{name}.parquet", ROUNDING)
             for name in done
         }
-    return done, [f"{study.table(name)}: {said}" for name, said in gaps.items() if said]
+    return done, [f"{study.table(name)}: {text}" for name, text in gaps.items() if text]

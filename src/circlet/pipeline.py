@@ -6,12 +6,10 @@ Nothing here imports Snakemake: its rules hand over the object ``workflow``. `st
 call them.
 """
 
-import hashlib
 import math
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -19,11 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from circlet import terminal
+from circlet import notify, terminal
 from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
+from circlet.storage.job_configs import JobConfigs
 from circlet.study import cost, limits, measured, planning, targets
 from circlet.study.points import Block
 from circlet.study.targets import Target
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 # Linux takes 128 KiB in one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
-JOB_CONFIG_MAX_AGE_S = 30 * 86_400  # seconds that files with studies of jobs are kept
-NOTIFY_TIMEOUT_S = 60  # most seconds for the command of `notify`
 
 
 USES: dict[Path, "Pipeline"] = {}  # of the workflow in this process, by their results
@@ -109,13 +106,13 @@ class Pipeline:
         try:
             # What rules name: of a module, Snakemake adds its prefix.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
-            given: dict[str, Any] = {}
+            used: dict[str, Any] = {}
             planned = None if self.outer else self._planned()
             if planned is None:
-                given = self._given(config)
-                self.folder = Path(str(given.get("results")))
-                given = self._prefixed(given)
-            self.study = planning.decode(planned) if planned else planning.plan(given)
+                used = self._given(config)
+                self.folder = Path(str(used.get("results")))
+                used = self._prefixed(used)
+            self.study = planning.decode(planned) if planned else planning.plan(used)
             self.targets = targets.ordered(self.study)
             if self.outer:
                 progress.check_parents(self.study)
@@ -129,10 +126,10 @@ class Pipeline:
                          "have one name; rename one")  # fmt: skip
         # The study as it is now, for jobs that begin later.
         self.frozen = self.study.whole_json
-        self.job_configs = self.study.results / "job_configs"
+        self.job_configs = JobConfigs(self.study.results / "job_configs")
         # How commands such as `status` get the study, if no single config file has all of it.
         self.study_file = self.study.results / "study.json"
-        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == given
+        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
         self.is_at_work = False  # whether it has the lock, and jobs may run
@@ -146,23 +143,23 @@ class Pipeline:
             raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
-        given = dict(config)
+        resolved = dict(config)
         # Snakemake leaves folders as they are given: relative to the file.
         for path in self.files:
-            given |= {k: v for k, v in checked(path).items() if k == "collections"}
-        folders, configfiles = given.get("collections"), self.workflow.configfiles
+            resolved |= {k: v for k, v in checked(path).items() if k == "collections"}
+        folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):
             here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
-            given["collections"] = [str(here / str(folder)) for folder in folders]
-        return given
+            resolved["collections"] = [str(here / str(folder)) for folder in folders]
+        return resolved
 
-    def _prefixed(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
         """The config with its results below the prefix of the module."""
-        if not (self.modules and isinstance(given.get("results"), str)):
-            return given
+        if not (self.modules and isinstance(resolved.get("results"), str)):
+            return resolved
         modifier = self.workflow.modifier.path_modifier
-        prefixed = modifier.replace_prefix(f"{given['results']}/x").removesuffix("/x")
-        return given | {"results": prefixed}
+        prefixed = modifier.replace_prefix(f"{resolved['results']}/x").removesuffix("/x")
+        return resolved | {"results": prefixed}
 
     def _variable(self, name: str) -> str:
         """An environment variable of this module alone."""
@@ -182,7 +179,7 @@ class Pipeline:
             os.environ[folder] = str(self.folder)
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
             os.environ["CIRCLET_COSTS"] = str(measured.folder())
-            os.environ[study] = str(self._job_config(self.frozen))
+            os.environ[study] = str(self.job_configs.path(self.frozen))
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
         if not self.has_display:
             os.environ.pop(progress.DISPLAYED, None)
@@ -215,12 +212,10 @@ class Pipeline:
         # ends with its process, so that the same command resumes.
         self.lock = locks.lock(self.study.results)
         try:
-            for path in self.job_configs.glob("*.json"):
-                if time.time() - path.stat().st_mtime > JOB_CONFIG_MAX_AGE_S:
-                    path.unlink()
-            self._written(self.frozen)
+            self.job_configs.remove_old()
+            self.job_configs.written(self.frozen)
             if not self.is_in_file:
-                _write(self.study_file, self.frozen)
+                files.write_text(self.study_file, self.frozen)
         except CircletError as error:
             sys.exit(f"error: {error}")
         self.is_at_work = True
@@ -231,7 +226,7 @@ class Pipeline:
         report = self.study.results / "report.html"
         if not self.modules and report in self.wanted:
             print(f"report: {report}", file=sys.stderr)
-        self._notify("success", "")
+        notify.run(self.study, self.name, "success", "")
 
     def explain(self) -> None:
         """Say what has failed, and what to do."""
@@ -243,7 +238,7 @@ class Pipeline:
             partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
         text = terminal.failures(self.study, partial)
         print(whose + text, file=sys.stderr)
-        self._notify("failure", text)
+        notify.run(self.study, self.name, "failure", text)
 
     @property
     def has_display(self) -> bool:
@@ -269,23 +264,6 @@ class Pipeline:
         if self.display is not None:
             self.display.stop()
 
-    def _notify(self, status: str, text: str) -> None:
-        """Run the command that the config has for the end of the study, if it has one."""
-        if not self.study.notify:
-            return
-        told = {"CIRCLET_STATUS": status, "CIRCLET_RESULTS": str(self.study.results)}
-        try:
-            done = subprocess.run(
-                self.study.notify, shell=True, env=os.environ | told, input=text, text=True,
-                timeout=NOTIFY_TIMEOUT_S,
-            )  # fmt: skip
-            said = f"exit status {done.returncode}" if done.returncode else ""
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = f"took longer than {NOTIFY_TIMEOUT_S} s" if isinstance(
-                error, subprocess.TimeoutExpired) else str(error)  # fmt: skip
-        if said:
-            print(f"{self.name}: notify: {said}", file=sys.stderr)
-
     @cached_property
     def _priorities(self) -> tuple[dict[str, int], dict[str, int]]:
         return targets.priorities(self.study, self.of_kind("figures"))
@@ -300,8 +278,8 @@ class Pipeline:
 
     def provided(self, name: str) -> Any:
         """What a profile provides in all, under `resources`; None if it does not say."""
-        given = self.workflow.global_resources.get(name)
-        return given and given.value
+        resource = self.workflow.global_resources.get(name)
+        return resource and resource.value
 
     def of_kind(self, kind: str) -> list[Target]:
         """The tables, the figures or the pages."""
@@ -315,28 +293,18 @@ class Pipeline:
         """The keys of the tables that a target reads."""
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
 
-    def _job_config(self, text: str) -> Path:
-        """Path of a file with a study, named by a hash of its content."""
-        return self.job_configs / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
-
-    def _written(self, text: str) -> Path:
-        """The same, when it is there."""
-        path = self._job_config(text)
-        if not (path.exists() and path.read_text(encoding="utf-8") == text):
-            _write(path, text)
-        return path
-
     def argument(self, text: str) -> str:
         """A study for the command line: itself, or if it is too long the name of a file with it."""
         if len(text) <= MAX_ARGUMENT:
             return text
-        return str(self._job_config(text) if self.workflow.dryrun else self._written(text))
+        configs = self.job_configs
+        return str(configs.path(text) if self.workflow.dryrun else configs.written(text))
 
     def memory(self, megabytes: float, attempt: int) -> float:
         """Memory that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
-        own = megabytes + (0 if self.workflow.local_exec else 500)
-        return own * 2 ** (attempt - 1)
+        needed = megabytes + (0 if self.workflow.local_exec else 500)
+        return needed * 2 ** (attempt - 1)
 
     def runtime(self, minutes: float, attempt: int) -> float:
         """Time that a job requests: doubled at each further try, up to the profile's limit."""
@@ -368,11 +336,6 @@ class Pipeline:
     def gpus(self, wildcards: Any) -> int:
         """Number of GPUs that the job requests."""
         return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
-
-
-def _write(path: Path, text: str) -> None:
-    with files.atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def rule_of(target: Target) -> str:

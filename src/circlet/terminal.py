@@ -5,12 +5,11 @@ import math
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from circlet import native
-from circlet.config import schema
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
@@ -63,8 +62,8 @@ def plan(study: Study) -> str:
         minutes = max(cost.minutes(block) for _, block in alike)
         rows.append((name, experiment.system, len(points), runs, blocks, seconds, memory, minutes))
         notes += _larger_blocks(name, alike)
-    every = list(zip(*rows, strict=True))
-    total = ("total", "", *map(sum, every[2:6]), *map(max, every[6:]))
+    columns = list(zip(*rows, strict=True))
+    total = ("total", "", *map(sum, columns[2:6]), *map(max, columns[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
     tables, figures = targets.names(study)
     n = len(tables) + len(figures) + PAGES
@@ -110,12 +109,12 @@ def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]
         return []
     count, per_run = block.point.count, seconds / block.count
     sizes = [size for size in range(block.count + 1, count + 1) if count % size == 0]
-    wanted = next((size for size in sizes if size * per_run >= 5 * start), (sizes or [0])[-1])
-    if not wanted:
+    better = next((size for size in sizes if size * per_run >= 5 * start), (sizes or [0])[-1])
+    if not better:
         return []
     return [
         f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, plus about "
-        f"{start:.0f} s to start its job; `block: {wanted}` would be faster"
+        f"{start:.0f} s to start its job; `block: {better}` would be faster"
     ]
 
 
@@ -126,10 +125,10 @@ def status(study: Study, verify: bool = False) -> str:
     by another version of their system. Of logs only footers are read, and how runs ended,
     unless all of them and the tables are to be verified.
     """
-    found = progress.states(study)
+    states = progress.states(study)
     rows: dict[str, dict[str, int]] = {}
     notes: dict[str, None] = {}
-    for block, state in found:
+    for block, state in states:
         runs = rows.setdefault(block.point.experiment, dict.fromkeys(progress.STATES, 0))
         runs[state] += block.count
         folder = block.log("runs").parent
@@ -137,20 +136,20 @@ def status(study: Study, verify: bool = False) -> str:
             notes[f"failed: see {block.job_log}"] = None
         if state == "damaged":
             notes[f"damaged: delete {folder} and run again"] = None
-    notes |= dict.fromkeys((*_outdated(found), *_regrouped(study), *_without_a_result(found)))
+    notes |= dict.fromkeys((*_outdated(states), *_regrouped(study), *_without_a_result(states)))
     counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
     lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
-    for parent, n_runs in progress.lost_parents(study, found):
+    for parent, n_runs in progress.lost_parents(study, states):
         notes[
             f"missing: {parent.log('runs').parent}: {n_runs} finished runs of other experiments "
             "started from it; put its logs back, or the next run makes both again"
         ] = None
-    notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, found)}
+    notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, states)}
     if verify:
-        notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, found))
+        notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, states))
         notes["Every byte of the finished logs and of the tables was read."] = None
-    elif any(state == "done" for _, state in found):
+    elif any(state == "done" for _, state in states):
         notes[
             "Only the footers of logs and how runs ended were read; status --verify reads every "
             "byte."
@@ -168,11 +167,11 @@ def _regrouped(study: Study) -> list[str]:
     ]
 
 
-def _outdated(found: list[tuple[Block, str]]) -> Iterator[str]:
+def _outdated(states: list[tuple[Block, str]]) -> Iterator[str]:
     """Which runs the next run makes again, and why: a line for each experiment and reason."""
     alike: dict[tuple[str, str, bool], list[Block]] = {}
-    planned = Counter(block.point.experiment for block, _ in found)
-    for block, state in found:
+    planned = Counter(block.point.experiment for block, _ in states)
+    for block, state in states:
         if state == "outdated":
             with contextlib.suppress(LogError):  # a job may be replacing it now
                 why = ", ".join(parquet.differing(block))
@@ -198,10 +197,10 @@ def _goes_on(block: Block, why: str) -> bool:
     return bool(parquet.footer(block.log("runs"))["spec"]["steps"] < block.point.steps)
 
 
-def _without_a_result(found: list[tuple[Block, str]]) -> Iterator[str]:
+def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
     """How many done runs of each experiment have no result, and why."""
     ends: dict[str, Counter[str]] = {}
-    for block, state in found:
+    for block, state in states:
         if state == "done":
             with contextlib.suppress(LogError):  # --verify tells of damage
                 ends.setdefault(block.point.experiment, Counter()).update(parquet.statuses(block))
@@ -218,12 +217,12 @@ def failures(study: Study, partial: str, most: int = 20) -> str:
 
     ``partial`` is the command that makes tables and report of what is done.
     """
-    found = progress.states(study)
-    failed = list(progress.failures(study, found))
-    started = (block for block, state in found if state == "started")
+    states = progress.states(study)
+    failed = list(progress.failures(study, states))
+    started = (block for block, state in states if state == "started")
     interrupted = sum(map(progress.was_interrupted, started))
-    done = sum(block.count for block, state in found if state == "done")
-    planned = sum(block.count for block, _ in found)
+    done = sum(block.count for block, state in states if state == "done")
+    planned = sum(block.count for block, _ in states)
     lines = ["", f"{done} of {planned} runs are done."]
     if failed:
         lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:most])]
@@ -243,12 +242,12 @@ def failures(study: Study, partial: str, most: int = 20) -> str:
 
 def to_run(config: Path) -> str:
     """The command that runs the study of a config file from the working folder."""
-    given = f"--configfile {shlex.quote(str(config))}"
+    option = f"--configfile {shlex.quote(str(config))}"
     ours = PACKAGE.parents[1] / "Snakefile"
     if not ours.exists():  # circlet is installed from a wheel, which has no workflow
-        return f"python -m circlet run {given} && python -m circlet partial {given}"
+        return f"python -m circlet run {option} && python -m circlet partial {option}"
     where = "" if Path.cwd() == ours.parent else f"-s {shlex.quote(str(ours))} "
-    return f"snakemake {where}--cores all {given}"
+    return f"snakemake {where}--cores all {option}"
 
 
 def number(value: float | None) -> str:
@@ -266,70 +265,21 @@ def span(low: float, high: float) -> str:
     return f"{number(low)} … {number(high)}"
 
 
-def power(study: Study, needs: Iterable[Any], wanted: Any) -> str:
-    """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
-
-    ``needs`` and ``wanted`` are those of `circlet.sweeps.power`.
-    """
-    every = [need for need in needs if need.points]
-    short = [need for need in every if need.needed and need.needed > need.points[0].count]
-    rows = [
-        (
-            need.points[0].experiment,
-            need.points[0].name if len(need.points) == 1 else f"{len(need.points)} points",
-            need.what,
-            need.n,
-            number(need.half) if math.isfinite(need.half) else "none",
-            number(need.wanted),
-            need.needed,
-        )
-        for need in sorted(short, key=lambda need: -need.needed)[:MOST_ROWS]
-    ]
-    header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
-    lines = [aligned(header, rows, "<<<>>>>")] if rows else []
-    if len(short) > MOST_ROWS:
-        lines.append(f"... and {len(short) - MOST_ROWS} more, which need fewer")
-    never = Counter(
-        (need.points[0].experiment if need.points else "", need.what, need.why)
-        for need in needs
-        if need.needed is None
-    )
-    for (experiment, what, why), n in never.items():
-        where = f" in {experiment}" if experiment else ""
-        where += f", at {n} points" if n > 1 else ""
-        lines.append(f"not estimated: {what}{where}: {why}")
-    settled = [need for need in every if need.needed]
-    if settled and not short:
-        waits = any(need.half > need.wanted for need in settled)
-        which = "All other" if never else "All"
-        lines.append(
-            f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
-        )
-    if wanted.seeds:
-        again = f" and {wanted.again} again (their blocks grow)" if wanted.again else ""
-        cost = f"{wanted.runs} more runs{again} in {wanted.blocks} blocks"
-        time = f"~{duration(wanted.seconds)} of CPU time"
-        lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
-        for name, seeds in wanted.seeds.items():
-            lines += [f"  {name}:", *_yaml(seeds)]
-    return "\n".join(lines)
-
-
-def compared(found: Any) -> str:
+def compared(comparison: Any) -> str:
     """How two studies differ, from `circlet.sweeps.between`: the clearest outcomes first."""
     lines = []
     for title, entries in (
-        ("config (A -> B)", found.config),
-        ("code (A -> B)", found.code),
-        ("verdicts (A -> B)", found.verdicts),
-        ("not in both", found.only),
+        ("config (A -> B)", comparison.config),
+        ("code (A -> B)", comparison.code),
+        ("verdicts (A -> B)", comparison.verdicts),
+        ("not in both", comparison.only),
     ):
         lines += [f"{title}:", *(f"  {entry}" for entry in entries or ["no difference"]), ""]
-    table = found.outcomes.astype({"estimate": float, "low": float, "high": float})
-    known = table[table["low"].notna() | table["high"].notna()]
-    clear = (known["low"] > 0) | (known["high"] < 0)
-    half = (known["high"] - known["low"]) / 2
-    how_clear = known["estimate"].abs() / half.where(half > 0, 1e-12)
+    table = comparison.outcomes.astype({"estimate": float, "low": float, "high": float})
+    bounded = table[table["low"].notna() | table["high"].notna()]
+    clear = (bounded["low"] > 0) | (bounded["high"] < 0)
+    half = (bounded["high"] - bounded["low"]) / 2
+    how_clear = bounded["estimate"].abs() / half.where(half > 0, 1e-12)
     order = how_clear.fillna(clear.map({True: math.inf, False: 0.0})).sort_values(ascending=False)
     rows = [
         (
@@ -340,35 +290,26 @@ def compared(found: Any) -> str:
             f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
             "*" * int(clear[row.Index]),
         )
-        for row in known.loc[order.index].rename(columns={"at": "at_"}).head(MOST_ROWS).itertuples()
+        for row in bounded.loc[order.index]
+        .rename(columns={"at": "at_"})
+        .head(MOST_ROWS)
+        .itertuples()
     ]
     if not rows:
         return "\n".join([*lines, "The two studies have no outcome of a setting in common."])
     header = ("setting", "outcome", "B - A", "95 % interval", "of", "")
-    beyond, untold = len(known) - len(rows), len(table) - len(known)
+    beyond, untold = len(bounded) - len(rows), len(table) - len(bounded)
     return "\n".join(
         [
             *lines,
             aligned(header, rows, "<<>>><"),
             *([f"... and {beyond} more, less clear"] if beyond else []),
             *([f"{untold} more have too few runs for an interval"] if untold else []),
-            f"*: the interval excludes zero; {int(clear.sum())} of {len(known)}. If nothing "
-            f"differed, about {0.05 * len(known):.0f} would by chance",
+            f"*: the interval excludes zero; {int(clear.sum())} of {len(bounded)}. If nothing "
+            f"differed, about {0.05 * len(bounded):.0f} would by chance",
         ]
     )
 
 
 def _signed(x: float) -> str:
     return "–" if math.isnan(x) else f"{x:+.3g}"
-
-
-def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
-    """The key `seeds` of an experiment."""
-    if "more" not in seeds:
-        yield f"    seeds: {{count: {seeds['count']}}}"
-        return
-    yield "    seeds:"
-    yield f"      count: {seeds['count']}"
-    yield "      more:"
-    for one in seeds["more"]:
-        yield f"        - {schema.flow(one)}"

@@ -6,37 +6,20 @@ import time
 
 import pytest
 import torch
-from conftest import ROOT, config
+from conftest import config
 
 from circlet import bench, cli, native
-from circlet.bench import machine, pipeline, plain, training
-from circlet.errors import CircletError
-from circlet.study import cost, planning, registry, targets
-from circlet.systems import matmul
+from circlet.bench import training
+from circlet.study import cost, planning
 from circlet.training import native_run
 
 CPU = torch.device("cpu")
-SYSTEMS = sorted(plain.systems())
-SPECS = registry.Systems(registry.SHIPPED)
-ABOUT = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}  # a machine of round figures
-
-
-def test_every_system_has_a_plain_loop_and_a_case():
-    assert set(plain.systems()) == set(SPECS)
-    for system in SYSTEMS:
-        assert hasattr(plain.of(system), "one") or plain.as_module(SPECS[system])
-        assert plain.of(system).CASE.steps > 0
-
-
-def test_rates_are_those_of_a_processor():
-    about = machine.describe(CPU, seconds=0.05)
-    assert all(about[name] > 0 for name in ABOUT)
-    assert about["versions"]["torch"] == torch.__version__
+SYSTEMS = training.systems()
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return list(training.measure(SYSTEMS, CPU, ABOUT, repeats=2, seconds=0.02))
+    return list(training.measure(CPU, repeats=2, seconds=0.02))
 
 
 def test_a_row_is_consistent(rows):
@@ -45,18 +28,11 @@ def test_a_row_is_consistent(rows):
         for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
         assert row["circlet"] == ("pytorch" if native.missing() else "kernel")
-        plain_loop = row["cpu_ms"]["plain"]["median"]
-        for way in row["ms"].keys() - {"plain"}:
-            ours = row["cpu_ms"][way]["median"]
-            assert row["times_plain"][way] == pytest.approx(plain_loop / ours)
-            assert row["cpu_seconds"][way] == pytest.approx(ours * row["steps"] / 1000)
-        least = max(row["floor_ms"].values())
-        assert row["times_floor"] == pytest.approx(row["cpu_ms"][row["circlet"]]["median"] / least)
 
 
 def test_without_kernels_a_job_takes_pytorch(monkeypatch):
     monkeypatch.setattr(native, "uncovered", lambda *_: "there are none")
-    assert list(training.ways(SYSTEMS[0])) == ["plain", "module", "pytorch"]
+    assert list(training.ways(SYSTEMS[0])) == ["pytorch"]
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):
@@ -74,14 +50,6 @@ def test_a_window_counts_runs_and_steps(monkeypatch):
     assert len(waited) == 2
 
 
-def test_floor_is_that_of_the_faster_products():
-    for system in SYSTEMS:
-        slower = training.floor(system, ABOUT)["products"]
-        for faster in ("flops", "torch_flops"):
-            found = training.floor(system, ABOUT | {faster: 2e11})["products"]
-            assert found == pytest.approx(slower / 2)
-
-
 def test_projection_scales_the_plan():
     """Half as fast as the plan expects: twice its time."""
     system, other = SYSTEMS[:2]
@@ -90,8 +58,13 @@ def test_projection_scales_the_plan():
     )
     case = training.block(system, 100)
     planned = 1000 * cost.cpu_seconds(case) / case.point.steps / 100
-    row = {"system": system, "all_cores_ms": {"median": 2 * planned}}
-    (found,) = bench.projected(study, [row, {"system": other}])
+    row = {
+        "system": system,
+        "runs": 100,
+        "circlet": "pytorch",
+        "ms": {"pytorch": {"median": 8 * planned}},
+    }
+    (found,) = bench.projected(study, [row, {"system": other}], 4)
     assert (found["runs"], found["run_steps"]) == (100, 200_000)
     expected = sum(cost.cpu_seconds(block) for block in study.blocks)
     assert found["hours"] == pytest.approx(2 * expected / 3600)
@@ -116,7 +89,7 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
     monkeypatch.setattr(training, "run_group", run_group)
     at_once(monkeypatch)
     for system in SYSTEMS:
-        runs = plain.of(system).CASE.runs
+        runs = 50
         together = training.block(system, runs).point.cpu_batch(runs)
         passed.clear()
         way = training.pytorch(system, runs, CPU)
@@ -134,171 +107,35 @@ def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     made = []
     run = native_run.NativeRun
     monkeypatch.setattr(native_run, "NativeRun", lambda *own: made.append(run(*own)) or made[-1])
-    way = training.circlet(system, 1, CPU)
+    way = training.kernel(system)
     done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
     assert done == sum(one.done for one in made)
     assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
 
 
-def test_the_plain_loop_counts_the_steps_of_a_window(monkeypatch):
-    class Run:
-        def step(self, number):
-            numbers.append(number)
-
-    numbers = []
-    monkeypatch.setattr(plain, "one", lambda *_: Run())
-    at_once(monkeypatch)
-    way = training.one(SYSTEMS[0])
-    for _ in range(2):
-        before = len(numbers)
-        assert way(time.perf_counter() + 0.001) == len(numbers) - before > 0
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
-def windows(*walls, cpu=None):
-    return [training.Time(wall, wall if cpu is None else cpu) for wall in walls]
-
-
-def test_ratios_say_who_is_faster():
-    found = {
-        "plain": [training.Time(8.0, 6.0)],
-        "module": [training.Time(4.0, 2.0)],
-        "pytorch": [training.Time(2.0, 1.0)],
-        "core": [training.Time(5.0, 5.0)],
-    }
-    least = {"products": 0.5, "memory": 0.1}
-    of_cpu = training.compared(found, least, steps=3000, cuda=False)
-    assert (of_cpu["times_plain"], of_cpu["times_floor"]) == ({"module": 3, "pytorch": 6}, 2)
-    assert of_cpu["circlet"] == "pytorch"
-    assert of_cpu["cpu_seconds"] == {"plain": 18, "pytorch": 3, "module": 6, "core": 15}
-    of_gpu = training.compared(found, least, steps=3000, cuda=True)
-    assert (of_gpu["times_plain"], of_gpu["times_core"]) == ({"module": 2, "pytorch": 4}, 2.5)
-
-
-def test_processes_side_by_side_share_the_work():
-    found = training.combined([(windows(2, 4, 3), 100.0), (windows(2, 4, 3, cpu=1.5), 300.0)])
-    assert found["ms"] == {"median": 1.5, "min": 1, "max": 2}
-    assert found["cpu_ms"]["median"] == pytest.approx(1 / (1 / 3 + 1 / 1.5))
-    assert found["had"] == pytest.approx((3 + 1.5 / 2 + 1.5 / 4 + 1.5 / 3) / 6)
-    assert found["peak_mb"] == 300
-
-
-class Calls:
-    """A function whose calls take given seconds of a fake clock."""
-
-    def __init__(self, monkeypatch, seconds):
-        self.now, self.made, self.seconds = 0.0, 0, iter(seconds)
-        for clock in ("perf_counter", "process_time"):
-            monkeypatch.setattr(machine.time, clock, lambda: self.now)
-
-    def __call__(self):
-        self.made += 1
-        self.now += next(self.seconds)
-
-
-def test_rates_are_of_the_best_call_and_of_all_the_work(monkeypatch):
-    call = Calls(monkeypatch, [3, 2, 1, 4, 5, 6, 7])
-    assert machine.rate(6, call, CPU, seconds=18) == 6
-    assert call.made == 6  # 18 s are over in the sixth call, which is the fifth that counts
-    called = []
-
-    def rate(work, function, device, seconds):
-        called.append(function())
-        return work
-
-    monkeypatch.setattr(machine, "SIZE", {"cpu": 8})
-    monkeypatch.setattr(machine, "COPIED", 64)
-    monkeypatch.setattr(machine, "rate", rate)
-    about = machine.describe(CPU)
-    assert about["flops"] == about["torch_flops"] == 2 * 8**3
-    assert about["copied"] == 2 * 64
-    default, ours, copy = called
-    torch.testing.assert_close(default, ours)
-    assert copy.nbytes == 64
-    assert torch.equal(copy, torch.ones(16))
-
-
-@pytest.mark.parametrize("seconds", [0, 0.5])
-def test_a_first_call_that_pays_for_page_faults_does_not_count(monkeypatch, seconds):
-    """The first copy once took a second, used up the time, and gave 0.6 GB/s instead of 40."""
-    call = Calls(monkeypatch, [1.0] + 20 * [0.125])
-    assert machine.rate(5, call, CPU, seconds) == 40
-    assert call.made == 1 + 5
-
-
-def test_a_rate_is_of_several_calls_and_of_all_that_the_time_allows(monkeypatch):
-    slow = Calls(monkeypatch, [2, 2, 2, 2, 2, 1])  # each beyond the time
-    assert machine.rate(6, slow, CPU, seconds=0.5) == 6
-    many = Calls(monkeypatch, 9 * [2] + [1, 2])
-    assert machine.rate(6, many, CPU, seconds=17) == 6
-
-
-def test_products_of_all_libraries_are_counted_as_products():
-    for a in (torch.randn(1, 100, 100), torch.randn(2, 100, 100)):
-        with torch.autograd.profiler.profile() as profiler:
-            matmul.matmul(a, a)
-        names = [
-            e.key.split("::")[-1]
-            for e in profiler.key_averages()
-            if "mm" in e.key or "linear" in e.key
-        ]
-        assert set(names) - {"matmul"} <= set(training.KINDS)
-        assert names
-
-
-def test_logs_are_by_what_steps_with_them_are_slower(monkeypatch):
-    def pytorch(system, runs, device, logs):
-        return lambda seconds: training.Time(1.0 + logs, 1.0 + logs)
-
-    monkeypatch.setattr(training, "pytorch", pytorch)
-    assert training.shares(SYSTEMS[0], 0.05)["logs"] == 0.5
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_shares_sum_to_one(system):
-    found = training.shares(system, 0.05)
-    assert sum(found.values()) == pytest.approx(1)
-    assert min(found.values()) >= 0
-    assert found["products"] > 0
-
-
-@pytest.fixture
-def small_pipeline(monkeypatch):
-    """A pipeline of two blocks, which takes seconds."""
-    monkeypatch.setattr(pipeline, "RUNS", 4)
-    monkeypatch.setattr(pipeline, "BLOCK", 2)
-
-
 @pytest.mark.slow  # half a minute
-def test_the_command(capsys, monkeypatch, small_pipeline):
+def test_the_command(capsys, monkeypatch):
     monkeypatch.setattr(bench, "SECONDS", 0.02)
     monkeypatch.setattr(bench, "REPEATS", 1)
-    monkeypatch.setattr(pipeline, "REPEATS", 1)
     cli.main(["bench", "--json"])
     measured = json.loads(capsys.readouterr().out)
-    parts = {row["what"] for row in measured["pipeline"]}
-    assert parts >= {"plan", "tables", "figures", "report and explorer"}
-    for row in measured["training"]:
-        assert 0 < row["all_cores_ms"]["min"] <= row["all_cores_ms"]["max"]
-        assert 50 < row["peak_mb"] < 2000
+    assert measured["machine"]["versions"]["torch"] == torch.__version__
     text = bench.text(measured)
     assert [row["system"] for row in measured["training"]] == SYSTEMS
     assert all(system in text for system in SYSTEMS)
-    assert "jobs of blocks" in text
 
 
 def a_machine(device="cpu", **changes):
     about = {
         "device": device, "processor": "Z80", "cores": 2, "instructions": "AVX2",
         "python": "3.12.1", "versions": {"circlet": "0.1", "torch": "2.13", "pandas": None},
-        "flops": 2.5e11, "torch_flops": 1.1e11, "copied": 4.07e10,
         "kernels": "avx2", "no_kernels": "",
     }  # fmt: skip
     return about | changes
 
 
 def printed(rows, device="cpu", **changes):
-    measured = {"machine": a_machine(device), "training": rows, "pipeline": [], "study": []}
+    measured = {"machine": a_machine(device), "training": rows, "study": []}
     measured |= changes
     return bench.text(measured).splitlines()
 
@@ -311,16 +148,9 @@ def a_row(**changes):
 
     row = {
         "system": "some_network", "runs": 100, "together": 50, "steps": 2000,
-        "ms": {
-            "plain": values(0.3), "module": values(0.06), "pytorch": values(0.03),
-            "kernel": values(0.012),
-        },
+        "ms": {"pytorch": values(0.03), "kernel": values(0.012)},
         "circlet": "kernel", "times_core": 40.0,
-        "times_plain": {"module": 5.1, "pytorch": 10.2, "kernel": 24.0},
-        "floor_ms": {"products": 0.0025, "memory": 0.001},
-        "times_floor": 5.0, "all_cores_cpu_ms": values(0.006), "had": 0.99, "peak_mb": 321.0,
-        "cpu_seconds": {"plain": 0.6, "kernel": 0.025},
-        "shares": {"products": 0.6, "python": 0.4},
+        "peak_mb": 321.0,
     }  # fmt: skip
     row["cpu_ms"] = row["ms"]
     return row | changes
@@ -328,36 +158,14 @@ def a_row(**changes):
 
 def test_a_printed_row_has_its_figures_in_their_columns():
     lines = printed([a_row()])
-    header, row = lines[5].split("  "), lines[7]
+    header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
-    assert columns == [
-        "system", "runs", "plain loop", "module", "PyTorch", "kernel", "all cores", "times one",
-        "floor", "times floor", "MB",
-    ]  # fmt: skip
-    assert row.split(None, 1)[1].strip() == (
-        "50 of 100  300 (270 … 330)  60.0 (54.0 … 66.0)  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)"
-        "  6.00 (5.40 … 6.60)       2.00   2.50          5.0  321"
-    )
-    assert lines[:3] == [
+    assert columns == ["system", "runs", "PyTorch", "kernel"]
+    assert row.split(None, 1)[1].strip() == ("50 of 100  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)")
+    assert lines[:2] == [
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
-        "float32 on one core: products 250 GFLOP/s (PyTorch's default 110), copies 40.7 GB/s",
         "Native kernels: avx2.",
     ]
-    ratios = lines.index("Times as fast as the plain loop, of CPU time")
-    assert lines[ratios + 1].split() == ["system", "module", "PyTorch", "kernel"]
-    assert lines[ratios + 3].split() == ["some_network", "5.1", "10.2", "24.0"]
-    seconds = lines.index("CPU-seconds of a whole run")
-    assert lines[seconds + 1].split() == ["system", "steps", "plain", "loop", "kernel"]
-    assert lines[seconds + 3].split() == ["some_network", "2000", "0.600", "0.0250"]
-    shares = next(i for i, line in enumerate(lines) if line.startswith("What the time"))
-    assert lines[shares + 1].split() == ["system", "products", "Python"]
-    assert lines[shares + 3].split() == ["some_network", "60", "%", "40", "%"]
-
-
-def test_cores_that_others_use_are_said():
-    fine, busy = a_row(had=0.96), a_row(had=0.8)
-    assert "Others use this machine" not in "\n".join(printed([fine]))
-    assert "all cores had 80 % of their time" in "\n".join(printed([fine, busy]))
 
 
 def test_what_a_gpu_would_print():
@@ -365,87 +173,14 @@ def test_what_a_gpu_would_print():
     row["ms"]["core"] = row["ms"].pop("kernel")
     lines = printed([row | {"circlet": "pytorch"}], device="GPU of a test")
     assert lines[0].startswith("GPU of a test, Z80, ")
-    assert lines[1].startswith("float32 on the GPU: ")
-    assert not any(line.startswith("What the time") for line in lines)
-    assert "  12.0 (10.8 … 13.2)          40   2.50" in lines[7]
+    assert lines[6].endswith("  12.0 (10.8 … 13.2)          40  321")
 
 
 def test_why_there_are_no_kernels_is_said():
     without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
-    assert printed([a_row()], machine=without)[2] == without["no_kernels"]
-
-
-def test_training_that_beats_its_floor_is_said():
-    fine, fast = a_row(), a_row(system="another", times_floor=0.96)
-    assert "faster than the floor" not in "\n".join(printed([fine]))
-    (line,) = (line for line in printed([fine, fast]) if "faster than the floor" in line)
-    assert "another (0.96). The rates" in line
-    assert "run bench again" in line
-    assert "some_network" not in line
+    assert printed([a_row()], machine=without)[1] == without["no_kernels"]
 
 
 def test_times_of_a_study_are_printed_in_a_fitting_unit():
     study = [{"system": "another", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
     assert printed([a_row()], study=study)[-1].split() == ["another", "3", "2.0", "23", "h"]
-
-
-def test_what_was_measured_once_has_no_spread():
-    rows = [
-        {"what": "plan", "times": 1, "seconds": {"median": 0.5, "min": 0.25, "max": 1.0}},
-        {"what": "tables", "times": 12, "seconds": dict.fromkeys(("median", "min", "max"), 2.0)},
-    ]
-    lines = printed([a_row()], pipeline=rows)
-    assert lines[-2].split() == ["plan", "1", "0.500", "0.250", "1.000"]
-    assert lines[-1].split() == ["tables", "12", "2.000"]
-
-
-@pytest.mark.slow
-def test_outside_of_the_project_the_dry_run_is_left_out(tmp_path, monkeypatch, small_pipeline):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pipeline, "_command", lambda *command: None)
-    found = {row["what"]: row for row in pipeline.measure()}
-    assert not any("dry run" in what for what in found)
-    made = targets.ordered(planning.plan(pipeline._config(tmp_path / "results", 4)))
-    for kind, what in pipeline.KINDS.items():
-        assert found[what]["times"] == sum(target.kind == kind for target in made) > 0
-    assert found["logs from Parquet"]["times"] == 2 * 5
-    assert all(0 < row["seconds"]["min"] <= row["seconds"]["max"] for row in found.values())
-    # What was timed of one is counted as often as there are.
-    monkeypatch.setattr(pipeline, "_timed", lambda work: (work() and None) or [1.0] * 3)
-    found = {row["what"]: row["seconds"]["median"] for row in pipeline.measure()}
-    once = {"plan": 1, "logs from Parquet": 1}
-    of_blocks = dict.fromkeys(
-        ("start of jobs of blocks", "initial values and splits", "logs as tables"), 2
-    )
-    of_products = {"start of jobs of tables, figures, pages": len(made)}
-    for what, seconds in (once | of_blocks | of_products | {"logs to Parquet": 2}).items():
-        assert found[what] == seconds, what
-
-
-def test_a_bench_of_a_pipeline_that_is_not_installed_ends_at_once(tmp_path, monkeypatch):
-    def measured(*_):
-        raise AssertionError("it began")
-
-    monkeypatch.setattr(bench.machine, "describe", measured)
-    missing = {"seaborn", "snakemake"}
-    find_spec = pipeline.importlib.util.find_spec
-    monkeypatch.setattr(
-        pipeline.importlib.util,
-        "find_spec",
-        lambda name: None if name in missing else find_spec(name),
-    )
-    study = planning.plan(config(tmp_path))
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(CircletError, match=r"needs seaborn and snakemake.* --training-only"):
-        bench.run(study, CPU)
-    monkeypatch.chdir(tmp_path)  # where there is no workflow
-    with pytest.raises(CircletError, match=r"needs seaborn,"):
-        bench.run(study, CPU)
-    missing.clear()
-    with pytest.raises(AssertionError, match="it began"):
-        bench.run(study, CPU)
-
-
-def test_a_command_that_fails_is_one_line(tmp_path):
-    with pytest.raises(CircletError, match=r"nonsense .*failed: error"):
-        pipeline._command("circlet", "table", "nonsense", "--study", json.dumps(config(tmp_path)))

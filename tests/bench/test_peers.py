@@ -8,7 +8,7 @@ import torch
 from test_bench import a_machine
 
 from circlet import bench, cli
-from circlet.bench import plain
+from circlet.bench import training
 from circlet.errors import CircletError
 
 SYSTEMS = ("constant_attention", "embedding_mlp", "sparse_transformer")
@@ -25,7 +25,7 @@ def peers():
 @pytest.mark.parametrize("is_formulated", [False, True])
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_losses_are_those_of_circlet(peers, system, is_formulated):
-    assert set(peers.systems()) == set(SYSTEMS) < set(plain.systems())
+    assert set(peers.systems()) == set(SYSTEMS) < set(training.systems())
     assert peers.difference(system, is_formulated) < peers.TOLERANCE
 
 
@@ -40,16 +40,16 @@ def test_a_row_has_every_way(peers, monkeypatch):
     few = replace(peers.of("constant_attention"), groups=(1, 2))
     monkeypatch.setattr(peers, "of", lambda system: few)
     row, other = peers.measure(["constant_attention", "particles"], 1, 0.01)
-    ways = {"plain", "module", "pytorch", "jax_written", "jax_formulated", "products"}
+    ways = {"pytorch", "jax_written", "jax_formulated", "products"}
     assert row["cpu_ms"].keys() - {"kernel"} == ways
     assert set(row["groups"].values()) <= {1, 2}
-    assert other["cpu_ms"].keys() - {"kernel"} == {"plain", "pytorch", "products"}
+    assert other["cpu_ms"].keys() - {"kernel"} == {"pytorch", "products"}
     assert "\nparticles " in bench.text({"machine": a_machine(), "peers": [row, other]})
 
 
 def test_what_is_printed():
     times = {
-        "plain": 0.3, "module": 0.06, "pytorch": 0.03, "jax_written": 0.04, "jax_formulated": 0.02,
+        "pytorch": 0.03, "jax_written": 0.04, "jax_formulated": 0.02,
         "kernel": 0.01, "products": 0.004,
     }  # fmt: skip
     row = {
@@ -58,23 +58,23 @@ def test_what_is_printed():
         "groups": {"jax_written": 10, "jax_formulated": 50},
         "differences": {"jax_written": 2e-5, "jax_formulated": 1e-7},
     }
-    simulated = {way: row["cpu_ms"][way] for way in ("plain", "pytorch", "kernel", "products")}
+    simulated = {way: row["cpu_ms"][way] for way in ("pytorch", "kernel", "products")}
     other = {"system": "no_network", "cpu_ms": simulated, "groups": {}, "differences": {}}
     lines = bench.text({"machine": a_machine(), "peers": [row, other]}).splitlines()
-    assert lines[2:4] == ["Native kernels: avx2.", ""]
-    header, _, first, second = (line.split("  ") for line in lines[5:9])
+    assert lines[1:3] == ["Native kernels: avx2.", ""]
+    header, _, first, second = (line.split("  ") for line in lines[4:8])
     assert [name.strip() for name in header if name] == [
-        "system", "plain loop", "module", "PyTorch", "JAX as written", "JAX formulated", "kernel",
+        "system", "PyTorch", "JAX as written", "JAX formulated", "kernel",
         "floor", "JAX runs", "times JAX", "times PyTorch", "times floor",
     ]  # fmt: skip
     assert [value.strip() for value in first if value] == [
-        "some_network", "300", "60.0", "30.0", "40.0", "20.0", "10.0", "4.00", "10 and 50",
+        "some_network", "30.0", "40.0", "20.0", "10.0", "4.00", "10 and 50",
         "2.00", "3.00", "2.50",
     ]  # fmt: skip
     assert [value.strip() for value in second if value] == [
-        "no_network", "300", "–", "30.0", "–", "–", "10.0", "4.00", "–", "–", "3.00", "2.50",
+        "no_network", "30.0", "–", "–", "10.0", "4.00", "–", "–", "3.00", "2.50",
     ]  # fmt: skip
-    assert "circlet's to 2e-05" in lines[10]
+    assert "circlet's to 2e-05" in lines[9]
 
 
 def test_without_jax_it_is_said_what_to_install(monkeypatch, capsys):

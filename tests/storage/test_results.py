@@ -89,33 +89,17 @@ def test_polars_and_arrow_have_the_same(results, study):
     assert isinstance(circlet.load(study.results, engine="polars").table("runs"), pl.DataFrame)
 
 
-def test_duckdb_has_a_view_of_each(results, tmp_path):
-    duckdb = pytest.importorskip("duckdb")
-    expected = results.log("curves").groupby(["hidden", "weight_decay"])["test_loss"].mean()
-    query = ("select hidden, weight_decay, avg(test_loss) as loss from log_curves group by all "
-             "order by all")  # fmt: skip
-    assert results.duckdb().sql(query).df()["loss"].tolist() == pytest.approx(expected.tolist())
-    results.duckdb(tmp_path / "c.duckdb").close()
-    results.duckdb(tmp_path / "c.duckdb").close()  # again, over what is there
-    kept = duckdb.connect(str(tmp_path / "c.duckdb"), read_only=True)
-    assert kept.execute("select count(*) from runs").fetchall() == [(10,)]
-    assert set(kept.sql("from log_runs").df()["run_id"]) == set(results.table("runs")["run_id"])
-
-
 @pytest.mark.parametrize(
     ("name", "neighbour"),
     [("s[ab]", "sa"), ("a*b", "a-b"), ("q?x", "qyx"), ("study [2]", "study 2"), ("it's", "its")],
 )
 def test_a_folder_with_signs_of_a_pattern_is_no_pattern(study, tmp_path, name, neighbour):
-    pytest.importorskip("duckdb")
     shutil.copytree(study.results, tmp_path / name)
     for kind in ("tables", "logs/a/point/seeds_0-0"):
         (tmp_path / neighbour / kind).mkdir(parents=True)
         pd.DataFrame({"of": [neighbour]}).to_parquet(tmp_path / neighbour / kind / "runs.parquet")
     found = circlet.load(tmp_path / name)
-    database = found.duckdb()
-    assert len(found.table("runs")) == len(database.sql("select run_id from runs").df()) == 10
-    assert len(found.log("runs")) == len(database.sql("select run_id from log_runs").df()) == 10
+    assert len(found.table("runs")) == len(found.log("runs")) == 10
 
 
 def test_folders_are_no_hive_partitions(study):

@@ -33,7 +33,6 @@ ROOMS = {
     "collections.*.systems": (*SPEC, "systems"),
     "collections.*.starts": ("native", "study.seeds"),
     "collections.*.equations": ("systems", "study.seeds", "collections.*.starts"),
-    "collections.*.plain": ("systems", "study.seeds", "bench.plain", "collections.*.equations"),
     "collections.*.peers": ("bench.peers",),
     "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
@@ -52,13 +51,15 @@ ROOMS = {
     "terminal": (*FILES, "analysis.claims", "native"),
     "watch": (*FILES, "terminal"),
     "build": BASE,
-    "bench": (*FILES, "systems", "training", "native", "build", "terminal", "collections.*.plain"),
+    "bench": (*FILES, "systems", "training", "native", "terminal"),
     "compare": FILES,
     "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
-    "cli": (*FILES, "build", "terminal", "watch", "compare", "new", "check"),
-    "pipeline": (*FILES, "terminal", "watch"),
+    "commands": (*FILES, "build", "terminal"),
+    "cli": (*FILES, "commands"),
+    "notify": BASE,
+    "pipeline": (*FILES, "notify", "terminal", "watch"),
     "__main__": ("", "errors", "cli"),
     "errors": (),
     "lazy_import": (),
@@ -136,7 +137,7 @@ def test_of_snakemake_only_public_names_are_read_and_none_is_set(file):
 @pytest.mark.parametrize("module", [m for m in MODULES if re.search(r"\.(table|figure)s\.", m)])
 def test_what_tables_and_figures_do_without(module):
     """Figures draw what tables hold, so they need no equations."""
-    others = ["training", "bench", "pages", "cli", "build", r".*\.plain"]
+    others = ["training", "bench", "pages", "cli", "build"]
     others += ["analysis.make", r".*\.equations"] if ".figures." in module else ["plotting"]
     assert not [m for m in closure(module) if re.match(rf"({'|'.join(others)})\b", short(m))]
 

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from conftest import config, experiment
 
-from circlet import build, cli, terminal
+from circlet import build, cli
 from circlet.analysis import stats
 from circlet.study import planning, targets
 from circlet.sweeps import power
+from circlet.sweeps.commands import power as power_command
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
 from circlet.training import job
@@ -182,7 +183,7 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
     found = power.wanted(study, [need])
     assert found.seeds == {"e": seeds} and found.runs == runs
-    assert yaml.safe_load("\n".join(terminal._yaml(seeds))) == {"seeds": seeds}
+    assert yaml.safe_load("\n".join(power_command._yaml(seeds))) == {"seeds": seeds}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
     grown = planning.plan({"results": "r", "experiments": {"e": settings}})
     counts = [point.count for point in grown.points]

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, ratio
+from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, ratio, student
 
 
 def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Estimate:
@@ -154,5 +154,5 @@ def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> E
     alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that decides a slope or a mean
     left_out = (dx * residual / alone.where(alone > 1e-9)).groupby(over).sum()
     variance = max(float((left_out**2).sum()) / squares, float((residual**2).sum()) / freedom)
-    half = float(stdtrit(min(freedom, n_groups - 1), 0.975)) * math.sqrt(variance / squares)
-    return Estimate(value, value - half, value + half, n_groups)
+    error = math.sqrt(variance / squares)
+    return student(value, error, min(freedom, n_groups - 1), n_groups)

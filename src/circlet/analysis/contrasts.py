@@ -6,9 +6,8 @@ import warnings
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
-from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, mean, share
+from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, mean, share, student
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
@@ -148,5 +147,4 @@ def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estima
     error = math.sqrt(weights**2 @ (squares.sum(0) / freedom / sizes).sum(1))
     if error <= ROUNDING * max((np.abs(v).max() for pair in strata for v in pair), default=0):
         return Estimate(center, n=n)
-    half = float(stdtrit(min(freedom), 0.975)) * error
-    return Estimate(center, center - half, center + half, n)
+    return student(center, error, min(freedom), n)

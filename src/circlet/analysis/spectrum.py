@@ -1,11 +1,27 @@
 """The circles of an embedding: its Fourier coefficients, and the plane of each frequency."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def coefficients(embedding: np.ndarray) -> np.ndarray:
     """Fourier coefficients F_k of an embedding (..., p, d) for all k = 0..p-1, (..., p, d)."""
     return np.fft.fft(embedding, axis=-2)
+
+
+def signals(embedding: np.ndarray) -> np.ndarray:
+    """Norms of the Fourier coefficients F_k of an embedding (..., p, d), k = 0..p-1, (..., p)."""
+    return np.linalg.norm(coefficients(embedding), axis=-1)
+
+
+def survival_threshold(total: ArrayLike, p: int) -> Any:
+    """The signal above which a frequency survives by rule A, for the sum ``total`` of all signals.
+
+    That is twice the mean over all p frequencies, 0 and p - k included.
+    """
+    return 2 * np.asarray(total) / p
 
 
 def frequencies(p: int) -> np.ndarray:

@@ -7,7 +7,7 @@ called, because importing scipy.stats takes 0.6 s and not every job needs it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +29,12 @@ class Estimate(NamedTuple):
     high: float = math.nan
     n: int = 0
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, float], name: str) -> "Estimate":
+        """The estimate in the columns ``name``, ``name_low``, ... of a row of a table."""
+        value, low, high, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_n"))
+        return cls(float(value), float(low), float(high), int(n))
+
     def columns(self, name: str) -> dict[str, float]:
         """The columns ``name``, ``name_low``, ``name_high`` and ``name_n`` of a table."""
         ends = (name, f"{name}_low", f"{name}_high", f"{name}_n")
@@ -46,6 +52,11 @@ class Estimate(NamedTuple):
     def within(self, least: float, most: float) -> "Estimate":
         """The same, with the interval clipped to bounds."""
         return self._replace(low=max(self.low, least), high=min(self.high, most))
+
+
+def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """The columns of a table for some estimates by name."""
+    return {k: v for name, one in estimates.items() for k, v in one.columns(name).items()}
 
 
 def known(values: ArrayLike) -> np.ndarray:
@@ -205,6 +216,12 @@ def deviation(values: ArrayLike) -> Estimate:
     return Estimate(center, middle * math.exp(-half), middle * math.exp(half), n)
 
 
+def student(value: float, error: float, freedom: float, n: int) -> Estimate:
+    """A value with Student's interval, from its standard error and the degrees of freedom."""
+    half = float(stdtrit(freedom, 0.975)) * error
+    return Estimate(value, value - half, value + half, n)
+
+
 def jackknife_error(parts: np.ndarray) -> float:
     """Standard error of a value, from the values without each of n units, a 1-D array."""
     n = len(parts)
@@ -213,9 +230,7 @@ def jackknife_error(parts: np.ndarray) -> float:
 
 def jackknife(whole: float, parts: np.ndarray) -> Estimate:
     """A value with Student's interval, from the values without each of n units."""
-    n = len(parts)
-    half = float(stdtrit(n - 1, 0.975)) * jackknife_error(parts)
-    return Estimate(whole, whole - half, whole + half, n)
+    return student(whole, jackknife_error(parts), len(parts) - 1, len(parts))
 
 
 def geometric_mean(values: ArrayLike) -> Estimate:
@@ -264,8 +279,7 @@ def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Esti
     size = np.einsum("di,ij,dj->d", weights, known.astype(float), others)
     drawn = total[size > 0] / size[size > 0]
     error = float(drawn.std(ddof=1)) * math.sqrt(fewest / (fewest - 1))
-    half = float(stdtrit(fewest - 1, 0.975)) * error
-    return Estimate(value, value - half, value + half, fewest)
+    return student(value, error, fewest - 1, fewest)
 
 
 def count(k: int, n: int) -> Estimate:
@@ -308,7 +322,6 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     if n < 2 or whole.sum() == 0:
         return Estimate(n=n)
     center = float(part.sum() / whole.sum())
-    left = part - center * whole
-    error = math.sqrt(n / (n - 1) * float((left**2).sum())) / float(whole.sum())
-    half = float(stdtrit(n - 1, 0.975)) * error
-    return Estimate(center, center - half, center + half, n)
+    residual = part - center * whole
+    error = math.sqrt(n / (n - 1) * float((residual**2).sum())) / float(whole.sum())
+    return student(center, error, n - 1, n)

@@ -1,17 +1,21 @@
-"""The benchmark: training speed compared with the plain loop and with a lower bound."""
+"""The benchmark: training speed of PyTorch, native kernels, and JAX."""
 
 import importlib.metadata
 import importlib.util
 import logging
+import os
+import platform
 from typing import Any
 
 import torch
 
-from circlet.bench import machine, pipeline, plain, training
-from circlet.bench.text import beaten_floors, ratios, text
+from circlet import native
+from circlet.bench import training
+from circlet.bench.text import ratios, text
 from circlet.errors import CircletError
 from circlet.lazy_import import load
-from circlet.study import cost
+from circlet.storage import provenance
+from circlet.study import cost, measured
 from circlet.study.plan import Study
 from circlet.training import job
 
@@ -31,79 +35,68 @@ def compare(device: torch.device) -> dict[str, Any]:
         raise CircletError("bench --peers compares on one core of a CPU: leave out --device")
     if importlib.util.find_spec("jax") is None:
         raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]'")
-    about, rows = _settled(device), []
-    for row in load("circlet.bench.peers").measure(sorted(plain.systems()), REPEATS, SECONDS):
+    _settle()
+    about, rows = machine(device), []
+    for row in load("circlet.bench.peers").measure(training.systems(), REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     about["versions"]["jax"] = importlib.metadata.version("jax")
     return {"machine": about, "peers": rows}
 
 
-def _settled(device: torch.device) -> dict[str, Any]:
-    """The machine, for a process that computes as a job does."""
-    job.settle()
-    torch.set_num_threads(1)
-    log.info("what the machine can do (close what else runs on it) ...")
-    return machine.describe(device)
+def run(study: Study, device: torch.device) -> dict[str, Any]:
+    """Measure the training of all systems; half a minute.
 
-
-def run(study: Study, device: torch.device, training_only: bool = False) -> dict[str, Any]:
-    """Measure everything, or training only; under two minutes.
-
-    Raises CircletError at once if a package is missing that the pipeline needs.
-
-    Returns ``machine``; ``training``, a row per system; ``pipeline``, a row per part, empty if it
-    is left out; ``study``, the time that the training of the study takes at these rates;
-    ``warnings``, a line that names systems whose training was faster than their lower bound, if
-    any.
+    Returns ``machine``; ``training``, a row per system; ``study``, the time that the training of
+    the study takes at these rates.
     """
-    if not training_only:
-        pipeline.check_packages()
-    about = _settled(device)
-    rows, systems = [], sorted(plain.systems())
-    for row in training.measure(systems, device, about, REPEATS, SECONDS):
+    _settle()
+    rows = []
+    for row in training.measure(device, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
-    if device.type == "cpu":
-        log.info("what the time goes to ...")
-        for row in rows:
-            row["shares"] = training.shares(row["system"], SECONDS)
-        log.info("all %d cores at once, half a minute ...", about["cores"])
-        busy = training.all_cores(systems, about["cores"], 4 * SECONDS)
-        for row in rows:
-            own = busy[row["system"]]
-            row |= {"all_cores_ms": own["ms"], "all_cores_cpu_ms": own["cpu_ms"]}
-            row |= {"had": own["had"], "peak_mb": own["peak_mb"]}
-    parts = []
-    if not training_only:
-        log.info("the pipeline around it, half a minute ...")
-        parts = list(pipeline.measure())
+    about = machine(device)
+    return {"machine": about, "training": rows, "study": projected(study, rows, about["cores"])}
+
+
+def _settle() -> None:
+    """Compute as a job does."""
+    job.settle()
+    torch.set_num_threads(1)
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """Return the properties of the machine and the versions of what computes."""
+    cuda = device.type == "cuda"
     return {
-        "machine": about,
-        "training": rows,
-        "pipeline": parts,
-        "study": projected(study, rows),
-        "warnings": beaten_floors(rows),
+        "device": torch.cuda.get_device_name(device) if cuda else device.type,
+        "processor": measured.processor(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "kernels": native.instructions(),
+        "no_kernels": native.missing(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "versions": provenance.made_by()["versions"],
     }
 
 
-def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def projected(study: Study, rows: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
     """Hours that the training of a study takes here, by system, from the plan's expectation.
 
     The plan's expectation for each point is scaled by measured / expected time at the point that
-    was measured. On a CPU all cores are used; on a GPU blocks are assumed to be as large as the
-    measured one.
+    was measured. On a CPU all cores train, each as fast as the one that was measured; on a GPU
+    blocks are assumed to be as large as the measured one.
     """
-    found = []
+    projections = []
     for row in rows:
         points = [point for point in study.points if point.system.name == row["system"]]
         if not points:
             continue
         expected = sum(cost.cpu_seconds(n) for point in points for n in point.blocks)
-        case = training.block(row["system"], plain.of(row["system"]).CASE.runs)
-        ms = row["all_cores_ms"] if "all_cores_ms" in row else row["ms"][row["circlet"]]
-        scale = ms["median"] * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
-        found.append(
+        case = training.block(row["system"], row["runs"])
+        ms = row["ms"][row["circlet"]]["median"] / (1 if "times_core" in row else cores)
+        scale = ms * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
+        projections.append(
             {
                 "system": row["system"],
                 "runs": sum(point.count for point in points),
@@ -111,4 +104,4 @@ def projected(study: Study, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "hours": expected * scale / 3600,
             }
         )
-    return found
+    return projections

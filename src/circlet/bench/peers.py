@@ -9,7 +9,6 @@ circlet's NumPy starts, so that all train the same networks.
 """
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -71,10 +70,10 @@ def columns(weights: Arrays, layer: str, x: Any) -> Any:
     return weights[f"{layer}.weight"] @ x + weights[f"{layer}.bias"]
 
 
-def pair_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
+def pair_examples(parameters: Arrays, starts_module: Any, seeds: Any) -> Arrays:
     """Train pairs (examples, 2), how often a number is in them (p, examples), and their sums."""
     p = parameters["p"]
-    pairs = own.pairs(p)[own.train_mask(parameters, seeds)]
+    pairs = starts_module.pairs(p)[starts_module.train_mask(parameters, seeds)]
     incidence = np.eye(p, dtype=np.float32)[pairs].sum(1).T
     return {"pairs": pairs, "incidence": incidence, "target": pairs.sum(1) % p}
 
@@ -172,8 +171,8 @@ class Group:
 
     def losses(self) -> np.ndarray:
         """Mean cross-entropy (nat) of every run on its train set, (runs,)."""
-        own = jax.vmap(lambda w, e: cross_entropy(self.peer.written(w, e), e["target"]))
-        return np.asarray(own(self.state[0], self.examples))
+        losses_of_runs = jax.vmap(lambda w, e: cross_entropy(self.peer.written(w, e), e["target"]))
+        return np.asarray(losses_of_runs(self.state[0], self.examples))
 
 
 def _stacked(runs: list[Arrays], dtype: Any = None) -> Arrays:
@@ -185,35 +184,33 @@ def difference(system: str, is_formulated: bool, runs: int = 2) -> float:
     point = training.block(system, runs).point
     group = Group(point, runs, is_formulated)
     with torch.no_grad():
-        for theirs in run_group(point, list(range(runs)), training.CPU):
-            if theirs.done == CHECKED:
-                wanted = theirs.metrics()["train_loss"].numpy()
+        for torch_group in run_group(point, list(range(runs)), training.CPU):
+            if torch_group.done == CHECKED:
+                expected = torch_group.metrics()["train_loss"].numpy()
                 break
     while group.done < CHECKED:
         group.advance()
-    return float(np.max(np.abs(group.losses() / wanted - 1)))
+    return float(np.max(np.abs(group.losses() / expected - 1)))
 
 
 def way(system: str, is_formulated: bool, runs: int) -> training.Way:
     """Runs in JAX, which continue with every call, without logs."""
     group = Group(training.block(system, runs).point, runs, is_formulated)
 
-    def advance(until: float) -> float:
-        first = group.done
-        while group.done == first or time.perf_counter() < until:
-            group.advance()
-        return runs * (group.done - first)
+    def act() -> int:
+        group.advance()
+        return runs * group.peer.steps
 
-    advance(0.0)  # compiles
-    return lambda seconds: training.window(advance, seconds)
+    act()  # compiles
+    return lambda seconds: training.window(training.repeated(act), seconds)
 
 
 def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
     """The number of runs of a group that trains fastest, and the way with it."""
     tried = {}
     for runs in of(system).groups:
-        own = way(system, is_formulated, runs)
-        tried[runs] = (min(own(seconds / 2).cpu for _ in range(3)), own)
+        candidate = way(system, is_formulated, runs)
+        tried[runs] = (min(candidate(seconds / 2).cpu for _ in range(3)), candidate)
     runs = min(tried, key=lambda n: tried[n][0])
     return runs, tried[runs][1]
 
@@ -226,14 +223,11 @@ def products(system: str) -> training.Way:
     steps = 2 * SIZE**3 / cost.product_flops(training.block(system, 1).point)
     a = torch.randn(1, SIZE, SIZE)
 
-    def advance(until: float) -> float:
-        done = 0.0
-        while not done or time.perf_counter() < until:
-            matmul(a, a)
-            done += steps
-        return done
+    def act() -> float:
+        matmul(a, a)
+        return steps
 
-    return lambda seconds: training.window(advance, seconds)
+    return lambda seconds: training.window(training.repeated(act), seconds)
 
 
 def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -254,13 +248,13 @@ def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str
                 )
             fast = {name: fastest(system, name == "jax_formulated", seconds) for name in ours}
             ways = training.ways(system, logs=False) | {
-                name: own for name, (_, own) in fast.items()
+                name: peer_way for name, (_, peer_way) in fast.items()
             }
             ways["products"] = products(system)
-            found = training.alternating(ways, repeats, seconds)
+            windows = training.alternating(ways, repeats, seconds)
             yield {
                 "system": system,
-                "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in found.items()},
+                "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in windows.items()},
                 "groups": {name: runs for name, (runs, _) in fast.items()},
                 "differences": apart,
             }

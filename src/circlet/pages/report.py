@@ -76,7 +76,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
-    own = card[card["figure"] == figure.name]
+    judged = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
     if picture := _picture(figure):
         watched = story.examples(figure.study, runs, picture.experiment)
@@ -85,19 +85,19 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "title": _title(figure, title),
         "caption": targets.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
-        "counts": claims.counts(own),
-        "uncounted": int((own["tally"] != claims_file.TEST).sum()),
+        "counts": claims.counts(judged),
+        "uncounted": int((judged["tally"] != claims_file.TEST).sum()),
         "watched": watched,
     }
 
 
 def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Rows of the points of experiments, and headings of their columns, by experiment."""
-    found = {}
-    for name, own in table.groupby("experiment"):
+    by_experiment = {}
+    for name, of_experiment in table.groupby("experiment"):
         headings = {"runs": "runs"}
         rows: dict[str, dict[str, str]] = {}
-        for row in own.to_dict("records"):
+        for row in of_experiment.to_dict("records"):
             unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
             headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
             cells = rows.setdefault(row["point"], {"point": row["point"]})
@@ -106,8 +106,8 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
             center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
             interval = f" [{low} … {high}]" if row["n_runs"] else ""
             cells[f"of {row['outcome']}"] = center + interval
-        found[name] = {"headings": headings, "rows": list(rows.values())}
-    return found
+        by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
+    return by_experiment
 
 
 def _values(values: list[Any]) -> str:
@@ -129,8 +129,8 @@ def _setting(points: list[Point]) -> dict[str, Any]:
     """What the runs of an experiment are: parameters that are not the usual, and the training."""
     system = points[0].system
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
-    others = {name: own for name, own in values.items() if set(own) != {system.defaults[name]}}
-    parts = [f"{name} = {_values(own)}" for name, own in others.items() if name != "optimizer"]
+    others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
+    parts = [f"{name} = {_values(used)}" for name, used in others.items() if name != "optimizer"]
     acts = {k: None for point in points for k in point.keys if k not in system.parameters}
     parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
@@ -187,34 +187,38 @@ def _section(
 ) -> dict[str, Any]:
     """All that the page says of a collection: its story, a verdict per claim, its figures."""
     about = collection.metadata
-    own = card[card["paper"] == collection.name]
+    claims_here = card[card["paper"] == collection.name]
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
     shown = [name for name in titles if name in mine and name in figures]
     undrawn = {name: _undrawn(figures[name]) for name in shown}
-    told, lacking = story.judged(own)
-    tests = own[own["tally"] == claims_file.TEST]
+    with_verdict, lacking = story.judged(claims_here)
+    tests = claims_here[claims_here["tally"] == claims_file.TEST]
     if tests.empty:  # sentences beyond the papers: told likewise, but not counted above
-        own = own.assign(tally=claims_file.TEST)
-    counted = own["tally"].isin([claims_file.TEST, claims_file.OTHER])
+        claims_here = claims_here.assign(tally=claims_file.TEST)
+    counted = claims_here["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
         "short": about.short or collection.name,
         **{key: getattr(about, key) for key in ABOUT},
         "tests": claims.counts(tests),
-        "uncounted": int((own["verdict"].eq(DEVIATES) & own["tally"].ne(claims_file.TEST)).sum()),
-        "claims": claims.counts(own),
-        "answer": claims.answer(own),
-        "decided": bool((counted & (own["verdict"] != NOT_RUN)).any()),
-        "agrees": story.agreeing(own, collection.headlines),
-        "differs": story.differing(own),
-        "open_tests": story.open_tests(own),
-        "elsewhere": story.elsewhere(own),
-        "judged": story.frozen(own),
-        "told": told,
+        "uncounted": int(
+            (claims_here["verdict"].eq(DEVIATES) & claims_here["tally"].ne(claims_file.TEST)).sum()
+        ),
+        "claims": claims.counts(claims_here),
+        "answer": claims.answer(claims_here),
+        "decided": bool((counted & (claims_here["verdict"] != NOT_RUN)).any()),
+        "agrees": story.agreeing(claims_here, collection.headlines),
+        "differs": story.differing(claims_here),
+        "open_tests": story.open_tests(claims_here),
+        "elsewhere": story.elsewhere(claims_here),
+        "judged": story.frozen(claims_here),
+        "told": with_verdict,
         "lacking": lacking,
         "figures": [
-            _figure(figures[name], own, listed, titles[name]) for name in shown if not undrawn[name]
+            _figure(figures[name], claims_here, listed, titles[name])
+            for name in shown
+            if not undrawn[name]
         ],
         "undrawn": {
             _title(figures[name], titles[name]): why for name, why in undrawn.items() if why
@@ -245,74 +249,103 @@ def _is_empty(section: dict[str, Any]) -> bool:
     return not (section["decided"] or section["figures"])
 
 
+class _Tables:
+    """The tables of a study that its report reads, without rows where the study lacks one."""
+
+    def __init__(self, target: Target, frozen: bool):
+        self.target = target
+        outcome = ["experiment", "outcome", "label"]
+        sizes = [f"{name}{end}" for name in ("rho", "change") for end in ("", "_low", "_high")]
+        self.provenance = parquet.read_table(target.study, "provenance")
+        card = ["claim", "paper", "tally", "kind", "verdict", "source", "note"]
+        self.card = claims.explained(self._read("scorecard", card), target.study)
+        self.tests = self.card[self.card["tally"] == claims_file.TEST]
+        estimates = ["point", "unit", "estimate", "low", "high", "n_runs"]
+        self.summary = self._read("outcome_summary", [*outcome, *estimates])
+        self.effects = self._read("effects", [*outcome, "parameter", "per", *sizes])
+        self.runs = self._read("runs", ["experiment", "status", "seconds", "device"])
+        listed = self._read("explorer_runs", ["run_id", "experiment", "shown"])
+        self.listed = listed.iloc[:0] if frozen else listed
+
+    def _read(self, name: str, columns: list[str]) -> pd.DataFrame:
+        study = self.target.study
+        is_there = study.table(name) in self.target.inputs and name not in study.left_out
+        return parquet.read_table(study, name) if is_there else pd.DataFrame(columns=columns)
+
+
+def _scores(tables: _Tables) -> dict[str, Any]:
+    """What the page says of all claims together."""
+    return {
+        "tally_words": claims_file.TALLIES,
+        "verdicts": claims.counts(tables.tests),
+        "deviating": tables.tests[tables.tests["verdict"] == DEVIATES].to_dict("records"),
+        "n_claims": len(tables.card),
+        "tallies": {
+            claims_file.TALLIES[tally]: n
+            for tally, n in claims.tallies(tables.card).sum(axis=1).items()
+            if tally != claims_file.TEST
+        },
+        "by_chance": claims.by_chance(tables.tests),
+    }
+
+
+def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
+    """What the page shows: a section per collection, and figures of the study itself."""
+    figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
+    sections = [
+        _section(collection, tables.provenance, figures, tables.card, tables.listed)
+        for collection in study.collections
+    ]
+    return {
+        "sections": sorted((s for s in sections if _says(s)), key=_is_empty),
+        "trends": story.trends(study, tables.effects, tables.summary),
+        "pictures": [
+            {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}
+            for p in pictures.of(study)
+            if p.name in figures and not _undrawn(figures[p.name])
+        ],
+        "probe": next(iter(figures), ""),
+        "has_live": any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
+    }
+
+
+def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
+    """What the page says of the runs, and of what made them."""
+    whole = study.whole or study
+    results = Path(study.results.name) if frozen else study.results  # not where it was made
+    config = json.loads(study.json) | {"results": str(results)}
+    return {
+        "systems": [_system(study.known[name]) for name in study.systems],
+        "experiments": _experiments(study, tables.runs, _points(tables.summary)),
+        "has_parents": any(point.parent for point in study.points),
+        "provenance": tables.provenance.to_dict("records"),
+        "versions": tables.provenance["versions"].drop_duplicates(),
+        "made": parquet.footer(study.table("provenance")),
+        "config": yaml.safe_dump(config, sort_keys=False, allow_unicode=True),
+        "results": results,
+        "has_runs": len(tables.runs) > 0,
+        "partial": bool(study.missing or study.left_out) and not frozen,
+        "left_out": study.left_out,
+        "planned": sum(point.count for point in whole.points),
+        "not_begun": sorted(whole.config.experiments.keys() - study.config.experiments.keys()),
+        "done": _runs(tables.provenance, study.systems),
+    }
+
+
 def make(target: Target, frozen: bool = False) -> None:
     """Write the report of a study, which may be frozen."""
     study = target.study
-    whole = study.whole or study
     measured.measure(study.points)  # of all in one process, if no plan has
-    provenance = parquet.read_table(study, "provenance")
-
-    def table(name: str, columns: list[str]) -> pd.DataFrame:
-        has = study.table(name) in target.inputs and name not in study.left_out
-        return parquet.read_table(study, name) if has else pd.DataFrame(columns=columns)
-
-    card = table("scorecard", ["claim", "paper", "tally", "kind", "verdict", "source", "note"])
-    card = claims.explained(card, study)
-    tests = card[card["tally"] == claims_file.TEST]
-    outcome = ["experiment", "outcome", "label"]
-    summary = table(
-        "outcome_summary", [*outcome, "point", "unit", "estimate", "low", "high", "n_runs"]
-    )
-    sizes = [f"{name}{end}" for name in ("rho", "change") for end in ("", "_low", "_high")]
-    effects = table("effects", [*outcome, "parameter", "per", *sizes])
-    listed = table("explorer_runs", ["run_id", "experiment", "shown"])
-    listed = listed.iloc[:0] if frozen else listed
-    figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
-    runs = table("runs", ["experiment", "status", "seconds", "device"])
-    sections = [_section(c, provenance, figures, card, listed) for c in study.collections]
-    results = Path(study.results.name) if frozen else study.results  # not where it was made
+    tables = _Tables(target, frozen)
     page = pages.template("report.html").render(
         number=story.number,
         measured=story.measured,
         span=terminal.span,
         cited=_cited,
-        tally_words=claims_file.TALLIES,
         time=_time,
-        sections=sorted((s for s in sections if _says(s)), key=_is_empty),
-        trends=story.trends(study, effects, summary),
-        pictures=[
-            {"experiment": p.experiment, **_figure(figures[p.name], card, listed)}
-            for p in pictures.of(study)
-            if p.name in figures and not _undrawn(figures[p.name])
-        ],
-        probe=next(iter(figures), ""),
-        has_live=any((c.folder / "explorer/page.html").exists() for c in study.used_collections),
-        verdicts=claims.counts(tests),
-        deviating=tests[tests["verdict"] == DEVIATES].to_dict("records"),
-        n_claims=len(card),
-        tallies={
-            claims_file.TALLIES[tally]: n
-            for tally, n in claims.tallies(card).sum(axis=1).items()
-            if tally != claims_file.TEST
-        },
-        by_chance=claims.by_chance(tests),
-        systems=[_system(study.known[name]) for name in study.systems],
-        experiments=_experiments(study, runs, _points(summary)),
-        has_parents=any(point.parent for point in study.points),
-        provenance=provenance.to_dict("records"),
-        versions=provenance["versions"].drop_duplicates(),
-        made=parquet.footer(study.table("provenance")),
-        config=yaml.safe_dump(
-            json.loads(study.json) | {"results": str(results)}, sort_keys=False, allow_unicode=True
-        ),
-        results=results,
         frozen=frozen,
-        has_runs=len(runs) > 0,
-        partial=bool(study.missing or study.left_out) and not frozen,
-        left_out=study.left_out,
-        planned=sum(point.count for point in whole.points),
-        not_begun=sorted(whole.config.experiments.keys() - study.config.experiments.keys()),
-        done=_runs(provenance, study.systems),
+        **_scores(tables),
+        **_shown(study, tables),
+        **_made_from(study, tables, frozen),
     )
-    with files.atomic(target.outputs[0]) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    files.write_text(target.outputs[0], page)

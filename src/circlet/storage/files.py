@@ -33,6 +33,12 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file as a whole, or not at all: see `atomic`."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 @contextlib.contextmanager
 def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     """Make files in a folder that circlet has to itself; yields a list for those that were made.
@@ -49,15 +55,15 @@ def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
                 "earlier version made it; move it, or delete it if nothing in it is yours"
             )
         earlier = json.loads(mark.read_text(encoding="utf-8"))["files"] if mark.exists() else []
-        known = {str(file.relative_to(folder)) for file in planned}.union(earlier)
+        names_there = {str(file.relative_to(folder)) for file in planned}.union(earlier)
     except (ValueError, KeyError, TypeError) as error:
         raise LogError(f"{mark}: is damaged; move {folder} and rerun the command") from error
     except OSError as error:
         raise LogError(f"{folder}: cannot be read: {error.strerror}") from error
-    _write_mark(mark, known)
+    _write_mark(mark, names_there)
     yield made
     names = {str(file.relative_to(folder)) for file in made}
-    for name in known - names:
+    for name in names_there - names:
         file = folder / name
         if folder.resolve() in file.resolve().parents and not file.is_dir():
             with contextlib.suppress(OSError):
@@ -66,5 +72,4 @@ def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
 
 
 def _write_mark(mark: Path, names: set[str]) -> None:
-    with atomic(mark) as temporary:
-        temporary.write_text(json.dumps({"files": sorted(names)}, indent=0), encoding="utf-8")
+    write_text(mark, json.dumps({"files": sorted(names)}, indent=0))

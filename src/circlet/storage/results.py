@@ -1,10 +1,9 @@
 """Tables and logs of a study by name: ``circlet.load("results")``.
 
 It needs only the folder, no config: the footer of each log says what the log belongs to. Frames are
-pandas, or polars or Arrow on request; `Results.duckdb` has a view for every table and kind of log.
+pandas, or polars or Arrow on request.
 """
 
-import glob
 import operator
 from collections.abc import Iterable
 from functools import cached_property
@@ -18,7 +17,6 @@ from circlet.errors import ConfigError, LogError, unknown
 from circlet.storage import parquet
 
 if TYPE_CHECKING:
-    import duckdb
     import pandas as pd
     import polars as pl
 
@@ -66,10 +64,10 @@ class Results:
         self, name: str, engine: Engine | None = None
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
         """A table; raises LogError if there is none with this name."""
-        if name not in (known := self.tables):
+        if name not in (names := self.tables):
             if name in self.logs:
                 raise LogError(f"{self.folder}: {name!r} is a log: write log({name!r})")
-            raise LogError(f"{self.folder}: {unknown('table', name, known)}")
+            raise LogError(f"{self.folder}: {unknown('table', name, names)}")
         return self._frame(parquet.read(self.folder / "tables" / f"{name}.parquet"), engine)
 
     def log(
@@ -95,75 +93,38 @@ class Results:
 
         Raises LogError if there is no such log, a file is damaged, or no run matches.
         """
-        if kind not in (known := self.logs):
+        if kind not in (available := self.logs):
             if kind in self.tables:
                 raise LogError(f"{self.folder}: {kind!r} is a table: write table({kind!r})")
-            raise LogError(f"{self.folder}: {unknown('log', kind, known)}")
+            raise LogError(f"{self.folder}: {unknown('log', kind, available)}")
         for name in () if experiment is None else _listed(experiment):
-            if name not in (known := self.experiments):
-                raise LogError(f"{self.folder}: {unknown('experiment', name, known)}")
-        wanted = {name: _listed(value) for name, value in parameters.items()}
+            if name not in (available := self.experiments):
+                raise LogError(f"{self.folder}: {unknown('experiment', name, available)}")
+        conditions = {name: _listed(value) for name, value in parameters.items()}
         files = self._files(kind, None if experiment is None else _listed(experiment))
         columns = {name for _, keys in files for name in keys}
-        if lacking := sorted(wanted.keys() - columns):
+        if lacking := sorted(conditions.keys() - columns):
             if (plural := f"{lacking[0]}s") in ("steps", "seeds"):
                 raise LogError(f"there is no parameter {lacking[0]!r}: write {plural}=")
             raise LogError(unknown("parameter", lacking[0], sorted(columns)))
         chosen = [
             file
             for file in files
-            if all(file.keys.get(name) in values for name, values in wanted.items())
+            if all(file.keys.get(name) in values for name, values in conditions.items())
         ]
         if not chosen:
-            has = "".join(f"; {name} is {_values(files, name)}" for name in wanted)
+            values_there = "".join(f"; {name} is {_values(files, name)}" for name in conditions)
             asked = _said(experiment, parameters)
-            raise LogError(f"{self.folder}: no log {kind!r} is of {asked}{has}")
+            raise LogError(f"{self.folder}: no log {kind!r} is of {asked}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         names = [name for name in _names(chosen) if name not in _FIRST]
         parts = [_read(file, names, kept) for file in chosen]
         whole = pa.concat_tables(parts, promote_options="permissive")
         if kept and not len(whole):
-            said = ", ".join(f"{name} {list(values)}"[:80] for name, values in kept.items())
-            raise LogError(f"{self.folder}: no row of the log {kind!r} has {said}")
+            requested = ", ".join(f"{name} {list(values)}"[:80] for name, values in kept.items())
+            raise LogError(f"{self.folder}: no row of the log {kind!r} has {requested}")
         return self._frame(whole, engine)
-
-    def duckdb(self, path: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
-        """A database with a view for every table and kind of log; in memory, or in a file.
-
-        Views read the Parquet files at query time. The table ``blocks`` says what each log belongs
-        to; logs that are written later need a new database.
-        """
-        import duckdb
-
-        connection = duckdb.connect(str(path))
-        here = self.folder.resolve()
-        folder = glob.escape(str(here))  # DuckDB takes a path for a pattern
-        for name in self.tables:
-            file = _parquet(f"{folder}/tables/{name}.parquet")
-            connection.execute(f"create or replace view {_quoted(name)} as from {file}")
-        files = [file for kind in self.logs for file in self._files(kind)]
-        if not files:
-            return connection
-        # As DuckDB names the files that it finds: links below the folder stay.
-        paths = [str(here / file.path.relative_to(self.folder)) for file in files]
-        rows = [{"file": path, **own.keys} for path, own in zip(paths, files, strict=True)]
-        names = _names(files)
-        blocks = pa.Table.from_pylist([dict.fromkeys(names) | row for row in rows])
-        connection.execute("drop table if exists blocks")
-        connection.from_arrow(blocks).create("blocks")
-        for kind in self.logs:
-            columns = parquet.columns(self._paths(kind)[0])
-            others = [f"b.{_quoted(n)}" for n in names if n not in (*_FIRST, *columns)]
-            view = f"log_{kind}"  # a table may have the name of a log, as `runs`
-            of = "b.experiment || '/' || b.point || '/s' || printf('%05d', l.seed)"
-            logs = _parquet(f"{folder}/logs/*/*/seeds_*/{kind}.parquet", logs=True)
-            connection.execute(
-                f"create or replace view {view} as select b.experiment, b.system, b.point, "
-                f"{of} as run_id, l.* exclude (filename), {', '.join(others)} "
-                f"from {logs} l join blocks b on l.filename = b.file"
-            )
-        return connection
 
     def _paths(self, kind: str) -> list[Path]:
         """Logs of a kind, in the order of their names."""
@@ -174,7 +135,7 @@ class Results:
 
         Where blocks overlap, as after an edit of ``block``, the ones that were written last count.
         """
-        found: list[_File] = []
+        files: list[_File] = []
         taken: dict[Path, list[range]] = {}
         newest = sorted(self._paths(kind), key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in newest:
@@ -182,11 +143,11 @@ class Results:
                 continue
             first, last = map(int, path.parent.name.removeprefix("seeds_").split("-"))
             others = taken.setdefault(path.parents[1], [])
-            if any(first < own.stop and own.start <= last for own in others):
+            if any(first < block.stop and block.start <= last for block in others):
                 continue
             others.append(range(first, last + 1))
-            found.append(_File(path, self._keys(path)))
-        return sorted(found)
+            files.append(_File(path, self._keys(path)))
+        return sorted(files)
 
     @cached_property
     def _known(self) -> dict[Path, dict[str, Any]]:
@@ -242,10 +203,10 @@ def _listed(values: Any) -> list[Any]:
 def _whole(name: str, values: Any) -> list[int]:
     """Steps or seeds that are asked for; raises LogError if they are no whole numbers."""
     try:
-        found = [operator.index(value) for value in _listed(values)]
+        numbers = [operator.index(value) for value in _listed(values)]
     except TypeError:
         raise LogError(f"{name}s: must be whole numbers, not {values!r}") from None
-    return [value for value in found if abs(value) < 2**31]
+    return [value for value in numbers if abs(value) < 2**31]
 
 
 def _said(experiment: Any, parameters: dict[str, Any]) -> str:
@@ -255,8 +216,8 @@ def _said(experiment: Any, parameters: dict[str, Any]) -> str:
 
 def _values(files: Iterable[_File], name: str) -> str:
     """The values that some logs have of a key, in words."""
-    found = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
-    return ", ".join(found[:8] + ["..."] * (len(found) > 8))
+    texts = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
+    return ", ".join(texts[:8] + ["..."] * (len(texts) > 8))
 
 
 def _names(files: Iterable[_File]) -> list[str]:
@@ -269,8 +230,8 @@ def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table
     table = parquet.read(file.path)
     for name, values in kept.items():
         if name in table.column_names:
-            wanted = pa.array(values, table.schema.field(name).type)
-            table = table.filter(pc.is_in(table[name], wanted))
+            chosen = pa.array(values, table.schema.field(name).type)
+            table = table.filter(pc.is_in(table[name], chosen))
     n, keys = len(table), file.keys
     seeds = pc.cast(table["seed"], pa.string())
     prefix = f"{keys['experiment']}/{keys['point']}/s"
@@ -282,13 +243,3 @@ def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table
         if name not in columns:
             columns[name] = pa.nulls(n) if value is None else pa.repeat(value, n)
     return pa.table(columns)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _parquet(pattern: str, logs: bool = False) -> str:
-    text = pattern.replace("'", "''")
-    options = ", filename = true, union_by_name = true" if logs else ""
-    return f"read_parquet('{text}', hive_partitioning = false{options})"

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -11,12 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
-from circlet.errors import ConfigError, unknown
 from circlet.plotting import style
-from circlet.storage import files, parquet
+from circlet.storage import parquet
 from circlet.study import pictures
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
@@ -25,7 +22,6 @@ from circlet.systems.spec import Outcome
 # Of numbers, from dark to light, without the yellow that white paper hides.
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 WIDTH = 28  # characters of a line beside a y axis
-ENDS = ["estimate", "low", "high"]
 MOST_LABELS = 12  # most values in a legend; more get a colour bar
 
 
@@ -65,66 +61,12 @@ class Sweep:
         first, second = [*self.facets, None, None][:2]
         for j in range(len(first.values) if first else 1):
             for i in range(len(second.values) if second else 1):
-                own, title = rows, []
+                here, title = rows, []
                 for facet, k in ((first, j), (second, i)):
                     if facet:
-                        own = own[own[facet.name] == k]
+                        here = here[here[facet.name] == k]
                         title.append(f"{words(facet.name)} {facet.texts[k]}")
-                yield i, j, ", ".join(title), own
-
-
-def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
-    """Differences of outcomes with their intervals: rows as in the table ``comparisons``.
-
-    An end that is not known is an arrow.
-    """
-    names = [
-        ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
-        for r in rows.itertuples()
-    ]
-    rows = rows.assign(name=names)
-    places = {name: -i for i, name in enumerate(dict.fromkeys(names))}
-    figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
-    every = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    for axes, outcome in zip(every, shown, strict=True):
-        own = rows[rows["outcome"] == outcome]
-        y = own["name"].map(places)
-        center, low, high = (own[k].to_numpy(float, copy=True) for k in ENDS)
-        dark = np.where((low > 0) | (high < 0), style.BLUE, style.GREY)
-        ends = np.array([0.0, *center, *low, *high])
-        beyond = 0.15 * np.ptp(ends[np.isfinite(ends)]) or 1.0
-        for end, other, to, mark in (
-            (low, high, np.nanmin(ends) - beyond, "<"),
-            (high, low, np.nanmax(ends) + beyond, ">"),
-        ):
-            is_open = np.isnan(end) & ~np.isnan(other)
-            axes.scatter(np.full(is_open.sum(), to), y[is_open], c=dark[is_open], s=18, marker=mark)
-            end[is_open] = to
-        axes.axvline(0, color="0.8", lw=0.8)
-        axes.hlines(y, low, high, colors=dark, lw=1.4)
-        axes.scatter(center, y, c=dark, s=18, zorder=2)
-        axes.xaxis.set_major_locator(MaxNLocator(3))
-        if np.isnan(low).all():
-            axes.text(
-                0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
-            )
-            axes.set_xticks([0])
-        axes.set_title(own["label"].iloc[0] if len(own) else words(outcome), fontsize=8)
-        axes.set_xlabel("difference")
-    every[0].set_yticks(list(places.values()), list(places), fontsize=7)
-    return figure
-
-
-def save_forest(rows: pd.DataFrame, path: Path) -> None:
-    """Draw differences into a file of the kind that its name says; raises ConfigError."""
-    kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
-    if kind not in kinds:
-        raise ConfigError(f"{path}: {unknown('kind of figure', kind, kinds)}")
-    shown = list(dict.fromkeys(rows.loc[rows["low"].notna() | rows["high"].notna(), "outcome"]))
-    if not shown:
-        raise ConfigError(f"{path}: nothing to draw: no difference has an interval")
-    with mpl.rc_context(style.RC), files.atomic(path) as temporary:
-        forest(rows, shown).savefig(temporary, format=kind)
+                yield i, j, ", ".join(title), here
 
 
 def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
@@ -132,8 +74,8 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
     least, most = outcome.bounds
     if np.isfinite(most):
         return Normalize(least, most)
-    known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     if outcome.kind == "time" and low > 0 and high / low > 10:
         return LogNorm(low, high)
     low = min(low, 0.0) if outcome.kind == "count" else low
@@ -168,13 +110,13 @@ def _apart(parameter: Swept, side_by_side: bool) -> list[str]:
     """Texts of its values; empty where one would touch that before, on an axis of two inches."""
     where = np.log(positions(parameter)) if parameter.is_log else positions(parameter)
     where = (where - where[0]) / (where[-1] - where[0])
-    found, last = [parameter.texts[0]], 0
+    texts, last = [parameter.texts[0]], 0
     for i, text in enumerate(parameter.texts[1:], 1):
         width = (len(text) + len(parameter.texts[last])) / 2
         fits = where[i] - where[last] > (0.035 * width + 0.02 if side_by_side else 0.09)
-        found.append(text if fits else "")
+        texts.append(text if fits else "")
         last = i if fits else last
-    return found
+    return texts
 
 
 def ticks(axis: Axis, parameter: Swept) -> None:

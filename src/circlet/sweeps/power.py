@@ -58,11 +58,11 @@ def _least(holds: Callable[[int], bool]) -> int | None:
 
 def _half(estimate: float, low: float, high: float) -> float:
     """The longer half of an interval."""
-    found = max(high - estimate, estimate - low)
-    return math.inf if math.isnan(found) else found
+    longer = max(high - estimate, estimate - low)
+    return math.inf if math.isnan(longer) else longer
 
 
-def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, str]:
+def runs_needed(row: Any, width: float, gap: float = 0.0) -> tuple[int | None, str]:
     """Runs for which the interval of a row of ``outcome_summary`` is so narrow; or None, and why.
 
     ``gap``: for times, the number of steps between logged steps, below which more runs do not help.
@@ -72,37 +72,37 @@ def runs_needed(row: Any, wanted: float, gap: float = 0.0) -> tuple[int | None, 
         return None, "no run has it"
     if row.kind == "time" and _few_get_there(row):
         return None, "too few of the runs get there: more steps, not more seeds"
-    if not wanted > 0:
+    if not width > 0:
         return None, "all estimates are 0: say how narrow it should be with --half-width"
     if row.kind == "time":
-        return _times_needed(row, wanted, gap)
+        return _times_needed(row, width, gap)
     if row.kind == "share":
         # If none or all of few runs have it, the true share may still be in between.
         share = (center * n + 2) / (n + 4)
-        found = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= wanted)
+        needed = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= width)
     elif spread > 0:
-        found = _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= wanted)
+        needed = _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= width)
     elif row.kind == "count":
-        found = _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= wanted)
+        needed = _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= width)
     elif math.isfinite((outcome := outcome_summary.described(row)).reach):
         ends = outcome.bounds
-        found = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= wanted)
+        needed = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= width)
     else:
         return None, "a single value, or equal ones, do not tell how runs spread"
-    return found, "" if found else "it needs more than a million runs"
+    return needed, "" if needed else "it needs more than a million runs"
 
 
 def _few_get_there(row: Any) -> bool:
     return bool(pd.isna(row.estimate) or (row.n_runs >= _FEWEST_TIMES and pd.isna(row.high)))
 
 
-def _times_needed(row: Any, wanted: float, gap: float) -> tuple[int | None, str]:
+def _times_needed(row: Any, width: float, gap: float) -> tuple[int | None, str]:
     """The same of a time, whose median has an interval from six runs on."""
-    if wanted <= gap:
+    if width <= gap:
         return None, "its steps are logged too rarely: log `curves` more often, or ask for less"
     if row.n_runs < _FEWEST_TIMES:
         return _FEWEST_TIMES, ""
-    beyond = max(_half(row.estimate, row.low, row.high) - gap, 0.0) / (wanted - gap)
+    beyond = max(_half(row.estimate, row.low, row.high) - gap, 0.0) / (width - gap)
     return max(_FEWEST_TIMES, math.ceil(row.n_runs * beyond**2)), ""
 
 
@@ -118,20 +118,20 @@ def usual_half_width(rows: pd.DataFrame) -> float:
 
 
 def of_outcomes(
-    study: Study, wanted: Mapping[str, float], asked: Collection[tuple[str, str]]
+    study: Study, widths: Mapping[str, float], asked: Collection[tuple[str, str]]
 ) -> list[Need]:
     """Every point of some experiments, with outcomes that are ``asked`` for with them.
 
-    ``wanted`` are half-widths by outcome, if they are not the usual.
+    ``widths`` are half-widths by outcome, if they are not the usual.
     """
     summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
     ended = _ended(study)
     points = {point.key: point for point in study.points}
-    found = []
+    needs = []
     for (experiment, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
         if (experiment, name) not in asked:
             continue
-        width = wanted.get(name, usual_half_width(rows))
+        width = widths.get(name, usual_half_width(rows))
         for row in rows.itertuples():
             half = _half(row.estimate, row.low, row.high)
             gap = gaps.get(f"{row.experiment}/{row.point}/{name}", 0.0)
@@ -141,8 +141,8 @@ def of_outcomes(
             if needed and needed > MOST:
                 needed, why = None, "it needs more than a million runs: most end without it"
             point = points[row.experiment, row.point]
-            found.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
-    return found
+            needs.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
+    return needs
 
 
 def _gaps(study: Study) -> dict[str, float]:
@@ -161,22 +161,22 @@ def _ended(study: Study) -> dict[tuple[str, str], int]:
 
 def of_claims(study: Study) -> list[Need]:
     """Every claim that is not decided, or not told from its margin, of experiments of the study."""
-    known = claims.read(study).set_index("claim")
+    by_name = claims.read(study).set_index("claim")
     card = parquet.read_table(study, "scorecard").set_index("claim")
-    found = []
+    needs = []
     for name, row in card[
         ~card["verdict"].isin([verdicts.REPRODUCED, verdicts.DEVIATES])
     ].iterrows():
-        claim = known.loc[name]
+        claim = by_name.loc[name]
         if claim["role"] not in study.reproduce:
             continue
-        every = study.experiment(study.reproduce[claim["role"]])
-        of = {k: v for k, v in claim["keys"].items() if k in every[0].keys}
-        points = tuple(p for p in every if all(value(p, k) == v for k, v in of.items()))
+        in_experiment = study.experiment(study.reproduce[claim["role"]])
+        of = {k: v for k, v in claim["keys"].items() if k in in_experiment[0].keys}
+        points = tuple(p for p in in_experiment if all(value(p, k) == v for k, v in of.items()))
         planned = max((point.count for point in points), default=0)
         done = min(1.0, row["n_runs"] / row["n_planned"]) if row["n_planned"] else 1.0
         n = round(planned * done)  # runs at each point
-        half, wanted, fewer = _widths(claim, row)
+        half, width, fewer = _widths(claim, row)
         needed, why = None, row["note"]
         if not points:
             why = f"no point has {claims.text_of(of)}"
@@ -192,8 +192,8 @@ def of_claims(study: Study) -> list[Need]:
             why = why or "its interval cannot be worked out from these runs"
         if needed and needed > MOST:
             needed, why = None, "it needs more than a million runs: it lies at the bar"
-        found.append(Need(points, f"claim {name}", n, half, wanted, needed, why))
-    return found
+        needs.append(Need(points, f"claim {name}", n, half, width, needed, why))
+    return needs
 
 
 def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
@@ -206,11 +206,11 @@ def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
     low, high = row["measured_low"], row["measured_high"]
     if row["verdict"] == verdicts.COMPATIBLE:
         ours = verdicts.on_scale(claim, _measured(claim, row))
-        theirs = verdicts.published(claim, ours)
-        half, other = ((one.high - one.low) / 2 for one in (ours, theirs))
-        room = verdicts.margin(claim) - abs(ours.value - theirs.value)
-        wanted = math.sqrt(room**2 - other**2) if room > other else 0.0
-        return half, wanted, min(wanted / half, 1.0)
+        published = verdicts.published(claim, ours)
+        half, other = ((one.high - one.low) / 2 for one in (ours, published))
+        room = verdicts.margin(claim) - abs(ours.value - published.value)
+        width = math.sqrt(room**2 - other**2) if room > other else 0.0
+        return half, width, min(width / half, 1.0)
     bars = [x for x in (row["same_low"], row["same_high"]) if not math.isnan(x)]
     if not (claim["kind"].startswith("words") and bars and math.isfinite(high - low)):
         return math.inf if math.isnan(high) else (high - low) / 2, math.nan, 0.0
@@ -222,9 +222,9 @@ def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
 
 def _measured(claim: Any, row: Any) -> stats.Estimate:
     """Our estimate, of a share as a count of our own runs."""
-    found = stats.Estimate(*(row[f"measured{end}"] for end in ("", "_low", "_high", "_n")))
-    own = found.n / claim["published_n"] if claim["kind"] == "share" else 1.0
-    return found.times(own)._replace(n=found.n)
+    measured = stats.Estimate.of_row(row, "measured")
+    scale = measured.n / claim["published_n"] if claim["kind"] == "share" else 1.0
+    return measured.times(scale)._replace(n=measured.n)
 
 
 def rounded(point: Point, needed: int) -> int:
@@ -237,13 +237,13 @@ def rounded(point: Point, needed: int) -> int:
 
 def counts(needs: Iterable[Need]) -> dict[tuple[str, str], int]:
     """Seeds for each point that has too few, by its key."""
-    found: dict[tuple[str, str], int] = {}
+    seeds: dict[tuple[str, str], int] = {}
     for need in needs:
         for point in need.points:
             if need.needed and need.needed > point.count:
-                wanted = rounded(point, need.needed)
-                found[point.key] = max(found.get(point.key, 0), wanted)
-    return found
+                target = rounded(point, need.needed)
+                seeds[point.key] = max(seeds.get(point.key, 0), target)
+    return seeds
 
 
 @dataclass(frozen=True)
@@ -265,21 +265,21 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
         points = study.experiment(name)
         places = [_where(point, swept(points)) for point in points]
         # Points that `where` cannot tell apart, as those of interventions, have as many seeds.
-        own: dict[str, int] = {}
+        largest: dict[str, int] = {}
         for point, where in zip(points, places, strict=True):
-            known = (own.get(str(where), 0), needed.get(point.key, 0), point.count)
-            own[str(where)] = max(known)
-        least = min(own.values())
+            candidates = (largest.get(str(where), 0), needed.get(point.key, 0), point.count)
+            largest[str(where)] = max(candidates)
+        least = min(largest.values())
         more = {
-            str(where): {"where": where, "count": own[str(where)]}
+            str(where): {"where": where, "count": largest[str(where)]}
             for where in places
-            if own[str(where)] > least
+            if largest[str(where)] > least
         }
         seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
     experiments = dict(study.config.experiments)
     for name, grown in seeds.items():
-        more = [MoreSeeds(**one) for one in grown.get("more", ())]
-        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=more)
+        further = [MoreSeeds(**one) for one in grown.get("more", ())]
+        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=further)
         experiments[name] = structs.replace(experiments[name], seeds=larger_seeds)
     larger = structs.replace(study.config, experiments=experiments)
     both = (study, replace(study, config=larger))
@@ -292,8 +292,8 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
     """What `where` has to say of a point to mean it."""
-    known = {*point.arithmetic, *point.system.schemas}
-    return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in known}
+    named = {*point.arithmetic, *point.system.schemas}
+    return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in named}
 
 
 def _plain(x: Any) -> Any:

@@ -40,31 +40,31 @@ def of_network(network: nn.Module, values: bool = False) -> State:
     """The state of a network; weights and buffers by shape and whether they train, or by value."""
     registered = (*network.modules(), *network.parameters(), *network.buffers())
     seen: Seen = {id(value): (i, value) for i, value in enumerate(registered)}
-    found: State = {}
+    state: State = {}
     for path, module in network.named_modules():
-        found[path] = type(module).__qualname__
+        state[path] = type(module).__qualname__
         arrays = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
         for name, array in arrays:
             kind = str(array.dtype), tuple(array.shape), array.requires_grad
-            found[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
+            state[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
             if vars(array):  # what an author has written on it
-                found |= _walk(f"{_joined(path, name)}()", vars(array), seen)
+                state |= _walk(f"{_joined(path, name)}()", vars(array), seen)
         for name, value in vars(module).items():
             if "_hooks" in name and name in _OF_EVERY_MODULE:
-                found |= _walk(_joined(path, "hooks") + name, [*value.values()], seen)
+                state |= _walk(_joined(path, "hooks") + name, [*value.values()], seen)
             elif name not in _OF_EVERY_MODULE:
-                found |= _walk(_joined(path, name), value, seen)
-    return found
+                state |= _walk(_joined(path, name), value, seen)
+    return state
 
 
 def of_modules(modules: Iterable[types.ModuleType]) -> State:
     """The state of Python modules: their global variables, and those of their classes."""
     seen: Seen = {}
-    found: State = {}
+    state: State = {}
     for module in modules:
         values = {k: v for k, v in vars(module).items() if _is_state(k, v, module)}
-        found |= _walk(module.__name__.rpartition(".")[2], values, seen)
-    return found
+        state |= _walk(module.__name__.rpartition(".")[2], values, seen)
+    return state
 
 
 def differences(first: State, other: State) -> list[str]:
@@ -97,82 +97,120 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
         case None | bool() | int() | str() | bytes():
             yield path, value
             return
-        case float() | complex():
+        case float() | complex() | torch.dtype() | torch.device() | np.generic():
             yield path, repr(value)  # NaN equals NaN
             return
-        case torch.dtype() | torch.device() | np.generic() | types.ModuleType():
+        case types.ModuleType():
             yield path, repr(value)
             return
     if id(value) in seen:
         yield path, ("the same as", seen[id(value)][0])
         return
     seen[id(value)] = len(seen), value
+    whole = _stream(value) or _whole(value)
+    if whole is not None:
+        yield path, whole
+        return
+    for shallow in _shallow(value):
+        yield path, shallow
+    for place, part in _parts(path, value):
+        yield from _walk(place, part, seen)
+
+
+def _stream(value: Any) -> Stream | None:
+    """The state of a generator of random numbers; None of anything else."""
+    match value:
+        case np.random.Generator():
+            return Stream(value.bit_generator.state)
+        case np.random.RandomState():
+            return Stream(value.get_state(legacy=False))
+        case random.Random():
+            return Stream(value.getstate())
+        case torch.Generator():
+            return Stream(value.get_state().tolist())
+    return None
+
+
+def _whole(value: Any) -> Any:
+    """The state of a value that refers to nothing else that has one; None of others."""
     match value:
         case Tensor() if value.grad_fn is not None:
-            yield path, ("computed", tuple(value.shape))  # from weights: an activation, say
+            return "computed", tuple(value.shape)  # from weights: an activation, say
         case Tensor():
             try:
-                yield path, _array(_numbers(value))
+                return _array(_numbers(value))
             except (RuntimeError, TypeError):  # quantised, nested, or without numbers: "meta"
-                yield path, str(value.dtype)
+                return str(value.dtype)
         case np.ndarray() if value.dtype != object:
-            yield path, _array(value)
-        case np.random.Generator():
-            yield path, Stream(value.bit_generator.state)
-        case np.random.RandomState():
-            yield path, Stream(value.get_state(legacy=False))
-        case random.Random():
-            yield path, Stream(value.getstate())
-        case torch.Generator():
-            yield path, Stream(value.get_state().tolist())
+            return _array(value)
         case Seeds() | RemovableHandle():  # of hooks
-            yield path, type(value).__qualname__
-        case Mapping() if all(isinstance(item, int | float | str) for item in value.values()):
-            yield path, repr([(_name(key), item) for key, item in value.items()])
-        case Mapping():
-            yield path, (type(value).__qualname__, [_name(key) for key in value])
-            for key, item in list(value.items()):
-                yield from _walk(_joined(path, _name(key)), item, seen)
-        case list() | tuple() if all(isinstance(item, int | float | str) for item in value):
-            yield path, repr(value)
-        case list() | tuple() | deque() | np.ndarray():
-            items = list(np.atleast_1d(value)) if isinstance(value, np.ndarray) else list(value)
-            yield path, (type(value).__qualname__, len(items))
-            for i, item in enumerate(items):
-                yield from _walk(_joined(path, str(i)), item, seen)
+            return type(value).__qualname__
+        case Mapping() if _are_plain(value.values()):
+            return repr([(_name(key), item) for key, item in value.items()])
+        case list() | tuple() if _are_plain(value):
+            return repr(value)
         case set() | frozenset():
-            yield path, sorted(map(_name, value))
+            return sorted(map(_name, value))
+    return None
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, int | float | str) for value in values)
+
+
+def _shallow(value: Any) -> list[Any]:
+    """What there is to compare of a value itself, beside its parts; empty if nothing."""
+    match value:
+        case Mapping():
+            return [(type(value).__qualname__, [_name(key) for key in value])]
+        case np.ndarray():
+            return [(type(value).__qualname__, len(np.atleast_1d(value)))]
+        case list() | tuple() | deque():
+            return [(type(value).__qualname__, len(value))]
+        case types.FunctionType():
+            return [value.__code__]
+        case types.GeneratorType():
+            return [value.gi_frame and value.gi_frame.f_lasti]
+    return []
+
+
+def _parts(path: str, value: Any) -> list[tuple[str, Any]]:
+    """What a value refers to, each with its path."""
+    match value:
+        case Mapping():
+            return [(_joined(path, _name(key)), item) for key, item in value.items()]
+        case np.ndarray():
+            return _parts(path, list(np.atleast_1d(value)))
+        case list() | tuple() | deque():
+            return [(_joined(path, str(i)), item) for i, item in enumerate(value)]
         case types.MethodType():
-            yield from _walk(path, (value.__func__, value.__self__), seen)
+            return [(path, (value.__func__, value.__self__))]
         case staticmethod() | classmethod():
-            yield from _walk(path, value.__func__, seen)
+            return [(path, value.__func__)]
         case property():
-            yield from _walk(path, (value.fget, value.fset, value.fdel), seen)
+            return [(path, (value.fget, value.fset, value.fdel))]
         case types.FunctionType():
             cells = [cell.cell_contents for cell in value.__closure__ or () if _is_full(cell)]
-            yield path, value.__code__
-            held = (cells, value.__defaults__, value.__kwdefaults__, vars(value))
-            yield from _walk(path + "()", held, seen)
+            return [(f"{path}()", (cells, value.__defaults__, value.__kwdefaults__, vars(value)))]
         case types.GeneratorType():
-            yield path, value.gi_frame and value.gi_frame.f_lasti
-            yield from _walk(path, inspect.getgeneratorlocals(value), seen)
+            return [(path, inspect.getgeneratorlocals(value))]
         case type():  # which copyreg writes into, too
-            own = {k: v for k, v in vars(value).items() if k != "__slotnames__"}
-            yield from _walk(path, own, seen)
-        case _:
-            yield from _walk(path, _state(value), seen)
+            return [(path, {k: v for k, v in vars(value).items() if k != "__slotnames__"})]
+    return [(path, _state(value))]
 
 
 def _state(value: Any) -> Any:
     """What ``copy`` and ``pickle`` would keep of a value: its attributes, or what made it."""
-    own = getattr(value, "__dict__", {})
+    attributes = getattr(value, "__dict__", {})
     with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
         reduced = value.__reduce_ex__(4)
         if isinstance(reduced, str):  # it is found by its name, such as a function with a cache
-            return {"": reduced} | own
+            return {"": reduced} | attributes
         _, arguments, *state = reduced
-        own = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
-    return {"": type(value).__qualname__} | own if isinstance(own, dict) else own
+        attributes = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]
+    return (
+        {"": type(value).__qualname__} | attributes if isinstance(attributes, dict) else attributes
+    )
 
 
 def _joined(path: str, name: str) -> str:

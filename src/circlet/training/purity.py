@@ -31,60 +31,96 @@ def check(
     data, if anything else differs between two calls with the same arguments (a counter), or if the
     numbers depend on what an earlier call with others has left (the best loss so far).
     """
-    path = registry.path_of(equations.system.equations)
-    modules = {module.__name__: module for module in registry.modules_of(equations.own)}
-    holders: dict[str, Any] = {name.rpartition(".")[2]: m for name, m in modules.items()}
-    weights = list(network.values() if isinstance(network, dict) else network.parameters())
-    held = [*weights, *trees.tensors(parts)]
-    if equations.has_network:
-        held += network.buffers()
-        holders |= network.named_modules()
+    calls = _Calls(equations, network, parts, parameters, seeds)
+    first, after = calls.refuse_changes()
+    calls.refuse_memory(first, after)
 
-    def call(examples: Tree) -> list[Tensor]:
-        if equations.has_network:
-            equations.network(parameters, seeds)
-        equations.examples(parameters, seeds)
-        loss = equations.own.loss(network, trees.copied(examples))
-        trained = [values for values in weights if values.requires_grad]
+
+class _Calls:
+    """Calls of a user's functions for one run, and the state that they leave behind."""
+
+    def __init__(
+        self,
+        equations: Any,
+        network: Any,
+        parts: dict[str, Tree],
+        parameters: dict[str, Any],
+        seeds: Seeds,
+    ):
+        self.equations, self.network, self.parts = equations, network, parts
+        self.parameters, self.seeds = parameters, seeds
+        self.path = registry.path_of(equations.system.equations)
+        self.modules = {m.__name__: m for m in registry.modules_of(equations.own)}
+        self.weights = list(network.values() if isinstance(network, dict) else network.parameters())
+
+    def _call(self, examples: Tree) -> list[Tensor]:
+        """The loss on some examples and the metrics, after a call of all functions."""
+        if self.equations.has_network:
+            self.equations.network(self.parameters, self.seeds)
+        self.equations.examples(self.parameters, self.seeds)
+        loss = self.equations.own.loss(self.network, trees.copied(examples))
+        trained = [values for values in self.weights if values.requires_grad]
         torch.autograd.grad(loss, trained, allow_unused=True)
         with torch.no_grad():
-            measured = equations.measured(network, parts).values()
+            measured = self.equations.measured(self.network, self.parts).values()
             return [loss.detach().clone(), *(values.clone() for values in measured)]
 
-    def state() -> hidden_state.State:
-        found = hidden_state.of_modules(modules.values())
-        return found | (hidden_state.of_network(network, True) if equations.has_network else {})
+    def _state(self) -> hidden_state.State:
+        state = hidden_state.of_modules(self.modules.values())
+        if self.equations.has_network:
+            state |= hidden_state.of_network(self.network, True)
+        return state
 
-    train = parts["train"]
-    with _Writes(held) as writes:
-        first, before = call(train), state()
-        second, after = call(train), state()
-    if writes.found:
-        raise CircletError(
-            f"{path}: loss() or metrics() changes weights, buffers or data in place "
-            f"({writes.found}): change a copy"
-        )
-    changed = hidden_state.differences(before, after)
-    if changed or not equal(first, second):
-        raise CircletError(
-            f"{path}: {changed[0] if changed else 'the loss'} changes at every call, and no "
-            "checkpoint has it: let network(), data(), loss() and metrics() depend on their "
-            "arguments alone"
-        )
-    for factor in (0.5, 4.0, 0.5):
-        for values in weights:
-            values.data.mul_(factor)
-        with contextlib.suppress(Exception):  # an author may refuse such weights
-            call(trees.mapped(lambda values: values.flip(0), train))
-    left = hidden_state.differences(after, state())
-    for absurd in (math.inf, -math.inf):
-        _overwrite(left, holders, absurd)
-        if not equal(first, call(train)):
-            where = f" in {' or '.join(left)}" if left else ""
+    def refuse_changes(self) -> tuple[list[Tensor], hidden_state.State]:
+        """Call twice with the same arguments; the numbers of the first and the state after both.
+
+        Raises CircletError if a call changes anything.
+        """
+        tensors = [*self.weights, *trees.tensors(self.parts)]
+        if self.equations.has_network:
+            tensors += self.network.buffers()
+        with _Writes(tensors) as writes:
+            first, before = self._call(self.parts["train"]), self._state()
+            second, after = self._call(self.parts["train"]), self._state()
+        if writes.operation:
             raise CircletError(
-                f"{path}: what one call leaves{where} changes the next, and no checkpoint has it: "
-                "let loss() and metrics() depend on their arguments alone"
+                f"{self.path}: loss() or metrics() changes weights, buffers or data in place "
+                f"({writes.operation}): change a copy"
             )
+        changed = hidden_state.differences(before, after)
+        if changed or not equal(first, second):
+            raise CircletError(
+                f"{self.path}: {changed[0] if changed else 'the loss'} changes at every call, and "
+                "no checkpoint has it: let network(), data(), loss() and metrics() depend on their "
+                "arguments alone"
+            )
+        return first, after
+
+    def refuse_memory(self, first: list[Tensor], after: hidden_state.State) -> None:
+        """Call with other arguments, and raise CircletError if the first ones give other numbers.
+
+        Attributes that calls have changed are overwritten, so that whatever reads them shows it.
+        """
+        train = self.parts["train"]
+        for factor in (0.5, 4.0, 0.5):
+            for values in self.weights:
+                values.data.mul_(factor)
+            with contextlib.suppress(Exception):  # an author may refuse such weights
+                self._call(trees.mapped(lambda values: values.flip(0), train))
+        remaining = hidden_state.differences(after, self._state())
+        holders: dict[str, Any] = {
+            name.rpartition(".")[2]: module for name, module in self.modules.items()
+        }
+        if self.equations.has_network:
+            holders |= self.network.named_modules()
+        for absurd in (math.inf, -math.inf):
+            _overwrite(remaining, holders, absurd)
+            if not equal(first, self._call(train)):
+                where = f" in {' or '.join(remaining)}" if remaining else ""
+                raise CircletError(
+                    f"{self.path}: what one call leaves{where} changes the next, and no "
+                    "checkpoint has it: let loss() and metrics() depend on their arguments alone"
+                )
 
 
 def equal(first: Iterable[Tensor], other: Iterable[Tensor]) -> bool:
@@ -112,13 +148,13 @@ class _Writes(TorchDispatchMode):
     def __init__(self, tensors: list[Tensor]):
         super().__init__()
         self.storages = set(trees.storages(tensors))
-        self.found = ""
+        self.operation = ""
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         arguments = operation._schema.arguments
-        given = dict(zip((one.name for one in arguments), args, strict=False)) | (kwargs or {})
+        by_name = dict(zip((one.name for one in arguments), args, strict=False)) | (kwargs or {})
         for one in arguments:
             is_written = one.alias_info is not None and one.alias_info.is_write
-            if is_written and self.storages.intersection(trees.storages(given.get(one.name))):
-                self.found = operation.overloadpacket.__name__
+            if is_written and self.storages.intersection(trees.storages(by_name.get(one.name))):
+                self.operation = operation.overloadpacket.__name__
         return operation(*args, **(kwargs or {}))

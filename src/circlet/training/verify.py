@@ -8,14 +8,14 @@ network whose weights differ by more than rounding.
 
 import copy
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from msgspec import structs
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch import Tensor
 
 from circlet.config.experiment import Logs, Schedule
 from circlet.errors import CircletError, lacks_memory
@@ -23,25 +23,16 @@ from circlet.study.points import Point
 from circlet.study.registry import path_of
 from circlet.systems import trees
 from circlet.systems.trees import Tree
-from circlet.training import autograd, purity
+from circlet.training import autograd, rounding
 from circlet.training.group import Arrays
 from circlet.training.plain_loop import PlainLoop, Values
-from circlet.training.run import (
-    RunGroup,
-    group_size,
-    initials,
-    run_group,
-)
+from circlet.training.rounding import CLOSE, Shares
+from circlet.training.run import RunGroup, group_size, initials, run_group
 
-CLOSE = 1e-5  # largest difference that is rounding of float64, see `_differences`
-ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
 SHARE_AT_END = 1e-3  # runs compared at the end for each step of each run: about 3 % of the time
 MOST_AT_END, TOGETHER = 32, 8  # on a GPU, where runs train side by side; and of these at once
-
-Shares = dict[tuple[int, str], float]
-"""Differences by seed and name."""
 
 _CAUSES = (
     "common causes are weights that are also kept in a list or a closure, one module for several "
@@ -98,11 +89,11 @@ def verify_end(
     """Compare runs of a group that has been trained with fresh networks.
 
     At its first weights, and near its last ones, a run must have the same gradient and metrics in
-    both, after a call with its last weights. It
-    has not if the network, or a module of its collection, has come to hold something that matters,
-    or does something late in training that a plain loop does otherwise. Seeds in ``ends`` are
-    compared at both, others near their last weights only: all of them if the runs have at least
-    1000 steps, fewer otherwise, and on a GPU at most 32. Raises CircletError.
+    both, after a call with its last weights. It has not if the network, or a module of its
+    collection, has come to hold something that matters, or does something late in training that a
+    plain loop does otherwise. Seeds in ``ends`` are compared at both, others near their last
+    weights only: all of them if the runs have at least 1000 steps, fewer otherwise, and on a GPU
+    at most 32. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
@@ -203,12 +194,12 @@ class _Trial:
         for group in groups:
             logged |= self._trained(group, Schedule(at=(half,)))
         plain = self._ends(logged)
-        found = self._differences(logged, plain)
+        gaps = self._differences(logged, plain)
         unlogged = self._interrupted(groups[0], half) if groups else {}
-        found |= {k: max(v, found[k]) for k, v in self._differences(unlogged, plain).items()}
-        (seed, name), worst = max(found.items(), key=lambda item: item[1], default=((0, ""), 0.0))
+        gaps |= {k: max(v, gaps[k]) for k, v in self._differences(unlogged, plain).items()}
+        (seed, name), worst = max(gaps.items(), key=lambda item: item[1], default=((0, ""), 0.0))
         if worst > CLOSE and (
-            beyond := self._beyond_rounding(found, plain, self._ends, self._differences)
+            beyond := rounding.beyond(gaps, plain, self._ends, self._differences, self.path)
         ):
             (seed, name), worst = beyond
             causes = _CAUSES
@@ -226,8 +217,8 @@ class _Trial:
     ) -> None:
         """Compare what `verify_end` compares; raises CircletError."""
         near = {
-            seed: {name: 0.99 * values for name, values in own.items()}
-            for seed, own in last.items()
+            seed: {name: 0.99 * values for name, values in arrays.items()}
+            for seed, arrays in last.items()
         }
         stacked = {
             of: {
@@ -250,7 +241,7 @@ class _Trial:
                 gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
                 self.equations.gradients(weights, batch, gradient)
             measured = self.equations.metrics(weights, data)
-            found = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
+            ours = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
 
             def fresh(
                 seeds: Collection[int], noise: float = 0.0, of: str = of
@@ -264,12 +255,12 @@ class _Trial:
                 return {seed: values for part in parts for seed, values in part.items()}
 
             plain = fresh(tried)
-            shares = self._relative(found, plain)
+            shares = _relative(ours, plain)
             if max(shares.values()) > CLOSE and (
-                beyond := self._beyond_rounding(shares, plain, fresh, self._relative)
+                beyond := rounding.beyond(shares, plain, fresh, _relative, self.path)
             ):
                 (seed, name), worst = beyond
-                what = name if name.startswith("metric ") else f"the gradient of {name}"
+                what = name if rounding.is_metric(name) else f"the gradient of {name}"
                 words = {"first": "its first", "near": "nearly its last"}[of]
                 raise CircletError(
                     f"{self.path}: after {steps} steps {what} of seed {seed} is not that of a "
@@ -291,18 +282,16 @@ class _Trial:
                 name: torch.as_tensor(values).to(self.device, self.dtype)[None]
                 for name, values in self.starts[seed].items()
             }
-            found, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
-            self.equations.gradients(weights, batch, found)
+            written, expected = ({k: torch.zeros_like(v) for k, v in weights.items()} for _ in "12")
+            self.equations.gradients(weights, batch, written)
             self.equations.autograd(weights, batch, expected)
             for name, values in expected.items():
                 scale = values.norm() + 1e-3
-                if not (found[name] - values).norm() < CLOSE * scale:
+                if not (written[name] - values).norm() < CLOSE * scale:
                     raise CircletError(
                         f"{self.path}: gradients() must be those of loss(): in the last batch of "
                         f"an epoch that of {name} differs"
                     )
-
-    # As circlet trains.
 
     def _point(self, schedule: Schedule | None) -> Point:
         """The point with all its logs at some steps, or none."""
@@ -330,93 +319,32 @@ class _Trial:
         *_, group = run_group(point, seeds, self.device, self.parents, saved)
         return _by_seed(seeds, group.stack.arrays)
 
-    # How much they differ.
-
     def _ends(self, seeds: Collection[int], noise: float = 0.0) -> dict[int, Values]:
         return {seed: self.plain.ends(seed, self.starts[seed], noise) for seed in seeds}
 
-    def _differences(self, found: dict[int, Values], plain: dict[int, Values]) -> Shares:
+    def _differences(self, trained: dict[int, Values], plain: dict[int, Values]) -> Shares:
         """Difference of each array as a share of how far it moved, or steps of an optimiser move.
 
         Differences of metrics are relative, absolute if they are below 1.
         """
-        shares = {}
         rate = self.point.parameters["learning_rate"]
-        for seed, values in found.items():
-            for name, value in values.items():
-                expected = plain[seed][name].to(value)
-                if name in self.starts[seed]:
-                    start = torch.as_tensor(self.starts[seed][name]).to(value)
-                    scale = (expected - start).norm() + rate * math.sqrt(value.numel())
-                else:
-                    scale = 1 + expected.abs()
-                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
-                share = (both.norm() / scale.nan_to_num()).item() if both.norm() != 0 else 0.0
-                shares[seed, name] = share if math.isfinite(share) else math.inf
-        return shares
 
-    @staticmethod
-    def _relative(found: dict[int, Values], plain: dict[int, Values]) -> Shares:
-        """Relative difference of each gradient and metric, absolute where they are small."""
-        shares = {}
-        for seed, values in plain.items():
-            for name, expected in values.items():
-                value = found[seed][name].to(expected)
-                least = 1.0 if name.startswith("metric ") else 1e-3
-                both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
-                share = (both.norm() / (least + expected.norm()).nan_to_num()).item()
-                shares[seed, name] = share if math.isfinite(share) else math.inf
-        return shares
+        def scale(seed: int, name: str, expected: Tensor) -> Tensor:
+            if name not in self.starts[seed]:
+                return 1 + expected.abs()
+            start = torch.as_tensor(self.starts[seed][name]).to(expected)
+            return (expected - start).norm() + rate * math.sqrt(expected.numel())
 
-    def _beyond_rounding(
-        self,
-        found: Shares,
-        plain: dict[int, Values],
-        compute: Callable[..., dict[int, Values]],
-        differences: Callable[[dict[int, Values], dict[int, Values]], Shares],
-    ) -> tuple[tuple[int, str], float] | None:
-        """The largest difference that noise of the size of rounding does not make, if there is one.
-
-        The noise acts on what ``compute`` makes of seeds in a plain loop. Weights are held against
-        the most that it does to any weight, a metric against the most that it does to this metric.
-        """
-        with _Coarsest() as coarsest:
-            again = compute(plain)
-        if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
-            raise CircletError(
-                f"{self.path}: a plain PyTorch loop of this network gives other numbers when it is "
-                "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
-                "use no clock or uninitialised memory"
-            )
-        usual: dict[str, float] = {}
-        for is_metric, eps in enumerate((coarsest.of_loss, coarsest.of_all)):
-            noisy = compute(plain, noise=eps)
-            for (_, name), share in differences(noisy, plain).items():
-                if name.startswith("metric ") == is_metric:
-                    kind = name if is_metric else ""
-                    usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
-        beyond = {
-            key: share
-            for key, share in found.items()
-            if share > ROUNDING * usual[key[1] if key[1].startswith("metric ") else ""]
-        }
-        return max(beyond.items(), key=lambda item: item[1], default=None)
+        return rounding.shares(trained, plain, scale)
 
 
-class _Coarsest(TorchDispatchMode):
-    """Finds the lowest precision of the floating-point numbers that operations compute."""
+def _relative(computed: dict[int, Values], plain: dict[int, Values]) -> Shares:
+    """Relative difference of each gradient and metric, absolute where they are small."""
 
-    of_loss = 1e-15  # what has a gradient
-    of_all = 1e-15
+    def scale(seed: int, name: str, expected: Tensor) -> Tensor:
+        return (1.0 if rounding.is_metric(name) else 1e-3) + expected.norm()
 
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        result = operation(*args, **(kwargs or {}))
-        floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
-        eps = max((torch.finfo(t.dtype).eps for t in floats), default=0.0)
-        self.of_all = max(self.of_all, eps)
-        if torch.is_grad_enabled():
-            self.of_loss = max(self.of_loss, eps)
-        return result
+    return rounding.shares(computed, plain, scale)
 
 
 def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:

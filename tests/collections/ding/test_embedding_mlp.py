@@ -4,7 +4,6 @@ import torch
 from conftest import config, plain_run, with_logs
 from torch import nn
 
-from circlet.bench import training
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study import planning
@@ -103,20 +102,6 @@ def test_each_array_follows_its_own_seed():
     assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
     masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
     assert (masks[0] != masks[1]).any()
-
-
-def test_floor_of_the_benchmark():
-    """266 MFLOP in the layers of pairs, 9 more in the tables; 47 thousand values."""
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    at_least = training.floor("embedding_mlp", about)
-    assert at_least["products"] == pytest.approx(2.75, rel=0.01)
-    values = 59 * 128 + 100 * 257 + 100 * 101 + 59 * 101
-    assert at_least["memory"] == pytest.approx(1000 * values * 6 * 4 / 1e10)
-
-
-def test_time_goes_to_products():
-    found = training.shares("embedding_mlp", 0.05)
-    assert found["products"] > found["optimiser"] > 0
 
 
 def golden_values():

@@ -1,11 +1,11 @@
 import itertools
 
 import numpy as np
+import plain
 import pytest
 import torch
 from conftest import config
 
-from circlet.bench import plain, training
 from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study import planning
@@ -126,13 +126,6 @@ def test_particle_defaults_are_those_that_reproduce_table_2():
         "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
         "scaling": "per_coordinate",
     }  # fmt: skip
-
-
-def test_floor_of_the_benchmark_counts_products_in_double_precision():
-    # Two products of 153 x 2 by 2 x 153.
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    found = training.floor("particles", about)["products"]
-    assert found == pytest.approx(2 * 2 * 2 * 153**2 * 2 / 1e8)
 
 
 def test_ten_runs_of_a_block_of_fifty_advance_together():

@@ -1,4 +1,4 @@
-"""The visual sandbox: what is drawn is the network, for any d, as picture and as film."""
+"""The visual sandbox: what is drawn is the network, for any d, as a picture."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from conftest import experiment
 from PIL import Image
 
 from circlet import cli
-from circlet.collections.odonnat import layer_projections, network_panels, sandbox
+from circlet.collections.odonnat import layer_projections, network_panels
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
@@ -28,7 +28,7 @@ def drawn(**changes):
 def test_a_view_is_the_network():
     parameters = SYSTEM.defaults | {"p": 3}
     weights = system.initial(parameters, Seeds(0, 0, 0, 0))
-    view, _ = layer_projections.view(weights, parameters)
+    view = layer_projections.view(weights, parameters)
     own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
     chosen = system.encode(view["tokens"][None], 3, 5, torch.float64, torch.device("cpu"))
     xi = system.embed(own, chosen, 3)[0].T
@@ -53,13 +53,13 @@ def test_clusters_are_named_by_the_signature(monkeypatch):
         return found(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
 
     monkeypatch.setattr(layer_projections.clusters, "signature", signature)
-    view, _ = drawn()
+    view = drawn()
     np.testing.assert_array_equal(view["cluster"], view["tokens"] @ weights)
 
 
 def test_the_map_is_the_classifier_on_the_plane():
     weights = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
-    view, _ = layer_projections.view(weights, SYSTEM.defaults)
+    view = layer_projections.view(weights, SYSTEM.defaults)
     left, right, bottom, top = view["xi_box"]
     x, y = (
         np.linspace(left, right, layer_projections.GRID)[7],
@@ -100,33 +100,19 @@ def test_planes_of_many_dimensions_keep_what_they_can():
     ids=["p2", "V2", "p3", "d1", "d7", "no distractors", "long"],
 )  # fmt: skip
 def test_all_panels_of_any_network(changes):
-    view, _ = drawn(**changes)
+    view = drawn(**changes)
     curves = {"step": [0, 5, 10]} | {
         f"{part}_{name}": [1.0, 0.5, 0.2]
         for part in ("train", "test")
         for name in ("loss", "accuracy")
     }  # fmt: skip
 
-    made, every = figure.grid()
-    figure.fill(made, every, network_panels.Moment(view, pd.DataFrame(curves), 5), "title")
+    made, every = figure.drawn(network_panels.Moment(view, pd.DataFrame(curves), 5), "title")
     assert len(every) == 16
     made.canvas.draw()
-    for name, axes in every.items():
+    for name, axes in zip(network_panels.PANELS, every, strict=True):
         assert axes.get_title() == name
         assert axes.lines or axes.collections or axes.images or axes.texts, name
-
-
-def test_panels_are_drawn_anew_without_rests():
-    curves = pd.DataFrame({"step": [0], "train_loss": 1.0, "test_loss": 1.0, "train_accuracy": 0.5,
-                           "test_accuracy": 0.5})  # fmt: skip
-    made, every = figure.grid()
-    counts = []
-    for seed in (0, 1):
-        weights = system.initial(SYSTEM.defaults, Seeds(seed, 0, 0, 0))
-        view, _ = layer_projections.view(weights, SYSTEM.defaults)
-        figure.fill(made, every, network_panels.Moment(view, curves, 0), str(seed))
-        counts.append({name: len(axes.get_children()) for name, axes in every.items()})
-    assert counts[0] == counts[1]
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +131,6 @@ def run_id(study, seed=1):
     return study.points[0].run_id(seed)
 
 
-def n_frames(path):
-    with Image.open(path) as film:
-        return film.n_frames
-
-
 def command(study, *arguments):
     cli.main(["sandbox", "--study", study.json, *map(str, arguments)])
 
@@ -162,31 +143,6 @@ def test_a_picture_of_any_step(trained, capsys):
         assert min(picture.size) > 1000
 
 
-def test_a_film_has_a_frame_per_step(trained, tmp_path, capsys):
-    path = tmp_path / "film.gif"
-    command(trained, run_id(trained), "--film", "--output", path)
-    assert n_frames(path) == 7
-    assert "7 frames" in capsys.readouterr().out
-    command(trained, run_id(trained), "--film", "--frames", 3, "--output", path)
-    assert n_frames(path) == 3
-
-
-def test_the_frame_of_a_film_stands_still(trained):
-    run = sandbox.Run(trained, run_id(trained))
-    frames = [frame for _, frame in run.moments(run.steps)]
-    still = layer_projections.film(frames)
-    shown = [moment.view for moment, _ in run.moments(run.steps, still)]
-    for name in still.boxes:
-        left, right, bottom, top = still.boxes[name]
-        for view in shown:
-            np.testing.assert_array_equal(view[f"{name}_box"], still.boxes[name])
-    for view in shown[-1:]:  # in its planes all of the last step is inside
-        for name in still.boxes:
-            left, right, bottom, top = still.boxes[name]
-            x, y = view[f"{name}_xy"].reshape(-1, 2).T
-            assert left <= x.min() and x.max() <= right and bottom <= y.min() and y.max() <= top
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -195,10 +151,7 @@ def test_the_frame_of_a_film_stands_still(trained):
             "there is no run 'e/none/s00000' of sparse_transformer; they are named",
         ),
         (["RUN", "--step", "5"], "logs its network at 7 steps, not at 5 (nearest: 4"),
-        (["RUN", "--film", "--output", "a.avi"], "a film must end in .gif or .mp4"),
-        (["RUN", "--film", "--frames", "0"], "needs at least 2 frames"),
         (["RUN", "--output", "a.xyz"], "a.xyz: a picture must end in .png, .svg or .pdf"),
-        (["RUN", "--film", "--step", "4"], "give only one of them"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):
@@ -206,20 +159,6 @@ def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):
         command(trained, *(run_id(trained) if a == "RUN" else a for a in arguments))
     assert stop.value.code == 1
     assert message in capsys.readouterr().err
-
-
-def test_an_mp4_needs_ffmpeg(trained, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
-    with pytest.raises(SystemExit):
-        command(trained, run_id(trained), "--film", "--output", tmp_path / "a.mp4")
-    assert "needs ffmpeg" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(sandbox.shutil.which("ffmpeg") is None, reason="needs ffmpeg")
-def test_a_film_as_mp4(trained, tmp_path):
-    path = tmp_path / "film.mp4"
-    command(trained, run_id(trained), "--film", "--output", path)
-    assert path.read_bytes()[4:8] == b"ftyp"
 
 
 def test_a_run_that_is_not_done(trained, capsys):

@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import config, experiment, plain_run, with_logs
+from plain.sparse_transformer import SparseTransformer
 from torch import nn
 
-from circlet.bench import training
 from circlet.collections.odonnat.equations import sparse_transformer as system
-from circlet.collections.odonnat.plain.sparse_transformer import SparseTransformer
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.errors import ConfigError
 from circlet.study import cost, planning
@@ -263,14 +262,6 @@ def test_frequencies_are_not_its_business():
                 interventions=[{"scale": {"frequency": 1, "factor": 2.0}}],
             )
         )
-
-
-def test_floor_of_the_benchmark_counts_products_alone():
-    # 32 sequences: values by attention, both layers of the MLP, logits; three products each.
-    one = 24 * 2 + 2 * 32 * 2 + 3 * 2
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    found = training.floor("sparse_transformer", about)["products"]
-    assert found == pytest.approx(3 * 2 * 32 * one / 1e8)
 
 
 def golden_values():

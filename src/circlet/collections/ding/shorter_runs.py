@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from circlet.analysis import stats, verdicts
+from circlet.analysis import spectrum, stats, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
 from circlet.collections.ding.tables import ding_claims, survival_classifiers
@@ -30,14 +30,14 @@ Tables = Callable[[str], pd.DataFrame]
 def survival(tables: Tables, step: int) -> pd.DataFrame:
     """The table ``survival`` of the runs, had they ended at the last logged step up to this one.
 
-    The mean signal over all p frequencies, of rule A, counts k and p - k; frequency 0, which is not
-    logged, as 0.
+    Of rule A, k and p - k count; frequency 0, which is not logged, as 0.
     """
     logged = tables("trajectories")
     logged = logged[logged["step"] == logged.loc[logged["step"] <= step, "step"].max()]
-    mean = 2 * logged.groupby("run_id")["signal"].transform("sum") / logged["p"]
+    total = 2 * logged.groupby("run_id")["signal"].transform("sum")
+    threshold = spectrum.survival_threshold(total, logged["p"])
     logged = logged.assign(
-        survived=logged["signal"] > 2 * mean, survived_absolute=logged["signal"] > 10
+        survived=logged["signal"] > threshold, survived_absolute=logged["signal"] > 10
     )
     keys = ["run_id", "frequency"]
     rules = ["survived", "survived_absolute"]

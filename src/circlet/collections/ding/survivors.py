@@ -11,14 +11,13 @@ GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 
 def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which frequencies of an embedding (p, d) at the end survive, by rules A and B.
 
-    Rule A, of the paper's counts of circles: the final signal is above twice the mean over all p
-    frequencies, including 0 and p - k. Rule B: it is above 10 (section 3.2.2). B needs the full 30
-    000 steps, because the signals of dying circles have not fallen below 10 before. Both results
-    are ((p-1)//2,), bool.
+    Rule A, of the paper's counts of circles: see `circlet.analysis.spectrum.survival_threshold`.
+    Rule B: the final signal is above 10 (section 3.2.2). B needs the full 30 000 steps, because the
+    signals of dying circles have not fallen below 10 before. Both results are ((p-1)//2,), bool.
     """
-    signals = np.linalg.norm(spectrum.coefficients(final), axis=-1)
-    chosen = signals[spectrum.frequencies(len(final))]
-    return chosen > 2 * signals.mean(), chosen > 10
+    signals, p = spectrum.signals(final), len(final)
+    chosen = signals[spectrum.frequencies(p)]
+    return chosen > spectrum.survival_threshold(signals.sum(), p), chosen > 10
 
 
 def rule(steps: int) -> tuple[str, str]:

@@ -25,13 +25,10 @@ def cross_entropy(logits: np.ndarray) -> np.ndarray:
 
 
 def key_frequencies(embedding: np.ndarray) -> np.ndarray:
-    """Frequencies whose signal is more than twice the mean of all p signals of an embedding (p, d).
-
-    That is rule A of the survivors of Ding et al. Nanda et al. choose theirs by eye.
-    """
-    signals = np.linalg.norm(spectrum.coefficients(embedding), axis=1)
-    frequencies = spectrum.frequencies(len(embedding))
-    return frequencies[signals[frequencies] > 2 * signals.mean()]
+    """Frequencies of an embedding (p, d) that survive by rule A; Nanda et al. choose by eye."""
+    signals, p = spectrum.signals(embedding), len(embedding)
+    frequencies = spectrum.frequencies(p)
+    return frequencies[signals[frequencies] > spectrum.survival_threshold(signals.sum(), p)]
 
 
 def restricted_and_excluded(

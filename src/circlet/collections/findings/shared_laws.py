@@ -309,10 +309,10 @@ def rollout(laws: Sequence[tuple[tuple[int, int], Law]], x: Array, first: int) -
 
 
 def survivors(signals: Array) -> Array:
-    """Which frequencies have more than twice the mean over all p, as rule A, but without k = 0."""
-    n = signals.shape[-1]
+    """Which frequencies survive by rule A, with 0 for the signal of k = 0; signals (..., n)."""
     with np.errstate(invalid="ignore"):
-        return signals > 2 * signals.mean(-1, keepdims=True) * 2 * n / (2 * n + 1)
+        total = 2 * signals.sum(-1, keepdims=True)
+        return signals > spectrum.survival_threshold(total, 2 * signals.shape[-1] + 1)
 
 
 def halves(study: Study, role: str) -> Iterator[tuple[Point, list[Array], list[Array]]]:

@@ -57,10 +57,7 @@ def summary(runs: pd.DataFrame) -> dict[str, float]:
         "imperfections": stats.mean(imperfections[rest], normal=True),
         "correlation": association.correlation(imperfections[rest], accuracy[rest]),
     }
-    columns: dict[str, float] = {}
-    for name, found in estimates.items():
-        columns |= found.columns(name)
-    return columns | {"n_runs": len(runs)}
+    return stats.columns(estimates) | {"n_runs": len(runs)}
 
 
 def rows(study: Study, role: str) -> Iterator[dict]:

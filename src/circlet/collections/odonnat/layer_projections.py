@@ -5,7 +5,7 @@ d can be drawn. For d = 2 that is the plane itself; else the plane through the o
 most of the squared length of the layer's vectors.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -54,11 +54,8 @@ def _plane(points: Tensor) -> np.ndarray:
 def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:
     """Left, right, bottom and top of a square that holds some places, (..., 2), with a margin."""
     points = np.concatenate([xy.reshape(-1, 2) for xy in (*places, np.zeros((int(origin), 2)))])
-    return _square(points.min(0), points.max(0), MARGIN)
-
-
-def _square(low: np.ndarray, high: np.ndarray, margin: float) -> np.ndarray:
-    half = max((high - low).max(), 1e-6) * (0.5 + margin)
+    low, high = points.min(0), points.max(0)
+    half = max((high - low).max(), 1e-6) * (0.5 + MARGIN)
     middle = (low + high) / 2
     return np.array([middle[0] - half, middle[0] + half, middle[1] - half, middle[1] + half])
 
@@ -77,97 +74,86 @@ def _map(logits: Tensor) -> np.ndarray:
     return torch.softmax(logits, 1)[0].T.reshape(GRID, GRID, -1).numpy()
 
 
-class Frame(NamedTuple):
-    """Where a network is drawn: the plane of every layer, and the box of every panel."""
-
-    planes: dict[str, np.ndarray]  # two columns that span it, (d, 2)
-    boxes: dict[str, np.ndarray]  # left, right, bottom, top
-
-
-def film(frames: list[Frame]) -> Frame:
-    """One frame for moments of a film that are in the same planes: boxes that hold all of them."""
-    boxes = {}
-    for name in frames[-1].boxes:
-        left, right, bottom, top = np.stack([frame.boxes[name] for frame in frames]).T
-        corners = np.array([[left.min(), bottom.min()], [right.max(), top.max()]])
-        boxes[name] = _square(corners[0], corners[1], margin=0)
-    return Frame(frames[-1].planes, boxes)
-
-
-def _clusters(own: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
+def _clusters(network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray) -> View:
     """The sum that each probe's cluster stands for, and whether the signature is legal."""
     p, k, length = (parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
-    weights = {name: array.float() for name, array in own.items()}
-    found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
-    return {"cluster": tokens @ found.integers[0].numpy(), "legal": found.legal.numpy()}
+    weights = {name: array.float() for name, array in network.items()}
+    signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+    return {"cluster": tokens @ signature.integers[0].numpy(), "legal": signature.legal.numpy()}
 
 
-@torch.no_grad()
-def view(
-    weights: dict[str, np.ndarray],
-    parameters: dict[str, Any],
-    frame: Frame | None = None,
-    planes: dict[str, np.ndarray] | None = None,
-) -> tuple[View, Frame]:
-    """The data that the panels draw of one network, and its axes.
-
-    ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
-    ``frame`` says where to draw it, if not where it fits best; or only the ``planes``.
-    """
-    p, k, length = (parameters[name] for name in ("p", "k", "length"))
-    own = {
+def _network(weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
+    """Arrays of one run as tensors with one run, float64."""
+    return {
         name: torch.as_tensor(array, dtype=torch.float64)[None] for name, array in weights.items()
     }
-    tokens = probe_tokens(p, length, k)
-    chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
-    e, z, score, value = system.tables(own, p)
-    alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
-    xi = system.embed(own, chosen, p)
-    s, _ = system.norm(xi, 1)
-    m = system.mlp(own, s)
-    r = xi + m
 
-    layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": r[0].T}
-    found = frame.planes if frame else planes
-    found = found or {layer: _plane(points) for layer, points in layers.items()}
+
+def _layers(
+    network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray
+) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, str]], Tensor]:
+    """The vectors of each layer whose plane is drawn, (n, d), for probe tokens.
+
+    Also all vectors that are drawn, each with the layer in whose plane it lies; and the attention,
+    (probes, length).
+    """
+    p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
+    e, z, score, value = system.tables(network, p)
+    alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
+    xi = system.embed(network, chosen, p)
+    s, _ = system.norm(xi, 1)
+    m = system.mlp(network, s)
+    layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": (xi + m)[0].T}
     pairs = (p, length)
-    places = {
-        "token": (own["embedding"][0], "embedding"),
-        "position": (own["position"][0], "embedding"),
+    vectors = {
+        "token": (network["embedding"][0], "embedding"),
+        "position": (network["position"][0], "embedding"),
         "pair": (e[0].unflatten(0, pairs), "embedding"),
         "normed": (z[0].unflatten(0, pairs), "embedding"),
-        "query": (own["query"][0], "embedding"),
+        "query": (network["query"][0], "embedding"),
         "value": (value[0].unflatten(0, pairs), "xi"),
         "xi": (layers["xi"], "xi"),
         "s": (layers["s"], "s"),
-        "receptor": (own["hidden.weight"][0], "s"),
-        "assembler": (own["output.weight"][0].T, "r"),
+        "receptor": (network["hidden.weight"][0], "s"),
+        "assembler": (network["output.weight"][0].T, "r"),
         "mlp": (m[0].T, "r"),
         "r": (layers["r"], "r"),
     }
-    xy = {name: points.numpy() @ found[layer] for name, (points, layer) in places.items()}
-    if frame:
-        boxes = frame.boxes
-    else:
-        boxes = {name: _box(here) for name, here in xy.items()}
-        boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
-    on_xi = system.classify(own, _grid(boxes["xi"], found["xi"], xi[0]))
-    on_r = own["embedding"] @ _grid(boxes["r"], found["r"], r[0])
+    return layers, vectors, alpha.sum(0).T
+
+
+@torch.no_grad()
+def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
+    """The data that the panels draw of one network, and its axes.
+
+    ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
+    """
+    p, k = parameters["p"], parameters["k"]
+    network = _network(weights)
+    tokens = probe_tokens(p, parameters["length"], k)
+    layers, vectors, attention = _layers(network, parameters, tokens)
+    planes = {layer: _plane(points) for layer, points in layers.items()}
+    xy = {name: points.numpy() @ planes[layer] for name, (points, layer) in vectors.items()}
+    boxes = {name: _box(here) for name, here in xy.items()}
+    boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
+    on_xi = system.classify(network, _grid(boxes["xi"], planes["xi"], layers["xi"].T))
+    on_r = network["embedding"] @ _grid(boxes["r"], planes["r"], layers["r"].T)
     drawn = {
         "tokens": tokens,
         "prefix": np.array([k]),
         "label": tokens[:, :k].sum(1) % p,
         "sum": tokens[:, :k].sum(1),
-        **_clusters(own, parameters, tokens),
-        "attention": alpha.sum(0).T.numpy(),  # (probes, length)
+        **_clusters(network, parameters, tokens),
+        "attention": attention.numpy(),
         "xi_map": _map(on_xi),
         "r_map": _map(on_r),
-        "probability": torch.softmax(own["embedding"] @ r, 1)[0].T.numpy(),
+        "probability": torch.softmax(network["embedding"] @ layers["r"].T, 1)[0].T.numpy(),
     }
     drawn |= {f"{name}_xy": here for name, here in xy.items()}
     drawn |= {f"{name}_box": box for name, box in boxes.items()}
-    return drawn, Frame(found, boxes)
+    return drawn
 
 
 IDEAL = {"p": 2, "d": 2, "length": 12, "k": 5, "vocabulary": 2}
@@ -192,8 +178,8 @@ def idealised() -> dict[str, np.ndarray]:
     s = np.stack([x, np.ones(k + 1)])
     s /= np.sqrt((s**2).mean(0))
     hidden = torch.nn.functional.gelu(torch.as_tensor(receptors @ s)).numpy()  # (k, clusters)
-    wanted = SCORE * np.where(np.arange(k + 1) % 2, 1, -1) - x
-    solved = np.linalg.solve(np.vstack([hidden, np.ones(k + 1)]).T, wanted)
+    scores = SCORE * np.where(np.arange(k + 1) % 2, 1, -1) - x
+    solved = np.linalg.solve(np.vstack([hidden, np.ones(k + 1)]).T, scores)
     return {
         "embedding": np.array([[-1.0, 0.0], [1.0, 0.0]]),
         "position": position,

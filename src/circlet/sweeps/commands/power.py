@@ -2,8 +2,12 @@
 
 import argparse
 import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from circlet import terminal
+from circlet.config import schema
 from circlet.errors import ConfigError, unknown
 from circlet.lazy_import import load
 from circlet.study import pictures, targets
@@ -51,8 +55,8 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     needs = power.of_outcomes(study, widths, asked)
     if has_claims and not arguments.outcomes:
         needs += power.of_claims(study)
-    found = power.wanted(study, needs)
-    print(terminal.power(study, needs, found))
+    proposed = power.wanted(study, needs)
+    print(text(needs, proposed))
     if not chosen:
         claims = " and the claims" if has_claims else ""
         print(f"\nThese are the outcomes that figures show{claims}; --outcomes names others.")
@@ -67,3 +71,64 @@ def _half_width(text: str) -> tuple[str, float]:
     except ValueError:
         pass
     raise ConfigError(f"--half-width: {text}: must be as n_circles=0.2")
+
+
+def text(needs: Iterable[Any], proposed: Any) -> str:
+    """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
+
+    ``needs`` and the plan that is ``proposed`` are those of `circlet.sweeps.power`.
+    """
+    at_points = [need for need in needs if need.points]
+    short = [need for need in at_points if need.needed and need.needed > need.points[0].count]
+    rows = [
+        (
+            need.points[0].experiment,
+            need.points[0].name if len(need.points) == 1 else f"{len(need.points)} points",
+            need.what,
+            need.n,
+            terminal.number(need.half) if math.isfinite(need.half) else "none",
+            terminal.number(need.wanted),
+            need.needed,
+        )
+        for need in sorted(short, key=lambda need: -need.needed)[: terminal.MOST_ROWS]
+    ]
+    header = ("experiment", "point", "outcome", "runs", "half-width", "wanted", "runs needed")
+    lines = [terminal.aligned(header, rows, "<<<>>>>")] if rows else []
+    if len(short) > terminal.MOST_ROWS:
+        lines.append(f"... and {len(short) - terminal.MOST_ROWS} more, which need fewer")
+    never = Counter(
+        (need.points[0].experiment if need.points else "", need.what, need.why)
+        for need in needs
+        if need.needed is None
+    )
+    for (experiment, what, why), n in never.items():
+        where = f" in {experiment}" if experiment else ""
+        where += f", at {n} points" if n > 1 else ""
+        lines.append(f"not estimated: {what}{where}: {why}")
+    settled = [need for need in at_points if need.needed]
+    if settled and not short:
+        waits = any(need.half > need.wanted for need in settled)
+        which = "All other" if never else "All"
+        lines.append(
+            f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
+        )
+    if proposed.seeds:
+        again = f" and {proposed.again} again (their blocks grow)" if proposed.again else ""
+        cost = f"{proposed.runs} more runs{again} in {proposed.blocks} blocks"
+        time = f"~{terminal.duration(proposed.seconds)} of CPU time"
+        lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
+        for name, seeds in proposed.seeds.items():
+            lines += [f"  {name}:", *_yaml(seeds)]
+    return "\n".join(lines)
+
+
+def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
+    """The key `seeds` of an experiment."""
+    if "more" not in seeds:
+        yield f"    seeds: {{count: {seeds['count']}}}"
+        return
+    yield "    seeds:"
+    yield f"      count: {seeds['count']}"
+    yield "      more:"
+    for one in seeds["more"]:
+        yield f"        - {schema.flow(one)}"

@@ -3,11 +3,15 @@ the mean over runs with the same seed (for steps, the median), with its 95 % int
 marks an end that is not known. Intervals that exclude zero are dark.
 """
 
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
-from circlet.sweeps import panels
+from circlet.study.swept import words
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("comparisons",)
@@ -22,4 +26,48 @@ def draw(study: Study) -> Figure:
     rows = sweep.rows("comparisons")
     if rows.empty or not rows["n_first"].any():
         return nothing("no finished runs to compare")
-    return panels.forest(rows, [*sweep.picture.show])
+    return _forest(rows, [*sweep.picture.show])
+
+
+def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
+    """Differences of outcomes with their intervals: rows as in the table ``comparisons``.
+
+    An end that is not known is an arrow.
+    """
+    names = [
+        ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
+        for r in rows.itertuples()
+    ]
+    rows = rows.assign(name=names)
+    places = {name: -i for i, name in enumerate(dict.fromkeys(names))}
+    figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
+    grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    for axes, outcome in zip(grid, shown, strict=True):
+        here = rows[rows["outcome"] == outcome]
+        y = here["name"].map(places)
+        center, low, high = (
+            here[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
+        )
+        dark = np.where((low > 0) | (high < 0), style.BLUE, style.GREY)
+        ends = np.array([0.0, *center, *low, *high])
+        beyond = 0.15 * np.ptp(ends[np.isfinite(ends)]) or 1.0
+        for end, other, to, mark in (
+            (low, high, np.nanmin(ends) - beyond, "<"),
+            (high, low, np.nanmax(ends) + beyond, ">"),
+        ):
+            is_open = np.isnan(end) & ~np.isnan(other)
+            axes.scatter(np.full(is_open.sum(), to), y[is_open], c=dark[is_open], s=18, marker=mark)
+            end[is_open] = to
+        axes.axvline(0, color="0.8", lw=0.8)
+        axes.hlines(y, low, high, colors=dark, lw=1.4)
+        axes.scatter(center, y, c=dark, s=18, zorder=2)
+        axes.xaxis.set_major_locator(MaxNLocator(3))
+        if np.isnan(low).all():
+            axes.text(
+                0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
+            )
+            axes.set_xticks([0])
+        axes.set_title(here["label"].iloc[0] if len(here) else words(outcome), fontsize=8)
+        axes.set_xlabel("difference")
+    grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    return figure

@@ -58,7 +58,6 @@ COLUMNS = [
     column("where", pa.string(), "its row"),
     column("column", pa.string(), "its column"),
 ]
-_ENDS = ("low", "high", "n")  # of an estimate
 
 
 def _assignments(text: str) -> dict[str, str]:
@@ -89,10 +88,10 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
         return f"not part of this study: `reproduce` has no {role}"
     for point in study.experiment(study.reproduce[role]):
         for name, value in ({"shared": "none"} | conditions).items():
-            has = _has(study, point, name)
-            if not _same(has, value):
+            actual = _has(study, point, name)
+            if not _same(actual, value):
                 what = "shared seeds" if name == "shared" else name
-                return f"runs with {what} {has}, the paper has {value}"
+                return f"runs with {what} {actual}, the paper has {value}"
     return ""
 
 
@@ -119,8 +118,8 @@ def judged(
     n_planned: int = 0,
 ) -> dict:
     """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
-    found = verdicts.judge(claim, measured, n_runs)
-    verdict, note = found.verdict, found.why
+    judgement = verdicts.judge(claim, measured, n_runs)
+    verdict, note = judgement.verdict, judgement.why
     passes = (verdicts.REPRODUCED, verdicts.COMPATIBLE)
     is_lossy = n_runs < verdicts.LEAST_FINISHED * n_planned
     if is_lossy and verdict in (*passes, verdicts.DEVIATES):
@@ -135,11 +134,11 @@ def judged(
     ends = ("difference", "difference_low", "difference_high")
     return {
         **measured.columns("measured"),
-        **dict(zip(ends, found.difference[:3], strict=True)),
-        "same_low": found.same[0],
-        "same_high": found.same[1],
-        "mistaken": found.mistaken,
-        "unnoticed": found.unnoticed,
+        **dict(zip(ends, judgement.difference[:3], strict=True)),
+        "same_low": judgement.same[0],
+        "same_high": judgement.same[1],
+        "mistaken": judgement.mistaken,
+        "unnoticed": judgement.unnoticed,
         "verdict": verdict,
         "note": note,
     }
@@ -151,10 +150,10 @@ def _wrong(claim: pd.Series, what: str) -> str:
 
 
 def _answer(study: Study, claim: pd.Series) -> dict:
-    wanted = _assignments(claim["conditions"])
-    differs = unmet(study, claim["role"], wanted)
+    conditions = _assignments(claim["conditions"])
+    differs = unmet(study, claim["role"], conditions)
     same, accepted = (
-        not unmet(study, claim["role"], wanted | _assignments(claim[name]))
+        not unmet(study, claim["role"], conditions | _assignments(claim[name]))
         for name in ("shorter", "accepts")
     )
     reason = "" if same or accepted else differs
@@ -180,23 +179,22 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             n_runs, n_planned = int(row["n_runs"]), int(row["n_planned"])
             if n_runs > n_planned:
                 raise LogError(f"{claim['table']}: {n_runs} runs, of {n_planned} planned")
-            found = judged(claim, measured, rival, n_runs, n_planned)
-            note = "; ".join(filter(None, [found["note"], differs]))
+            columns = judged(claim, measured, rival, n_runs, n_planned)
+            note = "; ".join(filter(None, [columns["note"], differs]))
             counts = {"n_runs": n_runs, "n_planned": n_planned}
             is_other = not same and claim["tally"] == claims_file.TEST
             tally = {"tally": claims_file.OTHER} if is_other else {}
-            return found | counts | tally | {"note": note}
+            return columns | counts | tally | {"note": note}
         reason = f"{claim['table']} has no row with {claims.text_of(claim['keys'])}"
     return judged(claim, Estimate()) | {"n_runs": 0, "n_planned": 0, "note": reason}
 
 
 def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
     """An estimate in a row of a table; raises ConfigError if it lacks a column of it."""
-    names = [column, *(f"{column}_{end}" for end in _ENDS)]
+    names = [f"{column}{end}" for end in ("", "_low", "_high", "_n")]
     if lacking := set(names) - set(row.index):
         raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
-    value, low, high, n = (row[name] for name in names)
-    return Estimate(float(value), float(low), float(high), int(n))
+    return Estimate.of_row(row, column)
 
 
 def table(study: Study) -> list[dict]:

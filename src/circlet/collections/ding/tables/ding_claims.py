@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
-from circlet.analysis import association, contrasts, spectrum, stats
+from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.ding import ode, survivors
+from circlet.collections.ding import moduli, ode, survivors
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -75,12 +75,12 @@ def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
 
     The frequencies of an embedding compete, so the interval is over embeddings.
     """
-    found = []
+    rates_there = []
     for _, here in rates.groupby("embedding_seed"):
         x, y = here["initial_signal"].to_numpy(float), here["rate"].to_numpy(float)
         if len(x) > 2 and np.ptp(x) > 0:
-            found.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
-    return stats.mean(found)
+            rates_there.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
+    return stats.mean(rates_there)
 
 
 def circles(counts: pd.DataFrame) -> Estimate:
@@ -93,12 +93,12 @@ def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
 
     Mean over embeddings of the mean over their runs, or over runs if they share one embedding.
     """
-    found = [
+    areas = [
         (run["embedding_seed"].iloc[0], run_id, roc_auc_score(run["alive"], run[column]))
         for run_id, run in survival.dropna(subset=[column]).groupby("run_id")
         if 0 < run["alive"].sum() < len(run)
     ]
-    frame = pd.DataFrame(found, columns=["embedding", "run", "auc"])
+    frame = pd.DataFrame(areas, columns=["embedding", "run", "auc"])
     unit = "embedding" if frame["embedding"].nunique() > 1 else "run"
     return stats.over_units(frame["auc"], frame[unit], 0, 1)
 
@@ -131,16 +131,16 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
     Far means two standard deviations of the other initial signals from their mean. Above: the
     survival rate of the frequency. Below: the survival rate of the others minus its own.
     """
-    found = []
+    values = []
     for _, run in survival.groupby("run_id"):
-        own = run["frequency"] == run["scale_frequency"]
-        rest = run.loc[~own, "initial_signal"]
-        deviation = (run.loc[own, "initial_signal"].iloc[0] - rest.mean()) / rest.std()
+        is_scaled = run["frequency"] == run["scale_frequency"]
+        rest = run.loc[~is_scaled, "initial_signal"]
+        deviation = (run.loc[is_scaled, "initial_signal"].iloc[0] - rest.mean()) / rest.std()
         if deviation >= 2 if above else deviation <= -2:
-            mine = float(run.loc[own, "alive"].iloc[0])
-            gap = float(run.loc[~own, "alive"].mean()) - mine
-            found.append((run["embedding_seed"].iloc[0], mine if above else gap))
-    frame = pd.DataFrame(found, columns=["embedding", "value"])
+            mine = float(run.loc[is_scaled, "alive"].iloc[0])
+            gap = float(run.loc[~is_scaled, "alive"].mean()) - mine
+            values.append((run["embedding_seed"].iloc[0], mine if above else gap))
+    frame = pd.DataFrame(values, columns=["embedding", "value"])
     return stats.over_units(frame["value"], frame["embedding"], 0 if above else -1, 1)
 
 
@@ -175,8 +175,8 @@ def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
 
 def lost(fits: pd.DataFrame) -> Estimate:
     """Share of fits whose rollout is off by more than the mean signal."""
-    found = fits["rollout_error"] > fits["mean_signal"]
-    return stats.share(*stats.counted(found), method="exact")
+    is_lost = fits["rollout_error"] > fits["mean_signal"]
+    return stats.share(*stats.counted(is_lost), method="exact")
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
@@ -184,11 +184,11 @@ def all_survive(counts: pd.DataFrame) -> Estimate:
 
     With decay: weight decay 0.1 and more.
     """
-    every = counts["n_circles_absolute"] == counts["n_frequencies"]
-    without = every[counts["weight_decay"] == 0]
-    decayed = every[counts["weight_decay"] >= 0.1]
-    found = contrasts.share_difference(*stats.counted(without), *stats.counted(decayed))
-    return found._replace(n=min(len(without), len(decayed)))
+    survive = counts["n_circles_absolute"] == counts["n_frequencies"]
+    without = survive[counts["weight_decay"] == 0]
+    decayed = survive[counts["weight_decay"] >= 0.1]
+    difference = contrasts.share_difference(*stats.counted(without), *stats.counted(decayed))
+    return difference._replace(n=min(len(without), len(decayed)))
 
 
 def rises(counts: pd.DataFrame, by: str, what: str = "n_circles") -> Estimate:
@@ -209,14 +209,14 @@ def peak_step(trajectories: pd.DataFrame) -> Estimate:
     """
     means = _gradients(trajectories)
     steps = np.array([rows.idxmax()[1] for _, rows in means.groupby(level=0)], dtype=float)
-    found = stats.geometric_mean(np.maximum(steps, 1))
-    if found.n < 2:
-        return found
+    peak = stats.geometric_mean(np.maximum(steps, 1))
+    if peak.n < 2:
+        return peak
     logged = np.unique(np.maximum(means.index.get_level_values("step").to_numpy(float), 1))
-    at = int(np.abs(np.log(logged / found.value)).argmin())
+    at = int(np.abs(np.log(logged / peak.value)).argmin())
     below, above = logged[max(at - 1, 0)], logged[min(at + 1, len(logged) - 1)]
-    low, high = (math.sqrt(end * found.value) for end in (below, above))
-    return found._replace(low=float(np.fmin(found.low, low)), high=float(np.fmax(found.high, high)))
+    low, high = (math.sqrt(end * peak.value) for end in (below, above))
+    return peak._replace(low=float(np.fmin(peak.low, low)), high=float(np.fmax(peak.high, high)))
 
 
 def late_gradient(trajectories: pd.DataFrame) -> Estimate:
@@ -224,49 +224,6 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
     means = _gradients(trajectories)
     late = means[means.index.get_level_values("step") >= 1000].groupby(level=0).max()
     return stats.bounded_mean(late / means.groupby(level=0).max(), 0, 1)
-
-
-def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
-    """By modulus p: distance ``left`` of its mean circle count from a line in p, which one modulus
-    does not have; variance of that mean over runs (``noise``); whether it is ``prime``.
-    """
-    of = moduli.groupby("p")["n_circles"]
-    means = of.mean()
-    line = np.polyfit(means.index, means, 1) if len(means) > 1 else [np.nan]
-    left = means - np.polyval(line, means.index)
-    prime = [spectrum.is_prime(p) for p in means.index]
-    return pd.DataFrame({"left": left, "noise": of.var() / of.size(), "prime": prime})
-
-
-def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
-    """Scatter of mean circle counts about a line in p: composites divided by primes.
-
-    The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
-    logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
-    """
-    found = about_line(moduli)
-    prime = found["prime"].to_numpy(bool)
-    fewest = min(int(prime.sum()), int((~prime).sum()))
-    if fewest < 5 or found["noise"].isna().any():  # too few to compare their scatter
-        return Estimate(n=fewest)
-    squares = (found["left"] ** 2 - found["noise"]).to_numpy()
-    parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
-    if not all(math.isfinite(end) for part in parts for end in part):
-        return Estimate(n=fewest)
-    return contrasts.difference(*parts)._replace(n=fewest).mapped(math.exp)
-
-
-def _log_scatter(squares: np.ndarray) -> Estimate:
-    """Logarithm of the root of a mean of squares, without noise, by the jackknife.
-
-    There is no interval if, without some modulus, the scatter is smaller than the noise.
-    """
-    n = len(squares)
-    without = (squares.sum() - squares) / (n - 1)
-    if min(without.min(), squares.mean()) <= 0:
-        return Estimate(n=n)
-    center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
-    return stats.jackknife(center, parts)
 
 
 def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -286,8 +243,8 @@ def _lasso_gap(fits: pd.DataFrame) -> Estimate:
 
 def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
     """Mean over seeds, each of which is at every dimension, of a share of the fits of a method."""
-    own = _fits(fits, method)
-    return stats.mean(own.groupby("seed")[column].mean()).within(-math.inf, 1)
+    of_method = _fits(fits, method)
+    return stats.mean(of_method.groupby("seed")[column].mean()).within(-math.inf, 1)
 
 
 def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
@@ -341,7 +298,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),
-    ("composites_are_noisier", "moduli", "circle_counts", scatter_ratio),
+    ("composites_are_noisier", "moduli", "circle_counts", moduli.scatter_ratio),
 ]  # fmt: skip
 
 
@@ -357,11 +314,11 @@ def table(study: Study) -> Iterator[dict]:
             gradients = role == "initial_gradients"
             rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))
-        found = effect(frame) if len(frame) else Estimate()
+        measured = effect(frame) if len(frame) else Estimate()
         if "run_id" in frame:
             n_runs = frame["run_id"].nunique()
         else:
             n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
         n_planned = sum(point.count for point in points)
         counts = {"n_runs": n_runs, "n_planned": n_planned}
-        yield {"claim": claim, **found.columns("effect"), **counts}
+        yield {"claim": claim, **measured.columns("effect"), **counts}

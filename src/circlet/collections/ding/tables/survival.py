@@ -44,7 +44,7 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
         "initial_signal": early[0],
         "initial_gradient": gradients[-1] if has_last else np.full(len(k), np.nan),
         "early_gradients": list(gradients.T),
-        "final_signal": np.linalg.norm(spectrum.coefficients(end)[k], axis=1),
+        "final_signal": spectrum.signals(end)[k],
         "circularity": survivors.circularity(start),
         "survived": relative,
         "survived_absolute": absolute,

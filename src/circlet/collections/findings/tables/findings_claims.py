@@ -47,10 +47,7 @@ def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
 def _of(frame: pd.DataFrame, name: str, **where: object) -> Estimate:
     """An estimate in the only row with some values, or none if there is no such row."""
     rows = _chosen(frame, where)
-    if rows.empty:
-        return Estimate()
-    value, low, high, n = rows.iloc[0][[name, f"{name}_low", f"{name}_high", f"{name}_n"]]
-    return Estimate(float(value), float(low), float(high), int(n))
+    return Estimate() if rows.empty else Estimate.of_row(rows.iloc[0], name)
 
 
 def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estimate:
@@ -89,37 +86,39 @@ def strength_of_circles(coefficients: pd.DataFrame) -> Estimate:
 
 def _by_seed(runs: pd.DataFrame, arithmetic: str) -> pd.DataFrame | None:
     """Runs of an arithmetic by seed, with the share of float64's circles that they keep."""
-    own = runs[(runs["arithmetic"] == arithmetic) & runs["lost"].notna()].set_index("seed")
-    kept = own["n_circles"] - own["gained"]
-    return own.assign(kept=kept / (kept + own["lost"])) if len(own) else None
+    chosen = runs[(runs["arithmetic"] == arithmetic) & runs["lost"].notna()].set_index("seed")
+    kept = chosen["n_circles"] - chosen["gained"]
+    return chosen.assign(kept=kept / (kept + chosen["lost"])) if len(chosen) else None
 
 
 def kept(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
     """Share of the circles of float64 that another arithmetic keeps, mean over starts."""
-    own = _by_seed(runs, arithmetic)
-    return None if own is None else stats.bounded_mean(own["kept"], 0, 1)
+    chosen = _by_seed(runs, arithmetic)
+    return None if chosen is None else stats.bounded_mean(chosen["kept"], 0, 1)
 
 
 def kept_more(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
     """The same minus what float32 with the usual gradient keeps, over starts."""
-    usual, own = (_by_seed(runs, name) for name in ("float32 cancelling", arithmetic))
-    if own is None or usual is None:
+    usual, chosen = (_by_seed(runs, name) for name in ("float32 cancelling", arithmetic))
+    if chosen is None or usual is None:
         return None
-    return contrasts.paired_difference(usual["kept"], own["kept"], reach=1)[0]
+    return contrasts.paired_difference(usual["kept"], chosen["kept"], reach=1)[0]
 
 
 def losing(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
     """Share of starts that lose a circle of float64."""
-    own = _by_seed(runs, arithmetic)
-    return None if own is None else stats.share(*stats.counted(own["lost"] > 0), method="exact")
+    chosen = _by_seed(runs, arithmetic)
+    return (
+        None if chosen is None else stats.share(*stats.counted(chosen["lost"] > 0), method="exact")
+    )
 
 
 def spikes(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
     """Largest late train loss divided by that of float64, geometric mean over starts."""
-    twin, own = (_by_seed(runs, name) for name in ("float64 exact", arithmetic))
-    if own is None or twin is None:
+    twin, chosen = (_by_seed(runs, name) for name in ("float64 exact", arithmetic))
+    if chosen is None or twin is None:
         return None
-    return stats.geometric_mean(own["late_spike"] / twin["late_spike"])
+    return stats.geometric_mean(chosen["late_spike"] / twin["late_spike"])
 
 
 def sums(relations: pd.DataFrame) -> Estimate:
@@ -180,7 +179,7 @@ def table(study: Study) -> Iterator[dict]:
         if not {role, *_NEEDS.get(name, ())} <= study.reproduce.keys():
             continue
         rows = _chosen(parquet.read_table(study, name, role), where)
-        found = effect(rows) if len(rows) else None
-        if found is not None:
+        value = effect(rows) if len(rows) else None
+        if value is not None:
             counts = _counts(rows, study.experiment(study.reproduce[role]))
-            yield {"claim": claim, **found.columns("effect"), **counts}
+            yield {"claim": claim, **value.columns("effect"), **counts}

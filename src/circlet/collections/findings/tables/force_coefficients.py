@@ -56,7 +56,7 @@ def table(study: Study) -> Iterator[dict]:
                     "pairs": pairs,
                     "after": after,
                     "until": min(until, point.steps),
-                    **{k: v for name, one in found.items() for k, v in one.columns(name).items()},
+                    **stats.columns(found),
                     "n_runs": len(runs),
                     "n_planned": point.count,
                 }

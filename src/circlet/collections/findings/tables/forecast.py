@@ -116,7 +116,7 @@ def table(study: Study) -> Iterator[dict]:
                     "experiment": experiment,
                     "weight_decay": decay,
                     "step": step,
-                    **{k: v for name, one in found.items() for k, v in one.columns(name).items()},
+                    **stats.columns(found),
                     "n_runs": len(np.unique(runs)),
                     "n_planned": sum(p.count for p in points),
                 }

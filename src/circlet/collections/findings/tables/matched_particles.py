@@ -58,7 +58,7 @@ def table(study: Study) -> Iterator[dict]:
                 "d": network.parameters["d"],
                 "weight_decay": network.parameters["weight_decay"],
                 **{name: particles.parameters[name] for name in ("f_a", "g_a", "g_r")},
-                **{k: v for name, one in found.items() for k, v in one.columns(name).items()},
+                **stats.columns(found),
                 "n_runs": len(of_networks) + len(of_particles),
                 "n_planned": network.count + particles.count,
             }

@@ -85,8 +85,7 @@ def measured(
     loss, restricted_loss, excluded_loss = (
         interpretation.cross_entropy(x)[a, b] for x in (logits, restricted, excluded)
     )
-    coefficients = spectrum.coefficients(embedding.numpy())[spectrum.frequencies(p)]
-    signals = np.linalg.norm(coefficients, axis=1)
+    signals = spectrum.signals(embedding.numpy())[spectrum.frequencies(p)]
     by_operand = gradients(equations, weights, parameters)
     output = weights["output.weight"].numpy()
     return {

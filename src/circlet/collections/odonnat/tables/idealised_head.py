@@ -13,5 +13,5 @@ COLUMNS = [column("name", pa.string(), "name of the array, as in layer_projectio
 
 def table(study: Study) -> list[dict]:
     """A row per array that its panels draw."""
-    drawn, _ = layer_projections.view(layer_projections.idealised(), layer_projections.IDEAL)
+    drawn = layer_projections.view(layer_projections.idealised(), layer_projections.IDEAL)
     return layer_projections.rows(drawn)

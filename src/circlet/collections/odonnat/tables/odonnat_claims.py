@@ -147,7 +147,7 @@ def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
 def explained(tables: dict[str, pd.DataFrame], factor: str) -> Estimate:
     """Share of the variance of the outcome that a factor explains."""
     row = tables["seed_effects"].query("factor == @factor").iloc[0]
-    return Estimate(row["share"], row["share_low"], row["share_high"], int(row["share_n"]))
+    return Estimate.of_row(row, "share")
 
 
 def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:

@@ -81,6 +81,6 @@ def table(study: Study) -> Iterator[dict]:
         logged = int(every[np.abs(every - step).argmin()])
         weights = parquet.read_weights(block, [logged])
         weights = {name: array[0, seed - block.first] for name, array in weights.items()}
-        drawn, _ = layer_projections.view(weights, block.point.parameters)
+        drawn = layer_projections.view(weights, block.point.parameters)
         shown = {"run_id": run_id, "role": role, "moment": moment, "step": logged}
         yield from (row | shown for row in layer_projections.rows(drawn))

@@ -5,11 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Examples, cross_entropy, set_parameters
 from circlet.collections.musat.equations import constant_attention as equations
 from circlet.study.seeds import Seeds
-
-CASE = Case({"weight_decay": 0.6}, runs=100, gpu_runs=4096, steps=2000)
+from plain import Arrays, Examples, cross_entropy, set_parameters
 
 
 class ConstantAttention(nn.Module):

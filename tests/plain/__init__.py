@@ -1,39 +1,23 @@
-"""The field's usual code for one run: nn.Module, autograd, torch.optim.
+"""The field's usual code for one run of a system: nn.Module, autograd, torch.optim.
 
-The tests check that circlet's trainer gives the same results, and the benchmark measures how much
-faster it is. A collection has the plain code of its systems in ``plain/NAME.py``. It declares the
-``CASE`` that is measured and, like a user's own network, defines ``network``, ``data`` and ``loss``
-(`circlet.systems`); a system that is not a network defines ``one(parameters, seeds, dtype)``. It
+circlet's trainer must give the same results; ``python tests/plain`` times it. A module here, named
+as its system, defines ``network``, ``data`` and ``loss``, or ``one(parameters, seeds, dtype)``. It
 takes the pairs and all random draws (initial values, splits, orders) from the system's equations.
 """
 
+import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from types import ModuleType
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from circlet.lazy_import import load
-from circlet.study import registry
 from circlet.study.seeds import Seeds
-from circlet.systems.spec import Metric, SystemSpec
 
 Arrays = dict[str, np.ndarray]
 Examples = tuple[Tensor, ...]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A system to measure, at its defaults except for ``parameters``."""
-
-    parameters: dict[str, Any]
-    runs: int  # of a block on a CPU, as in config/standard.yaml
-    gpu_runs: int  # of a block on a GPU
-    steps: int  # of a whole run, as in the paper
-    dtype: str = "float32"
 
 
 @dataclass
@@ -73,35 +57,9 @@ def cross_entropy(network: nn.Module, examples: Examples) -> Tensor:
     return nn.functional.cross_entropy(network(*inputs), target)
 
 
-def systems() -> dict[str, str]:
-    """Modules with the plain code of circlet's systems, by system."""
-    return {name: m for c in registry.SHIPPED for name, m in c.modules("plain").items()}
-
-
-def of(system: str) -> ModuleType:
-    """The plain code of a system."""
-    return load(systems()[system])
-
-
-def as_module(system: SystemSpec) -> SystemSpec | None:
-    """The system as its plain code has it, a network and its loss; None if it is no network."""
-    if not hasattr(of(system.name), "network"):
-        return None
-    return replace(
-        system,
-        equations=systems()[system.name],
-        embedding="embedding.weight",
-        metrics={"train_loss": Metric("mean cross-entropy on the train set", "nat")},
-        flops_per_step=None,
-        weights=None,
-        activations=None,
-        cpu_batch=None,
-    )
-
-
 def one(system: str, parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Any:
     """One run of a system: ``step(number)`` advances it; a `Training` if it is trained."""
-    own = of(system)
+    own = importlib.import_module(f"plain.{system}")
     if hasattr(own, "one"):
         return own.one(parameters, seeds, dtype)
     network = own.network(parameters, seeds).to(dtype)

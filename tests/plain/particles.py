@@ -5,11 +5,8 @@ from typing import Any
 
 import torch
 
-from circlet.bench.plain import Case
 from circlet.collections.musat.equations import particles as equations
 from circlet.study.seeds import Seeds
-
-CASE = Case({}, runs=50, gpu_runs=1024, steps=100, dtype="float64")
 
 
 class Particles:

@@ -6,11 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Examples, Training, cross_entropy, set_parameters
 from circlet.collections.odonnat.equations import sparse_transformer as equations
 from circlet.study.seeds import Seeds
-
-CASE = Case({}, runs=50, gpu_runs=1024, steps=64_000)
+from plain import Arrays, Examples, Training, cross_entropy, set_parameters
 
 
 class SparseTransformer(nn.Module):

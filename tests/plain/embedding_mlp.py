@@ -5,11 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from circlet.bench.plain import Arrays, Case, Examples, cross_entropy, set_parameters
 from circlet.collections.ding.equations import embedding_mlp as equations
 from circlet.study.seeds import Seeds
-
-CASE = Case({}, runs=1, gpu_runs=128, steps=30_000)
+from plain import Arrays, Examples, cross_entropy, set_parameters
 
 
 class EmbeddingMLP(nn.Module):

@@ -1,0 +1,53 @@
+"""Scatter of mean circle counts about a line in the modulus, of primes and of composites."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from circlet.analysis import contrasts, spectrum, stats
+from circlet.analysis.stats import Estimate
+
+
+def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
+    """By modulus p: ``residual`` of its mean circle count about a line in p, NaN of one modulus.
+
+    Also the variance of that mean over runs, ``noise``, and whether p is ``prime``.
+    """
+    of = moduli.groupby("p")["n_circles"]
+    means = of.mean()
+    line = np.polyfit(means.index, means, 1) if len(means) > 1 else [np.nan]
+    residual = means - np.polyval(line, means.index)
+    prime = [spectrum.is_prime(p) for p in means.index]
+    return pd.DataFrame({"residual": residual, "noise": of.var() / of.size(), "prime": prime})
+
+
+def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
+    """Scatter of mean circle counts about a line in p: composites divided by primes.
+
+    The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
+    logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
+    """
+    scatter = about_line(moduli)
+    prime = scatter["prime"].to_numpy(bool)
+    fewest = min(int(prime.sum()), int((~prime).sum()))
+    if fewest < 5 or scatter["noise"].isna().any():  # too few to compare their scatter
+        return Estimate(n=fewest)
+    squares = (scatter["residual"] ** 2 - scatter["noise"]).to_numpy()
+    parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
+    if not all(math.isfinite(end) for part in parts for end in part):
+        return Estimate(n=fewest)
+    return contrasts.difference(*parts)._replace(n=fewest).mapped(math.exp)
+
+
+def _log_scatter(squares: np.ndarray) -> Estimate:
+    """Logarithm of the root of a mean of squares, without noise, by the jackknife.
+
+    There is no interval if, without some modulus, the scatter is smaller than the noise.
+    """
+    n = len(squares)
+    without = (squares.sum() - squares) / (n - 1)
+    if min(without.min(), squares.mean()) <= 0:
+        return Estimate(n=n)
+    center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
+    return stats.jackknife(center, parts)

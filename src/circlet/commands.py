@@ -1,0 +1,236 @@
+"""What the commands do, given their arguments."""
+
+import argparse
+import json
+import logging
+import shlex
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+from circlet import build, errors, terminal
+from circlet.lazy_import import load
+from circlet.storage import files, progress
+from circlet.study import planning, targets
+from circlet.study.plan import Study
+from circlet.study.points import Block
+
+log = logging.getLogger("circlet")
+
+
+def study_of(arguments: argparse.Namespace) -> Study:
+    """The study of a command's config file or JSON; raises ConfigError if it is not one."""
+    if arguments.study is None:
+        return planning.plan_file(arguments.configfile)
+    text = arguments.study
+    if text.endswith(".json"):
+        try:
+            if not Path(text).is_file():
+                raise errors.ConfigError(f"--study: {text}: there is no such file")
+            text = Path(text).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
+    if getattr(arguments, "log", None):  # Snakemake's jobs get what a plan has checked
+        return planning.decode(text, arguments.collections or ())
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
+        raise errors.ConfigError(f"--study: not JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise errors.ConfigError("--study: must be an object, as circlet writes it")
+    if arguments.collections:
+        config["collections"] = arguments.collections
+    return planning.plan(config)
+
+
+def show_plan(arguments: argparse.Namespace) -> None:
+    """Print the plan of the study."""
+    print(terminal.plan(study_of(arguments)))
+
+
+def show_status(arguments: argparse.Namespace) -> None:
+    """Print how far the study is; exit status 1 if verifying it finds damage."""
+    if arguments.watch:
+        watch = load("circlet.watch")
+        watch.show(watch.Watch(study_of(arguments)), time.sleep)
+        return
+    text = terminal.status(study_of(arguments), arguments.verify)
+    print(text)
+    if arguments.verify and "\ndamaged: " in text:
+        sys.exit(1)
+
+
+def print_scorecard(arguments: argparse.Namespace) -> None:
+    """Print the scorecard of the study, or a summary of it."""
+    print(getattr(load("circlet.pages.summary"), arguments.command)(study_of(arguments)))
+
+
+def run_blocks(arguments: argparse.Namespace) -> None:
+    """Run all blocks of the study, one after another."""
+    study = study_of(arguments)
+    job = load("circlet.training.job")
+    checkpoint = load("circlet.training.checkpoint")
+    devices = load("circlet.training.devices")
+    # `check`, and the measurement of what a step costs, show it once, not in every job.
+    warnings.filterwarnings(
+        "ignore", "There is a performance drop because we have not yet", UserWarning
+    )
+    # One GPU for all blocks: its memory stays taken until the process ends.
+    # While this waits for a GPU, another process may finish a block.
+    before = [(block, job.stamp(block)) for block in study.ordered_blocks]
+    with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
+        for block, stamp in before:
+            if caught:
+                raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")
+            job.run_block(block, device, _Progress(block), caught, stamp)
+
+
+class _Progress:
+    """Says where a block is: after 5 s, then every 10 s, and at its end."""
+
+    def __init__(self, block: Block):
+        self.name = "/".join(block.key)
+        self.runs, self.steps = block.count, block.point.steps
+        self.started = time.monotonic()
+        self.first: int | None = None
+        self.next = self.started + 5
+
+    def __call__(self, done: int, steps: int) -> None:
+        now = time.monotonic()
+        spent = now - self.started
+        if self.first is None:  # not 0 when it resumes from a checkpoint
+            self.first = done
+            if done:
+                log.info("%s: resumes at %.0f %%", self.name, 100 * done / steps)
+        if done == steps:
+            runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
+            log.info("%s: %s of %d steps, %.1f s", self.name, runs, self.steps, spent)
+        elif done > self.first and now >= self.next:
+            self.next = now + 10
+            seconds = spent / (done - self.first) * (steps - done)
+            share = 100 * done / steps
+            log.info("%s: %.0f %% done, about %.0f s left", self.name, share, seconds)
+
+
+def _target(study: Study, command: str, name: str) -> targets.Target:
+    """The target of a command: a page, or the table or figure with a name."""
+    if command in ("report", "explorer"):
+        return getattr(targets, command)(study)
+    kind = f"{command}s"
+    by_name = {target.name: target for target in getattr(targets, kind)(study)}
+    if name not in by_name:
+        raise errors.ConfigError(
+            f"the study does not make {name!r} (its {kind}: {', '.join(sorted(by_name))})"
+        )
+    return by_name[name]
+
+
+def make_target(arguments: argparse.Namespace) -> None:
+    """Make a table, a figure or a page, if it still is the one that was planned."""
+    study = study_of(arguments)
+    if arguments.tables is not None:
+        pairs = [pair.split("=") for pair in arguments.tables.split()]
+        if any(len(pair) != 2 for pair in pairs):
+            raise errors.ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
+        study = replace(study, keys=dict(pairs))
+    target = _target(study, arguments.command, getattr(arguments, "name", ""))
+    if arguments.key not in (None, target.key):
+        raise errors.LogError(
+            f"{target.name}: its config or the code of circlet was edited after Snakemake had "
+            "planned it; run snakemake again"
+        )
+    build.make(target)
+
+
+def bench(arguments: argparse.Namespace) -> None:
+    """Print how fast this machine trains, and how long it would take for the study."""
+    study, benchmark = study_of(arguments), load("circlet.bench")
+    devices = load("circlet.training.devices")
+    with devices.claim(arguments.device) as device:
+        where = load("torch").device(device)
+        measured = benchmark.compare(where) if arguments.peers else benchmark.run(study, where)
+    print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
+
+
+def compare_folders(arguments: argparse.Namespace) -> None:
+    """Print how two studies differ; or where their values do, with exit status 1 if they do."""
+    if arguments.values:
+        compare = load("circlet.compare")
+        text, equal = compare.folders(arguments.a, arguments.b, arguments.rtol, arguments.ignore)
+        print(text)
+        if not equal:
+            sys.exit(1)
+        return
+    comparison = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
+    print(terminal.compared(comparison))
+    if arguments.table:
+        is_csv = arguments.table.suffix == ".csv"
+        write = comparison.outcomes.to_csv if is_csv else comparison.outcomes.to_parquet
+        with files.atomic(arguments.table) as temporary:
+            write(temporary, index=False)
+
+
+def make_new(arguments: argparse.Namespace) -> None:
+    """Write template files, and print the next command."""
+    new, path = load("circlet.new"), arguments.path
+    names = [arguments.name] if arguments.kind != "collection" else []
+    for file in getattr(new, arguments.kind)(path, *names):
+        print(f"made {file}")
+    if arguments.kind == "collection":
+        print(f"next: circlet new system {shlex.quote(str(path))} NAME")
+        return
+    print(f"next: edit it; circlet check {shlex.quote(str(path))}")
+    if arguments.kind == "system":
+        print(f"then: {terminal.to_run(path / f'{arguments.name}.yaml')}")
+
+
+def check_collection(arguments: argparse.Namespace) -> None:
+    """Check a collection and print what was found; exit status 1 if something is wrong."""
+    check = load("circlet.check")
+    failed = 0
+    for check_ in check.collection(arguments.path):
+        failed += check_.result == "error"
+        print(f"{check_.result:5} {check_.about}: {check_.text}", flush=True)
+    if failed:
+        sys.exit(f"{failed} errors" if failed > 1 else "1 error")
+
+
+def make_partial(arguments: argparse.Namespace) -> None:
+    """Make tables, figures and pages from the blocks that are done, in a separate folder.
+
+    It reads finished logs only, so it may be called while a sweep runs.
+    """
+    whole = study_of(arguments)
+    states = progress.states(whole)
+    done = [block for block, state in states if state == "done"]
+    if not done:
+        raise errors.LogError(f"{whole.results}: no run is done yet")
+    study = whole.partial(done)
+    *parts, report, explorer = targets.ordered(study)
+    outputs = [path for target in (*parts, report, explorer) for path in target.outputs]
+    with files.own_folder(study.folder, outputs) as made:
+        for target in (*parts, report, explorer):
+            try:
+                # A target knows only its own experiments; a page knows all that is left out so far.
+                build.make(target if target in parts else replace(target, study=study))
+            except errors.LogError as error:
+                # Without the table of runs, or on a full disk, nothing can be made.
+                full = isinstance(error, errors.WriteError)
+                if full or target.name in ("runs", "report", "explorer"):
+                    raise
+                study = replace(study, left_out=(*study.left_out, target.name))
+                log.info("%s is left out: %s", target.name, error)
+            else:
+                made += target.outputs
+    runs, planned = (sum(b.count for b in blocks) for blocks in (done, whole.blocks))
+    number = len(parts) - len(study.left_out)
+    print(f"partial: {runs} of {planned} runs, {number} of {len(parts)} tables and figures")
+    if failed := sum(state == "failed" for _, state in states):
+        options = ["--configfile", arguments.configfile]
+        if arguments.study is not None:
+            options = ["--study", arguments.study]
+            options += ["--collections", *arguments.collections] if arguments.collections else []
+        print(f"failed:  {failed} blocks, see: python -m circlet status {shlex.join(options)}")
+    print(f"report:  {report.outputs[0]}\nexplorer: {explorer.outputs[0]}")

@@ -1,0 +1,184 @@
+"""What the explorer lists: points with their estimates and runs, systems and experiments."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from circlet.analysis import log_frames
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.study.registry import Collection
+from circlet.study.swept import swept, value
+
+
+def points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[str, Any]]:
+    """All points with their runs."""
+    parameters = {name: swept(study.experiment(name)) for name in study.config.experiments}
+    of_point = dict(list(ends.groupby(["experiment", "point"])))
+    entries = []
+    for point, _, rows in log_frames.by_point(runs, study):
+        axes = parameters[point.experiment]
+        at = [axis.values.index(value(point, axis.name)) for axis in axes]
+        entries.append(_point(point, rows, of_point.get(point.key, ends.iloc[:0]), at))
+    return entries
+
+
+def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:
+    """A point, its place among the values that are swept, its estimates and its runs."""
+    listed = rows[rows["shown"] != "nothing"]
+    runs = [_run(row, measured(listed), point) for row in listed.to_dict("records")]
+    return {
+        "experiment": point.experiment,
+        "system": point.system.name,
+        "name": point.name,
+        "parameters": point.parameters,
+        "steps": point.steps,
+        "steps_per_epoch": point.steps_per_epoch,
+        "planned": point.count,
+        "unlisted": len(rows) - len(listed),
+        "at": at,
+        "seeds": point.fixed_seeds,
+        "estimates": {
+            row["outcome"]: [*(_number(row[k]) for k in ("estimate", "low", "high")), row["n_runs"]]
+            for row in ends.to_dict("records")
+        },
+        "outcomes": list(rows["outcome"].value_counts().items()),
+        "runs": runs,
+    }
+
+
+def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, Any]:
+    """What the list says of a run."""
+    always = ("run_id", "seed", "outcome", "shown", "frames")
+    entry: dict[str, Any] = {name: row[name] for name in always}
+    entry["moments"] = None if row["moments"] is None else list(row["moments"])
+    for name in measures:
+        value = row[name]
+        if isinstance(value, list | np.ndarray):
+            entry[name] = [int(k) for k in value]
+        elif (renamed := _epoch(name, point)) != name:
+            entry[renamed] = None if pd.isna(value) else value / point.steps_per_epoch
+        else:
+            entry[name] = _number(value)
+    return {name: value for name, value in entry.items() if value is not None}
+
+
+def _epoch(name: str, point: Point) -> str:
+    """Name of a column of runs in the page: steps become epochs of a system that has batches."""
+    counts = point.system.steps_per_epoch is not None and name.endswith("_step")
+    return f"{name.removesuffix('_step')}_epoch" if counts else name
+
+
+def measured(runs: pd.DataFrame) -> list[str]:
+    """Columns that say something of a run beside its outcome."""
+    first = runs.columns.get_loc("outcome") + 1  # after the keys and the seed
+    others = ("shown", "moments", "frames", "last_step")
+    return [name for name in runs.columns[first:] if name not in others]
+
+
+def _number(value: Any) -> float | None:
+    """A number with as many digits as a reader needs, or none."""
+    return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
+
+
+def systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
+    """Those of the study, by name, in the order of their collections."""
+    first = {point.system.name: point for point in study.points}
+    return {
+        name: _system(first[name], collection, measures)
+        for collection in study.collections
+        for name in collection.modules("systems")
+        if name in first
+    }
+
+
+def _system(point: Point, collection: Collection, measures: list[str]) -> dict[str, Any]:
+    """What the page knows of a point's system: what it says, else what its logs allow."""
+    system = point.system
+    logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
+    return {
+        "short": collection.metadata.short,
+        "outcomes": collection.metadata.outcomes,
+        "introduction": _introduction(collection, system.name),
+        "terms": collection.metadata.terms,
+        "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
+        "columns": _headings(point, [_epoch(name, point) for name in measures]),
+        "metrics": [
+            {"name": name, "meaning": metric.meaning, "unit": metric.unit}
+            for name, metric in system.metrics.items()
+        ],
+        "panels": system.panels or [name for name, log in logged.items() if log in system.logs],
+        "signals": "signals" in system.logs,
+        "coloured": system.coloured_signals,
+        "opens_with": system.opens_with,
+    }
+
+
+def _introduction(collection: Collection, system: str) -> str:
+    """What a system learns, as its collection says it to a reader who knows nothing of it."""
+    texts = collection.metadata.introductions
+    return {collection.qualified(name): text for name, text in texts.items()}.get(system, "")
+
+
+def _headings(point: Point, measures: list[str]) -> dict[str, str]:
+    """Columns of the list of runs and their headings: metrics, and what its collection adds."""
+    system = point.system
+    if system.run_columns:
+        return dict(system.run_columns)
+    labels = {one.name: one.label for one in system.outcomes if one.table == "runs"}
+    headings = {}
+    for name, metric in system.metrics.items():
+        unit = f" ({metric.unit})" if metric.unit not in ("", "0..1") else ""
+        headings[name] = labels.get(name, name.replace("_", " ")) + unit
+    return headings | {name: name.replace("_", " ") for name in measures}
+
+
+def experiments(study: Study) -> dict[str, dict[str, Any]]:
+    """What each experiment sweeps, with the values as text, and its outcomes."""
+    entries = {}
+    for name, settings in study.config.experiments.items():
+        entries[name] = {
+            "swept": [
+                {"name": p.name, "values": p.texts, "words": p.is_words}
+                for p in swept(study.experiment(name))
+            ],
+            "outcomes": {
+                one.name: {"label": one.label, "most": _number(one.bounds[1])}
+                for one in study.outcomes(settings.system)
+            },
+        }
+    return entries
+
+
+def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
+    """How much of the study is in the page, in words."""
+    shown = [run["shown"] for point in points for run in point["runs"]]
+    n_runs = len(shown) + sum(point["unlisted"] for point in points)
+    trainings = shown.count("training")
+    ends = shown.count("end") + trainings
+    most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
+    return (
+        f"This page lists {len(shown)} of {n_runs} runs; it has the end of {ends}, and of "
+        f"{trainings} the training, in at most {most} steps of each log, fewer "
+        "of large networks, and those nearest to what happens in it. Each point has at least "
+        "one if there is room; the rest is shared fairly among systems, and among their points. "
+        "The runs that figures show and the best of each point come first; then of a point the "
+        "first seed of each outcome, the second of each, and so on. States are rounded to 1/32767 "
+        "of their largest value."
+    )
+
+
+def with_frames(runs: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
+    """Runs with ``frames``, the number of steps of their embedding, or of what they have instead,
+    and ``last_step``.
+    """
+    steps = states.groupby(["run_id", "name"])["step"].nunique().unstack()
+    frames = steps.max(axis=1)
+    if "embedding" in steps:
+        frames = steps["embedding"].fillna(frames)
+    last = states.groupby("run_id")["step"].max()
+    named = {"frames": frames, "last_step": last}
+    return runs.assign(
+        **{name: runs["run_id"].map(of).fillna(0).astype(int) for name, of in named.items()}
+    )

@@ -1,0 +1,101 @@
+"""Tell differences between two ways of computing from those that rounding makes."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from circlet.errors import CircletError
+from circlet.systems import trees
+from circlet.training import purity
+from circlet.training.plain_loop import Values
+
+CLOSE = 1e-5  # largest difference that is rounding of float64, see `shares`
+ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
+
+Shares = dict[tuple[int, str], float]
+"""Differences by seed and name."""
+
+
+def is_metric(name: str) -> bool:
+    """Whether a value is a metric, and not a weight or its gradient."""
+    return name.startswith("metric ")
+
+
+def shares(
+    computed: dict[int, Values],
+    plain: dict[int, Values],
+    scale: Callable[[int, str, Tensor], Tensor],
+) -> Shares:
+    """Norm of the difference of each value over its ``scale``, by seed and name.
+
+    ``scale`` gets the seed, the name and the value in the plain loop. What is not finite in both
+    does not differ.
+    """
+    differences = {}
+    for seed, values in computed.items():
+        for name, value in values.items():
+            if name not in plain.get(seed, ()):
+                continue
+            expected = plain[seed][name].to(value)
+            both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
+            share = 0.0
+            if both.norm() != 0:
+                share = (both.norm() / scale(seed, name, expected).nan_to_num()).item()
+            differences[seed, name] = share if math.isfinite(share) else math.inf
+    return differences
+
+
+def beyond(
+    differences: Shares,
+    plain: dict[int, Values],
+    compute: Callable[..., dict[int, Values]],
+    compare: Callable[[dict[int, Values], dict[int, Values]], Shares],
+    path: Any,
+) -> tuple[tuple[int, str], float] | None:
+    """The largest difference that noise of the size of rounding does not make, if there is one.
+
+    The noise acts on what ``compute`` makes of seeds in a plain loop. Weights are held against the
+    most that it does to any weight, a metric against the most that it does to this metric. Raises
+    CircletError, which names the file ``path``, if the loop does not repeat.
+    """
+    with _Coarsest() as coarsest:
+        again = compute(plain)
+    if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
+        raise CircletError(
+            f"{path}: a plain PyTorch loop of this network gives other numbers when it is "
+            "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "
+            "use no clock or uninitialised memory"
+        )
+    usual: dict[str, float] = {}
+    for of_metrics, eps in ((False, coarsest.of_loss), (True, coarsest.of_all)):
+        noisy = compute(plain, noise=eps)
+        for (_, name), share in compare(noisy, plain).items():
+            if is_metric(name) == of_metrics:
+                kind = name if of_metrics else ""
+                usual[kind] = max(share, usual.get(kind, CLOSE / ROUNDING))
+    larger = {
+        key: share
+        for key, share in differences.items()
+        if share > ROUNDING * usual[key[1] if is_metric(key[1]) else ""]
+    }
+    return max(larger.items(), key=lambda item: item[1], default=None)
+
+
+class _Coarsest(TorchDispatchMode):
+    """Finds the lowest precision of the floating-point numbers that operations compute."""
+
+    of_loss = 1e-15  # what has a gradient
+    of_all = 1e-15
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        floats = (t for t in trees.tensors(result) if t.is_floating_point() and t.dim())
+        eps = max((torch.finfo(t.dtype).eps for t in floats), default=0.0)
+        self.of_all = max(self.of_all, eps)
+        if torch.is_grad_enabled():
+            self.of_loss = max(self.of_loss, eps)
+        return result

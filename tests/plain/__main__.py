@@ -1,0 +1,28 @@
+"""Print the CPU time of a step of the plain loop, of every system: python tests/plain."""
+
+import itertools
+import statistics
+import sys
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import plain
+from circlet.bench import training
+from circlet.study import registry
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for system in registry.Systems(registry.SHIPPED):
+        point = training.block(system, 1).point
+        run = plain.one(system, point.parameters, point.seeds(0), torch.float32)
+        numbers = itertools.count(1)
+
+        def act(run=run, numbers=numbers):
+            run.step(next(numbers))
+            return 1
+
+        times = [1000 * training.window(training.repeated(act), 0.4).cpu for _ in range(6)]
+        print(f"{system}: {statistics.median(times[1:]):.4g} µs")
