@@ -19,9 +19,12 @@ import numpy as np
 import pytest
 import torch
 
+from circlet import build
 from circlet.analysis.make import computed
 from circlet.bench import plain
-from circlet.study import registry
+from circlet.storage import parquet
+from circlet.study import registry, targets
+from circlet.training import job
 
 ROOT = Path(__file__).parents[1]
 # What has not come after so many seconds will not come, however slow and busy the machine is.
@@ -67,6 +70,29 @@ def config_of(*folders, results="results"):
     collections = {"collections": [str(folder) for folder in folders]}
     named = {"experiments": {"e": swept}, "reproduce": {"mine.rates": "e"}}
     return {"results": str(results)} | collections | named
+
+
+def run_blocks(study):
+    """Run all blocks of a study here, each after those that it starts from."""
+    for block in study.ordered_blocks:
+        job.run_block(block, "cpu")
+    return study
+
+
+def make_all(study):
+    """Make all tables, figures and pages of a study."""
+    for target in targets.ordered(study):
+        build.make(target)
+
+
+def make_tables(study, *names):
+    """Make some tables of a study, or all, with those behind them; the last one is returned."""
+    every = {t.name: t for t in targets.ordered(study) if t.kind == "tables"}
+    behind = {t.name for name in names for t in targets.with_dependencies(every[name])}
+    for name, table in every.items():
+        if name in behind or not names:
+            build.make(table)
+    return parquet.read_table(study, names[-1]) if names else None
 
 
 def table_of(module, study):

@@ -4,13 +4,12 @@ import sys
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_blocks
 
 from circlet import build
 from circlet.cli import main
 from circlet.study import registry, targets
 from circlet.study.plan import Study
-from circlet.training import job
 
 TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/tables.md"))
 RECIPES = re.findall(r"```python\n(.*?)```", TEXT + TABLE_PAGE, re.DOTALL)
@@ -43,11 +42,7 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
     assert said.count("drawn") == 2 and "mine.shrink: can be applied to mine.largest" in said
     assert "mine.without: can be applied to constant_attention, not to mine.largest" in said
     study = Study.read("mine/largest.yaml")
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        if target.kind == "tables" and not target.name.startswith("explorer"):
-            build.make(target)
+    make_tables(run_blocks(study))
     accuracy = pd.read_parquet(study.table("mine.accuracy")).set_index("width")["accuracy"]
     assert accuracy[2] < accuracy[16] < 1
     neurons = pd.read_parquet(study.table("mine.neurons")).groupby("width")["n_active"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import SYSTEMS, circle, config, config_of, experiment, table_of
+from conftest import SYSTEMS, circle, config, config_of, experiment, run_blocks, table_of
 
 from circlet import build
 from circlet.analysis import log_frames
@@ -23,7 +23,6 @@ from circlet.lazy_import import load
 from circlet.storage import parquet, schema
 from circlet.study import registry, targets
 from circlet.study.plan import Study
-from circlet.training import job
 
 
 @pytest.fixture
@@ -33,8 +32,7 @@ def study(tmp_path):
     study = Study.of(
         {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
     )
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     return study
 
 
@@ -91,8 +89,7 @@ def test_structures_keep_their_keys(study):
 def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
     study = Study.of({"results": str(tmp_path), "experiments": both})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     frame = make(study, "runs")
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
@@ -110,8 +107,7 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
     study = Study.of(
         config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     for target in targets.ordered(study):
         build.make(target)
     assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
@@ -213,8 +209,7 @@ def with_table(mine, results, values, more=""):
     with (mine / "tables/distances.py").open("a") as file:
         file.write(WRITTEN.format(values=values) + more)
     study = Study.of(config_of(mine, results=results))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     return study
 
 
@@ -379,8 +374,7 @@ def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     assert old in text
     (mine / file).write_text(text.replace(old, new, 1))
     study = Study.of(config_of(mine, results=tmp_path / "results"))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
     with pytest.raises(SystemExit) as ended:

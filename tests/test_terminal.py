@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped
+from conftest import ROOT, config, config_of, experiment, flipped, run_blocks
 
 from circlet import build, cli, terminal
 from circlet.analysis import claims
@@ -33,8 +33,7 @@ ROW = {
 def reported(tmp_path):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
     s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    for block in s.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(s)
     made = {p.name: p for p in targets.tables(s)}
     for name in (
         "runs", "provenance", "structures", "milestones", "outcomes", "outcome_summary", "table1",
@@ -134,8 +133,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
     study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     monkeypatch.setattr(targets, "figures", lambda _: [])
     page = targets.report(study)
     for target in targets.ordered(study):
@@ -253,8 +251,7 @@ def test_states_of_blocks(tmp_path):
 
 def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     runs = sum(block.count for block in study.blocks)
     assert f"diverged: {runs} of {runs} done runs of e" in terminal.status(study)
     study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
@@ -270,8 +267,7 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
 
 def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
     short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
-    for block in Study.of(short).blocks:
-        job.run_block(block, "cpu")
+    run_blocks(Study.of(short))
     longer = Study.of(config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9))
     assert "6 runs of e were made with other settings (steps); the next run continues them" in (
         terminal.status(longer)
@@ -285,8 +281,7 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
 def test_how_runs_ended_may_be_damaged(tmp_path):
     """Status then reports the rest, and --verify names the file."""
     study = Study.of(config(tmp_path))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     log = next(study.blocks).log("runs")
     group = pq.ParquetFile(log).metadata.row_group(0)
     columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
@@ -363,8 +358,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
 def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_path):
     """Snakemake would not run them again: only a new version makes it."""
     study = Study.of(config_of(mine, results=tmp_path / "results"))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     assert "edited" not in terminal.status(study)
     for file, old, new in (("systems/drift.py", "0.5", "0.25"), ("equations/drift.py", "-", "+")):
         path = mine / file
@@ -422,8 +416,7 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
     study = Study.of({"results": str(tmp_path), "experiments": {
         "base": experiment(**small), "after": experiment(**small, interventions=starts),
     }})  # fmt: skip
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     assert "missing" not in terminal.status(study)
     base = next(study.blocks)
     base.log("signals").unlink()

@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment
+from conftest import experiment, run_blocks
 from rich.console import Console
 
 from circlet import cli, watch
@@ -93,8 +93,7 @@ def test_what_is_made_again_is_not_done_before(study):
 
 
 def test_outdated_logs_are_not_done(study):
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     edited = study.config | {"experiments": {"e": experiment(steps=6, block=2, seeds={"count": 6})}}
     assert watch.Watch(study).look().runs == (6, 6)
     assert watch.Watch(Study.of(edited)).look().runs == (0, 6)

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, run_blocks
 
 import circlet
 from circlet import check, cli
@@ -228,11 +228,7 @@ def small(tmp_path_factory):
         compare={"group": ["S3", "C5"]},
         keep_state=True,
     )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(made):
-        build.make(target)
-        assert all(path.exists() for path in target.outputs)
+    make_all(run_blocks(made))
     return made
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import SYSTEMS, config, experiment, flipped, mounted, respecify
+from conftest import SYSTEMS, config, experiment, flipped, mounted, respecify, run_blocks
 
 from circlet import __version__, build
 from circlet.errors import LogError
@@ -217,8 +217,7 @@ def test_no_log_is_taken_for_another(tmp_path):
         "c": experiment("particles"),
     }})  # fmt: skip
     every = [(block, kind) for block in study.blocks for kind in block.point.logs]
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     content = {block.log(kind): block.log(kind).read_bytes() for block, kind in every}
     for block, kind in every:
         path = block.log(kind)
@@ -241,8 +240,7 @@ def table_of(study, name="runs"):
 def test_a_table_of_another_config_is_never_read(tmp_path):
     """For example a table of 2 seeds that was copied over one of 4."""
     few, many = (Study.of(config(tmp_path, seeds={"count": n})) for n in (2, 4))
-    for block in many.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(many)
     for target in targets.ordered(many):
         if target.name in ("runs", "structures", "explorer_runs"):
             table_of(many, target.name)
@@ -256,8 +254,7 @@ def test_a_table_of_another_config_is_never_read(tmp_path):
 def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
     """The key was right when the job began; then a module or its data changed."""
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     edits = {  # all in one process, as `partial` makes them
         "runs": "circlet/sweeps/tables/runs.py",
         "scorecard": "musat/claims.csv",
@@ -287,8 +284,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
 def test_no_table_is_taken_for_another(tmp_path):
     study = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     made = [target for target in targets.ordered(study) if target.kind == "tables"]
     for target in made:
         build.make(target)

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from conftest import experiment
+from conftest import experiment, run_blocks
 
 import circlet
 from circlet import build
@@ -29,9 +29,7 @@ def study(tmp_path_factory):
             },
         }
     )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    build.make(next(t for t in targets.tables(made) if t.name == "runs"))
+    make_tables(run_blocks(made), "runs")
     return made
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import config
+from conftest import config, run_blocks
 from scipy.stats import norm
 
 from circlet import build, cli
@@ -15,22 +15,14 @@ from circlet.study.plan import Study
 from circlet.sweeps import between
 from circlet.sweeps.tables import comparisons
 from circlet.systems.spec import Outcome
-from circlet.training import job
 
 SEEDS = 6
 
 
 def made(folder, **changes):
     settings = {"seeds": {"count": SEEDS}, "block": SEEDS, "steps": 40} | changes
-    study = Study.of(config(folder, **settings) | {"figures": []})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    needed = ("runs", "structures", "survival", "circle_counts", "milestones", "outcomes",
-              "outcome_summary", "comparisons", "curve_summary", "provenance")  # fmt: skip
-    for target in targets.ordered(study):
-        if target.name in needed:
-            build.make(target)
-    return study
+    study = run_blocks(Study.of(config(folder, **settings) | {"figures": []}))
+    make_tables(study)
 
 
 @pytest.fixture(scope="module")

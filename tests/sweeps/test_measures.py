@@ -4,14 +4,13 @@ import json
 import re
 
 import pytest
-from conftest import config, config_of, experiment
+from conftest import config, config_of, experiment, run_blocks
 
 from circlet import build
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import measures, targets
 from circlet.study.plan import Study
-from circlet.training import job
 
 ASKED = {"measures": ["progress_measures"]}
 NAMES = ["restricted_loss", "excluded_loss", "fourier_gini", "fourier_ipr",
@@ -57,11 +56,8 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
         "figures": [{"trajectories": "e", "show": ["fourier_ipr", "test_loss"]}],
     }  # fmt: skip
     asked["experiments"]["silent"] = silent  # logs no parameters
-    study = Study.of(asked)
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    study = run_blocks(Study.of(asked))
+    make_all(study)
     table = parquet.read_table(study, "progress_measures")
     assert table.groupby("run_id")["step"].apply(list).tolist() == [[0, 3, 5]] * 2
     last = table[table["step"] == 5].set_index("run_id")["fourier_ipr"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, experiment
+from conftest import config, experiment, run_blocks
 
 from circlet import build, cli, terminal
 from circlet.analysis import stats
@@ -15,7 +15,6 @@ from circlet.study.plan import Study
 from circlet.sweeps import power
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
-from circlet.training import job
 
 TEXT = """# mine
 results: {results}
@@ -33,12 +32,7 @@ def file(tmp_path, capsys):
     """A study of a file, with its tables."""
     path = tmp_path / "mine.yaml"
     path.write_text(TEXT.format(results=tmp_path / "results"))
-    study = Study.read(path)
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        if target.name in ("runs", "structures", "milestones", "outcomes", "outcome_summary"):
-            build.make(target)
+    make_tables(run_blocks(Study.read(path)), "outcome_summary")
     return path
 
 
@@ -227,10 +221,7 @@ def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
         {"results": str(tmp_path), "reproduce": {"table1": "e"}, "experiments": {"e": experiment(
             sweep={"weight_decay": [0.6]}, steps=2000, block=2)}}
     )  # fmt: skip
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    make_tables(run_blocks(study))
     found = power.of_claims(study)
     lacking = [need for need in found if not need.points]
     assert lacking and all(need.needed is None and "no point has" in need.why for need in lacking)
