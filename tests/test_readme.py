@@ -4,11 +4,10 @@ import sys
 
 import pandas as pd
 import pytest
-from conftest import ROOT, run_blocks
+from conftest import ROOT, make_tables, run_blocks
 
-from circlet import build
 from circlet.cli import main
-from circlet.study import registry, targets
+from circlet.study import registry
 from circlet.study.plan import Study
 
 TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/tables.md"))

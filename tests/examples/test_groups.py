@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, run_blocks
+from conftest import ROOT, make_all, run_blocks
 
 import circlet
 from circlet import check, cli
@@ -20,7 +20,6 @@ from circlet.training import fourier, job
 FOLDER = ROOT / "examples/groups"
 registry.find([str(FOLDER)])
 
-from circlet import build  # noqa: E402
 from circlet.collections.groups import (  # noqa: E402
     finite_groups,
     representations,

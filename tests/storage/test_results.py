@@ -7,12 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from conftest import experiment, run_blocks
+from conftest import experiment, make_tables, run_blocks
 
 import circlet
-from circlet import build
 from circlet.errors import ConfigError, LogError
-from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.training import job
 

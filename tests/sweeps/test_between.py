@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import config, run_blocks
+from conftest import config, make_tables, run_blocks
 from scipy.stats import norm
 
-from circlet import build, cli
+from circlet import cli
 from circlet.analysis import contrasts, stats
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import between
 from circlet.sweeps.tables import comparisons
@@ -22,7 +21,8 @@ SEEDS = 6
 def made(folder, **changes):
     settings = {"seeds": {"count": SEEDS}, "block": SEEDS, "steps": 40} | changes
     study = run_blocks(Study.of(config(folder, **settings) | {"figures": []}))
-    make_tables(study)
+    compared = ["comparisons"] if "compare" in changes else []
+    make_tables(study, "outcome_summary", "curve_summary", "provenance", *compared)
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import json
 import re
 
 import pytest
-from conftest import config, config_of, experiment, run_blocks
+from conftest import config, config_of, experiment, make_all, run_blocks
 
-from circlet import build
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import measures, targets

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, experiment, run_blocks
+from conftest import config, experiment, make_tables, run_blocks
 
-from circlet import build, cli, terminal
+from circlet import cli, terminal
 from circlet.analysis import stats
-from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.sweeps import power
 from circlet.sweeps.tables import outcome_summary
@@ -27,12 +26,19 @@ experiments:
 """
 
 
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """The config of a study that has its tables."""
+    folder = tmp_path_factory.mktemp("power")
+    text = TEXT.format(results=folder / "results")
+    make_tables(run_blocks(Study.of(yaml.safe_load(text))), "outcome_summary")
+    return text
+
+
 @pytest.fixture
-def file(tmp_path, capsys):
-    """A study of a file, with its tables."""
+def file(text, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(TEXT.format(results=tmp_path / "results"))
-    make_tables(run_blocks(Study.read(path)), "outcome_summary")
+    path.write_text(text)
     return path
 
 
@@ -145,11 +151,6 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     monkeypatch.setattr(power, "_gaps", lambda _: {})
     found = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
     assert [need.needed for need in found] == [2 * needed] * 2
-
-
-def test_the_largest_number_of_runs_is_a_million():
-    for most, found in ((power.MOST, power.MOST), (600_000, 600_000), (power.MOST + 1, None)):
-        assert power._least(lambda n, most=most: n >= most) == found
 
 
 ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]

@@ -2,15 +2,12 @@ import numpy as np
 import pytest
 import torch
 from conftest import config, plain_run
-from torch import nn
 
-from circlet.bench import training
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import run
-from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 
@@ -56,22 +53,6 @@ def test_stacked_runs_equal_single_ones(monkeypatch):
     np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-def test_gradient_is_that_of_autograd():
-    p = point(p=7, d=3, hidden=5)
-    seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
-    starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = Stack(starts, torch.float64, CPU)
-    state, gradient = stack.arrays, stack.zeros().arrays
-    data = system.data(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, data, gradient)
-    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, data.train, "silu")
-    target = data.train.target[:, 0]
-    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
-    for name, leaf in leaves.items():
-        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
-
-
 def test_split_is_of_ordered_pairs():
     parameters = point(p=59).parameters
     mask = system.train_mask(parameters, Seeds(0, 0, 5, 0))
@@ -103,20 +84,6 @@ def test_each_array_follows_its_own_seed():
     assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
     masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
     assert (masks[0] != masks[1]).any()
-
-
-def test_floor_of_the_benchmark():
-    """266 MFLOP in the layers of pairs, 9 more in the tables; 47 thousand values."""
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    at_least = training.floor("embedding_mlp", about)
-    assert at_least["products"] == pytest.approx(2.75, rel=0.01)
-    values = 59 * 128 + 100 * 257 + 100 * 101 + 59 * 101
-    assert at_least["memory"] == pytest.approx(1000 * values * 6 * 4 / 1e10)
-
-
-def test_time_goes_to_products():
-    found = training.shares("embedding_mlp", 0.05)
-    assert found["products"] > found["optimiser"] > 0
 
 
 def golden_values():

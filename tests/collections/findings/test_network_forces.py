@@ -2,9 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment, run_blocks
+from conftest import experiment, make_tables, run_blocks
 
-from circlet import build
 from circlet.collections.findings.tables import (
     force_coefficients,
     force_summary,
@@ -13,7 +12,6 @@ from circlet.collections.findings.tables import (
 )
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import targets
 from circlet.study.plan import Study
 
 CPU = torch.device("cpu")

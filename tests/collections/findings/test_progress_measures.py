@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from conftest import circle, experiment, run_blocks
+from conftest import circle, experiment, make_tables, run_blocks
 
-from circlet import build
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.findings.tables import progress_measures
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import targets
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 

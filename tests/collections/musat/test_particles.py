@@ -5,7 +5,7 @@ import pytest
 import torch
 from conftest import config
 
-from circlet.bench import plain, training
+from circlet.bench import plain
 from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study.plan import Study
@@ -61,22 +61,6 @@ def test_kinds_of_couples_weigh_the_same():
     assert couplings.alignment.sum() == pytest.approx(0, abs=1e-9)
 
 
-def test_clustering_forces_do_not_move_the_centre():
-    """Attraction and repulsion are equal and opposite on the two pairs of a couple."""
-    couplings = system.data(point(parameters={"f_a": 0}).parameters, [], torch.float64, CPU)
-    x = torch.as_tensor(np.random.default_rng(1).normal(size=(3, 17, 2)))
-    assert system.forces(x, couplings).sum(1).abs().max() < 1e-9
-
-
-def test_forces_turn_with_the_particles():
-    couplings = system.data(point().parameters, [], torch.float64, CPU)
-    x = torch.as_tensor(np.random.default_rng(2).normal(size=(1, 17, 2)))
-    turn = torch.tensor([[0.6, 0.8], [-0.8, 0.6]], dtype=torch.float64)
-    torch.testing.assert_close(
-        system.forces(x @ turn, couplings), system.forces(x, couplings) @ turn
-    )
-
-
 def test_coinciding_sums_exert_no_infinite_force():
     couplings = system.data(point().parameters, [], torch.float64, CPU)
     x = torch.zeros(1, 17, 2, dtype=torch.float64)
@@ -99,14 +83,6 @@ def test_every_step_restores_mean_and_deviation(scaling):
     assert np.abs(state["embedding"].numpy() - start).max() > 1e-3
 
 
-def test_a_run_alone_equals_the_run_in_a_block():
-    p = point(steps=50)
-    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
-    alone = run.run(p, [2], CPU)["embeddings"].to_pandas()
-    same = together[together["seed"] == 2]
-    np.testing.assert_allclose(np.stack(same["vector"]), np.stack(alone["vector"]), atol=1e-6)
-
-
 @pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
 def test_block_equals_the_plain_simulation(scaling):
     p = point(steps=50, parameters={"scaling": scaling, "f_a": 0.7, "g_r": 1.2})
@@ -124,17 +100,6 @@ def test_particle_defaults_are_those_that_reproduce_table_2():
         "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
         "scaling": "per_coordinate",
     }  # fmt: skip
-
-
-def test_floor_of_the_benchmark_counts_products_in_double_precision():
-    # Two products of 153 x 2 by 2 x 153.
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    found = training.floor("particles", about)["products"]
-    assert found == pytest.approx(2 * 2 * 2 * 153**2 * 2 / 1e8)
-
-
-def test_ten_runs_of_a_block_of_fifty_advance_together():
-    assert point().cpu_batch(50) == 10
 
 
 def golden_values():

@@ -4,7 +4,6 @@ import torch
 from conftest import config, experiment, plain_run
 from torch import nn
 
-from circlet.bench import training
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.plain.sparse_transformer import SparseTransformer
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
@@ -13,7 +12,6 @@ from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 from circlet.training import run
-from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
@@ -55,32 +53,6 @@ def test_float32_follows_float64():
     runs = [point(dtype=dtype, steps=60) for dtype in ("float32", "float64")]
     one, other = (run.run(p, [1], CPU)["curves"].to_pandas()["train_loss"] for p in runs)
     np.testing.assert_allclose(one, other, atol=1e-4)
-
-
-def test_stacked_runs_equal_single_ones(monkeypatch):
-    p = point(steps=20)
-    together = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
-    monkeypatch.setattr(run, "group_size", lambda *_: 1)
-    single = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
-    keys = ["seed", "step", "name"]
-    a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, together))
-    np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_gradient_is_that_of_autograd():
-    p = point(p=3, d=3, hidden=5, weight_decay=0.1)
-    seeds = [Seeds(i, i + 1, i + 2, i + 3) for i in range(3)]
-    starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = Stack(starts, torch.float64, CPU)
-    state, gradient = stack.arrays, stack.zeros().arrays
-    data = system.data(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, data, gradient)
-    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, data.train, 3)
-    target = data.train.target[:, 0]
-    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
-    for name, leaf in leaves.items():
-        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-9, msg=name)
 
 
 def test_label_is_the_sum_of_the_first_tokens():
@@ -264,14 +236,6 @@ def test_frequencies_are_not_its_business():
                 interventions=[{"scale": {"frequency": 1, "factor": 2.0}}],
             )
         )
-
-
-def test_floor_of_the_benchmark_counts_products_alone():
-    # 32 sequences: values by attention, both layers of the MLP, logits; three products each.
-    one = 24 * 2 + 2 * 32 * 2 + 3 * 2
-    about = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}
-    found = training.floor("sparse_transformer", about)["products"]
-    assert found == pytest.approx(3 * 2 * 32 * one / 1e8)
 
 
 def golden_values():
