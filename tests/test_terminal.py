@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped, run_blocks
+from conftest import ROOT, config, config_of, experiment, flipped, make_tables, run_blocks
 
 from circlet import build, cli, terminal
 from circlet.analysis import claims
@@ -32,16 +32,10 @@ ROW = {
 @pytest.fixture
 def reported(tmp_path):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
-    s = Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    run_blocks(s)
-    made = {p.name: p for p in targets.tables(s)}
-    for name in (
-        "runs", "provenance", "structures", "milestones", "outcomes", "outcome_summary", "table1",
-        "weight_magnitudes", "musat_claims", "effects", "explorer_runs",
-    ):  # fmt: skip
-        build.make(made[name])
-    plant(s, ROW)
-    return s
+    study = run_blocks(Study.of(config(tmp_path) | {"reproduce": {"table1": "e"}}))
+    make_tables(study)
+    plant(study, ROW)
+    return study
 
 
 def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
@@ -136,11 +130,7 @@ def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monke
     run_blocks(study)
     monkeypatch.setattr(targets, "figures", lambda _: [])
     page = targets.report(study)
-    for target in targets.ordered(study):
-        if target in page.tables or target.name in (
-            "outcomes", "milestones", "structures", "runs", "explorer_states",
-        ):  # fmt: skip
-            build.make(target)
+    make_tables(study)
     report.make(page)
     text = page.outputs[0].read_text()
     assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
