@@ -16,6 +16,12 @@ EXTENDING = (ROOT / "docs/extending.md").read_text()
 TABLES = [name for c in registry.SHIPPED for name in c.modules("tables")]
 
 
+@pytest.fixture(scope="module")
+def project(finished, tmp_path_factory):
+    """One copy of the project for all recipes."""
+    return finished.copy(tmp_path_factory.mktemp("recipes") / "project")
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
 def test_recipes_run(project, recipe):
     """Recipes run as printed, on the smoke study."""

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import registry, targets
 from circlet.study.plan import Study
-from circlet.training import fourier, job
+from circlet.training import fourier
 
 FOLDER = ROOT / "examples/groups"
 registry.find([str(FOLDER)])
@@ -99,13 +98,6 @@ def test_signals_of_a_cyclic_group_are_those_of_circlet(p):
     embedding = np.random.default_rng(0).normal(size=(p, 5))
     own = representations.of(f"C{p}").signals(embedding)
     assert own[1 : (p + 1) // 2] == pytest.approx(fourier.signals(np.array(embedding)))
-
-
-def test_an_initial_signal_grows_with_the_dimension():
-    group = representations.of("S4")
-    draws = np.random.default_rng(0).normal(size=(200, 24, 32))
-    squares = np.mean([group.signals(draw) ** 2 for draw in draws], axis=0)
-    assert squares == pytest.approx(24 * 32 * group.dimensions**2, rel=0.05)
 
 
 # Known character tables: values of each class as a multiset, with how many elements have them.
@@ -225,7 +217,6 @@ def small(tmp_path_factory):
         steps=60,
         log={"embeddings": {"every": 20}},
         compare={"group": ["S3", "C5"]},
-        keep_state=True,
     )
     make_all(run_blocks(made))
     return made
@@ -284,19 +275,3 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
     assert "n_survivors" in said and "more runs" in said
     cli.main(["compare", str(small.results), str(small.results)])
     assert "the same survive in all parts" in capsys.readouterr().out
-
-
-def test_its_runs_go_on_from_their_end(small, tmp_path):
-    settings = small.config["experiments"]["e"] | {"steps": 80}
-    results = tmp_path / "results"
-    shutil.copytree(small.results, results)
-    own = {"collections": [str(FOLDER)], "experiments": {"e": settings}}
-    longer = Study.of(own | {"results": str(results)})
-    anew = Study.of(own | {"results": str(tmp_path / "anew")})
-    steps = []
-    for block, other in zip(longer.blocks, anew.blocks, strict=True):
-        job.run_block(block, "cpu", lambda done, _: steps.append(done))
-        job.run_block(other, "cpu")
-        for kind in ("curves", "embeddings", "parameters"):
-            assert parquet.read_log(block, kind).equals(parquet.read_log(other, kind))
-    assert min(steps) > 60

@@ -41,7 +41,7 @@ def planted(given):
     made = run_blocks(Study.of(given))
     for block in made.blocks:
         plant(block)
-    make_tables(made, "marginals", "effects", "curve_summary")
+    make_tables(made, "outcome_summary", "marginals", "effects", "curve_summary")
     return made
 
 
