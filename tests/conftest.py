@@ -24,6 +24,7 @@ from circlet.analysis.make import computed
 from circlet.bench import plain
 from circlet.storage import parquet
 from circlet.study import registry, targets
+from circlet.study.plan import Study
 from circlet.training import job
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,11 @@ def run_blocks(study):
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     return study
+
+
+def ran(results="results", **settings):
+    """A study of one small experiment that has run."""
+    return run_blocks(Study.of(config(results, **settings)))
 
 
 def make_all(study):

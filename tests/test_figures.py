@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT, circle, experiment, grid
+from conftest import ROOT, circle, config, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -68,13 +68,7 @@ def test_galleries_show_the_papers_seeds():
 
 def drawn(monkeypatch, module, tables, **changes):
     """A figure of a study whose tables hold these frames."""
-    study = Study.of(
-        {
-            "results": "r",
-            "experiments": {"e": experiment(**changes)},
-            "reproduce": dict.fromkeys(module.ROLES, "e"),
-        }
-    )
+    study = Study.of(config(**changes) | {"reproduce": dict.fromkeys(module.ROLES, "e")})
     monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
 

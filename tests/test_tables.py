@@ -37,12 +37,8 @@ from circlet.study.plan import Study
 @pytest.fixture
 def study(tmp_path):
     """A study of 4 runs at 2 weight decays, trained for five steps."""
-    settings = experiment(sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
-    study = Study.of(
-        {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
-    )
-    run_blocks(study)
-    return study
+    runs = config(tmp_path, sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
+    return run_blocks(Study.of(runs | {"reproduce": {"table1": "e"}}))
 
 
 def rewrite(block, kind, change):
@@ -131,8 +127,7 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
 
 
 def test_small_samples_are_the_first_seeds():
-    settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    point = Study.of({"results": "results", "experiments": {"e": settings}}).points[0]
+    (point,) = Study.of(config(seeds={"count": 300, "first": 100}, block=50)).points
     samples = list(published_rows.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped, make_tables, run_blocks
+from conftest import ROOT, config, config_of, experiment, flipped, make_tables, ran, run_blocks
 
 from circlet import build, cli, terminal
 from circlet.analysis import claims
@@ -126,8 +126,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
-    study = Study.of(config(tmp_path, sweep={"weight_decay": [0, 1]}))
-    run_blocks(study)
+    study = ran(tmp_path, sweep={"weight_decay": [0, 1]})
     monkeypatch.setattr(targets, "figures", lambda _: [])
     page = targets.report(study)
     make_tables(study)
@@ -240,8 +239,7 @@ def test_states_of_blocks(tmp_path):
 
 
 def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
-    study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}))
-    run_blocks(study)
+    study = ran(tmp_path, parameters={"learning_rate": 1e30})
     runs = sum(block.count for block in study.blocks)
     assert f"diverged: {runs} of {runs} done runs of e" in terminal.status(study)
     study = Study.of(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
@@ -270,8 +268,7 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
 
 def test_how_runs_ended_may_be_damaged(tmp_path):
     """Status then reports the rest, and --verify names the file."""
-    study = Study.of(config(tmp_path))
-    run_blocks(study)
+    study = ran(tmp_path)
     log = next(study.blocks).log("runs")
     group = pq.ParquetFile(log).metadata.row_group(0)
     columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}

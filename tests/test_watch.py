@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment, make_tables, run_blocks
+from conftest import config, make_tables, run_blocks
 from rich.console import Console
 
 from circlet import cli, watch
@@ -22,10 +22,7 @@ from snakemake_logger_plugin_circlet import LogHandler
 
 @pytest.fixture
 def study(tmp_path):
-    return Study.of(
-        {"results": str(tmp_path / "results"),
-         "experiments": {"e": experiment(steps=5, block=2, seeds={"count": 6})}}
-    )  # fmt: skip
+    return Study.of(config(tmp_path / "results", seeds={"count": 6}))
 
 
 def said(block, text, age=0.0):
@@ -94,8 +91,8 @@ def test_what_is_made_again_is_not_done_before(study):
 
 def test_outdated_logs_and_tables_are_not_done(study):
     make_tables(run_blocks(study), "runs")
-    edited = study.config | {"experiments": {"e": experiment(steps=6, block=2, seeds={"count": 6})}}
-    for one, runs, tables in ((study, 6, 1), (Study.of(edited), 0, 0)):
+    edited = Study.of(config(study.results, steps=6, seeds={"count": 6}))
+    for one, runs, tables in ((study, 6, 1), (edited, 0, 0)):
         state = watch.Watch(one).look()
         assert (state.runs, state.targets[0]) == ((runs, 6), tables)
 

@@ -13,6 +13,7 @@ from conftest import (
     flipped,
     make_tables,
     mounted,
+    ran,
     run_blocks,
 )
 
@@ -21,14 +22,11 @@ from circlet.errors import LogError
 from circlet.storage import files, parquet, progress, provenance
 from circlet.study import fingerprint, targets
 from circlet.study.plan import Study
-from circlet.training import job
 
 
 @pytest.fixture
 def block(tmp_path):
-    block = next(Study.of(config(tmp_path)).blocks)
-    job.run_block(block, "cpu")
-    return block
+    return next(ran(tmp_path).blocks)
 
 
 @contextlib.contextmanager
@@ -146,8 +144,7 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["runs", "curves", "signals", "embeddings", "parameters"])
 def test_a_flipped_bit_is_always_found(tmp_path, kind):
     """In data, where Parquet has checksums, and in metadata, where it has none."""
-    block = next(Study.of(config(tmp_path, steps=20)).blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path, steps=20).blocks)
     path = block.log(kind)
     whole = path.read_bytes()
     parquet.read_log(block, kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, config_of, make_all, make_tables, run_blocks
+from conftest import config, config_of, make_all, make_tables, ran, run_blocks
 
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
@@ -269,7 +269,7 @@ def test_points_drawn_at_random_are_units(tmp_path):
 
 def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
     rates = {"learning_rate": {"uniform": [1e30, 2e30]}}
-    made = run_blocks(Study.of(config(tmp_path, sweep=rates, sample=14, steps=5)))
+    made = ran(tmp_path, sweep=rates, sample=14, steps=5)
     make_all(made)
     assert set(table(made, "runs")["status"]) == {"diverged"}
     assert table(made, "marginals").empty and table(made, "outcomes").empty
@@ -277,7 +277,7 @@ def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
 
 def test_words_are_compared_with_the_first(tmp_path):
     kinds = {"initialisation": ["torch", "glorot", "lecun"]}
-    made = run_blocks(Study.of(config(tmp_path, sweep=kinds, seeds={"count": 4}, block=4)))
+    made = ran(tmp_path, sweep=kinds, seeds={"count": 4}, block=4)
     found = make_tables(made, "effects").query("outcome == 'test_accuracy'")
     assert found["per"].tolist() == ["torch to glorot", "torch to lecun"]
     runs = pd.read_parquet(made.table("runs"))

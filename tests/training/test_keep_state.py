@@ -2,7 +2,7 @@
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, experiment, run_blocks
+from conftest import config, ran, run_blocks
 
 from circlet.study.plan import Study
 from circlet.training import job
@@ -105,6 +105,5 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
 
 
 def test_without_it_nothing_is_kept(tmp_path):
-    study = Study.of({"results": str(tmp_path), "experiments": {"e": experiment()}})
-    run_blocks(study)
+    ran(tmp_path)
     assert (tmp_path / "logs").exists() and not [*tmp_path.rglob("*.pt")]

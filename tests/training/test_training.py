@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import config, ran
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
@@ -73,9 +73,8 @@ def test_signal_of_a_planted_circle(p):
 
 @pytest.mark.parametrize("system", ["constant_attention", "particles"])
 def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
-    study = Study.of(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
+    study = ran(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}})
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     for kind in block.point.logs:
         frame = parquet.read_log(block, kind)
         assert list(frame.columns) == schema.logs(block.point.system)[kind].names
@@ -91,9 +90,8 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
 
 
 def test_logged_parameters_are_the_network(tmp_path):
-    study = Study.of(config(tmp_path, steps=3))
+    study = ran(tmp_path, steps=3)
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     frame = parquet.read_log(block, "parameters")
     first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
     arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
@@ -104,8 +102,7 @@ def test_logged_parameters_are_the_network(tmp_path):
 
 
 def test_footer_says_what_made_a_log(tmp_path):
-    block = next(Study.of(config(tmp_path)).blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path).blocks)
     footer = parquet.footer(block.log("runs"))
     assert footer["parameters"]["learning_rate"] == 0.01
     assert footer["seeds"] == [0, 1]

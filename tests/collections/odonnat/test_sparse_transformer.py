@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, experiment, plain_run
+from conftest import config, plain_run
 from torch import nn
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -202,14 +202,13 @@ def test_values_that_do_not_go_together(name):
 
 
 def test_epochs_and_steps_are_the_same_study():
-    settings = experiment("sparse_transformer", parameters=SMALL, epochs=3)
-    by_epochs = Study.of({"results": "r", "experiments": {"e": settings}}).points[0]
+    own = {"system": "sparse_transformer", "epochs": 3}
+    (by_epochs,) = Study.of(config(**own, parameters=SMALL)).points
     assert by_epochs.steps == 12
     assert by_epochs.spec == point(steps=12, dtype="float32").spec
     assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
-    swept = settings | {"parameters": {"n_train": 64, "n_test": 4},
-                        "sweep": {"batch_size": [1, 24, 64]}}  # fmt: skip
-    points = Study.of({"results": "r", "experiments": {"e": swept}}).points
+    own |= {"parameters": {"n_train": 64, "n_test": 4}, "sweep": {"batch_size": [1, 24, 64]}}
+    points = Study.of(config(**own)).points
     assert [p.steps for p in points] == [192, 9, 3]
     assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
 
