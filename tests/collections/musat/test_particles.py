@@ -5,7 +5,6 @@ import pytest
 import torch
 from conftest import config
 
-from circlet.bench import plain
 from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study.plan import Study
@@ -81,18 +80,6 @@ def test_every_step_restores_mean_and_deviation(scaling):
         np.testing.assert_allclose(x.std(axis=over), 0.4)
         system.step(state, couplings)
     assert np.abs(state["embedding"].numpy() - start).max() > 1e-3
-
-
-@pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
-def test_block_equals_the_plain_simulation(scaling):
-    p = point(steps=50, parameters={"scaling": scaling, "f_a": 0.7, "g_r": 1.2})
-    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
-    for seed in (0, 3):
-        alone = plain.one("particles", p.parameters, p.seeds(seed), torch.float64)
-        for number in range(1, 51):
-            alone.step(number)
-        last = together.query("seed == @seed and step == 50").sort_values("token")
-        np.testing.assert_allclose(np.stack(last["vector"]), alone.positions, atol=1e-6)
 
 
 def test_particle_defaults_are_those_that_reproduce_table_2():

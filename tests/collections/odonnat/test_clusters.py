@@ -202,6 +202,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
         tmp_path,
         system="sparse_transformer",
         epochs=40,
+        block=1,
         seeds={"count": 1},
         parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
         log={"parameters": {"every_epochs": 1}},
