@@ -22,13 +22,6 @@ SPECS = registry.Systems(registry.SHIPPED)
 ABOUT = {"flops": 1e11, "torch_flops": 1e11, "copied": 1e10}  # a machine of round figures
 
 
-def test_every_system_has_a_plain_loop_and_a_case():
-    assert set(plain.systems()) == set(SPECS)
-    for system in SYSTEMS:
-        assert hasattr(plain.of(system), "one") or plain.as_module(SPECS[system])
-        assert plain.of(system).CASE.steps > 0
-
-
 def test_rates_are_those_of_a_processor():
     about = machine.describe(CPU, seconds=0.05)
     assert all(about[name] > 0 for name in ABOUT)
