@@ -125,6 +125,13 @@ def grid(p, columns):
     return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
 
 
+def edit(file, old, new, times=-1):
+    """Replace some text in a file that has it, everywhere or the first times."""
+    text = file.read_text()
+    assert old in text, f"{file} has no {old!r}"
+    file.write_text(text.replace(old, new, times))
+
+
 def flipped(content, position, bit=4):
     """The same bytes except for one bit."""
     changed = bytearray(content)
@@ -199,10 +206,7 @@ class Project:
         return {rule: n for rule, n in jobs.items() if rule not in targets}
 
     def edit(self, file, old, new):
-        path = self.folder / file
-        text = path.read_text()
-        assert old in text, f"{file} has no {old!r}"
-        path.write_text(text.replace(old, new, 1))
+        edit(self.folder / file, old, new, 1)
 
     def half_written(self):
         """Temporary files of `files.atomic` that somebody left."""

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, edit
 
 from circlet import new, terminal
 from circlet.cli import main
@@ -32,12 +32,6 @@ def with_everything(folder):
     new.system(folder, "sums")
     new.table(folder, "sizes")
     new.figure(folder, "sizes")
-
-
-def edit(file: Path, old: str, replacement: str) -> None:
-    text = file.read_text()
-    assert old in text, old
-    file.write_text(text.replace(old, replacement))
 
 
 def checked(folder, capsys):

@@ -15,6 +15,7 @@ from conftest import (
     circle,
     config,
     config_of,
+    edit,
     experiment,
     make_all,
     make_tables,
@@ -358,11 +359,8 @@ FAULTS = {
 @pytest.mark.parametrize("case", FAULTS)
 def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     file, old, new, expected = FAULTS[case]
-    text = (mine / file).read_text()
-    assert old in text
-    (mine / file).write_text(text.replace(old, new, 1))
-    study = Study.of(config_of(mine, results=tmp_path / "results"))
-    run_blocks(study)
+    edit(mine / file, old, new, 1)
+    run_blocks(Study.of(config_of(mine, results=tmp_path / "results")))
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
     with pytest.raises(SystemExit) as ended:

@@ -6,7 +6,17 @@ import re
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped, make_tables, ran, run_blocks
+from conftest import (
+    ROOT,
+    config,
+    config_of,
+    edit,
+    experiment,
+    flipped,
+    make_tables,
+    ran,
+    run_blocks,
+)
 
 from circlet import build, cli, terminal
 from circlet.analysis import claims
@@ -348,13 +358,11 @@ def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_pat
     run_blocks(study)
     assert "edited" not in terminal.status(study)
     for file, old, new in (("systems/drift.py", "0.5", "0.25"), ("equations/drift.py", "-", "+")):
-        path = mine / file
-        text = path.read_text()
-        path.write_text(text.replace(old, new))
+        edit(mine / file, old, new)
         fingerprint.forget()
         said = f"mine.drift was edited after 4 of its runs were made; raise `version` in {mine}/sys"
         assert said in terminal.status(study)
-        path.write_text(text)
+        edit(mine / file, new, old)
     fingerprint.forget()
     assert "edited" not in terminal.status(study)
 

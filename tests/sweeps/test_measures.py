@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import config, config_of, experiment, make_all, run_blocks
+from conftest import config, config_of, edit, experiment, make_all, run_blocks
 
 from circlet.errors import ConfigError
 from circlet.storage import parquet
@@ -92,9 +92,8 @@ def test_what_cannot_be_measured_is_one_line(given, said):
 
 def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
     file = mine / "tables/distances.py"
-    text = file.read_text()
-    text = text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
-    file.write_text(text.replace("RUN, SEED, column", "RUN, STEP, column"))
+    edit(file, "TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
+    edit(file, "RUN, SEED, column", "RUN, STEP, column")
     asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
     outcomes = Study.of(asked).outcomes("mine.drift")
     assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]

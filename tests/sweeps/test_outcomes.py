@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, config_of, make_all, make_tables, ran, run_blocks
+from conftest import config, config_of, edit, make_all, make_tables, ran, run_blocks
 
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
@@ -219,8 +219,7 @@ def test_a_milestone_can_be_changed_and_removed():
 
 def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
     """The part of a study that a job gets says nothing of milestones if its table needs none."""
-    system = mine / "systems/drift.py"
-    system.write_text(system.read_text().replace('"size", "size', '"delay", "size'))
+    edit(mine / "systems/drift.py", '"size", "size', '"delay", "size')
     with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
         Study.of(config_of(mine))
     whole = Study.of(config_of(mine) | {"milestones": {"delay": None}})

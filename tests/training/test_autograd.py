@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, edit
 
 from circlet.analysis import networks
 from circlet.errors import CircletError
@@ -278,11 +278,7 @@ WRONG = {
 @pytest.mark.parametrize("runs", [1, 2])
 def test_what_cannot_be_is_one_line(tmp_path, name, runs):
     old, new, said = WRONG[name]
-    folder = shutil.copytree(NETWORKS, tmp_path / f"n{abs(hash((name, runs)))}")
-    file = folder / "equations/quadratic.py"
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new))
+    folder = edited(tmp_path, f"n{abs(hash((name, runs)))}", ("equations/quadratic.py", old, new))
     own = point("quadratic", folder, runs=runs, steps=3)
     only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
     if only_stacked and runs == 1:
@@ -294,12 +290,12 @@ def test_what_cannot_be_is_one_line(tmp_path, name, runs):
 
 
 def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_path):
-    folder = shutil.copytree(NETWORKS, tmp_path / "unbatched")
-    old, new, _ = WRONG["item"]
-    file = folder / "equations/quadratic.py"
-    file.write_text(file.read_text().replace(old, new))
-    spec = folder / "systems/quadratic.py"
-    spec.write_text(spec.read_text().replace("metrics=", "batched=False,\n    metrics="))
+    folder = edited(
+        tmp_path,
+        "unbatched",
+        ("equations/quadratic.py", *WRONG["item"][:2]),
+        ("systems/quadratic.py", "metrics=", "batched=False,\n    metrics="),
+    )
     own = point("quadratic", folder, steps=5)
     assert run.group_size(own, 4, CPU) == 1
     ends = run.run(own, range(4), CPU)["parameters"].to_pandas()
@@ -314,12 +310,10 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_pat
 
 
 def edited(tmp_path, name, *changes):
-    """A copy of the networks with edits of a system's equations, (old, new) each."""
+    """A copy of the networks with edits, (file, old, new) each."""
     folder = shutil.copytree(NETWORKS, tmp_path / name)
-    for system, old, new in changes:
-        file = folder / system
-        assert old in file.read_text(), old
-        file.write_text(file.read_text().replace(old, new))
+    for file, old, new in changes:
+        edit(folder / file, old, new)
     return folder
 
 
