@@ -1,5 +1,6 @@
 """A study without its logs: its tables follow from each other, or the audit says where not."""
 
+import contextlib
 import re
 import shutil
 
@@ -18,13 +19,20 @@ from circlet.study.plan import Study
 CONFIG = "config/smoke.yaml"
 
 
-@pytest.fixture
-def folder(finished, monkeypatch, tmp_path):
-    """The frozen smoke study."""
-    monkeypatch.chdir(finished.folder)
-    folder = tmp_path / "frozen"
-    main(["freeze", str(folder), "--configfile", CONFIG])
+@pytest.fixture(scope="module")
+def smoke(finished, tmp_path_factory):
+    """The frozen smoke study. Do not change it: take the ``folder``."""
+    folder = tmp_path_factory.mktemp("frozen") / "smoke"
+    with contextlib.chdir(finished.folder):
+        main(["freeze", str(folder), "--configfile", CONFIG])
     return folder
+
+
+@pytest.fixture
+def folder(smoke, finished, monkeypatch, tmp_path):
+    """A copy of the frozen smoke study."""
+    monkeypatch.chdir(finished.folder)
+    return shutil.copytree(smoke, tmp_path / "frozen")
 
 
 def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):

@@ -42,6 +42,8 @@ CASES = {
     "particles": [
         ({"scaling": "per_coordinate", "f_a": 0.7, "g_r": 1.2}, "float64", 50, 1e-9),
         ({"scaling": "global", "f_a": 0.7, "g_r": 1.2}, "float64", 50, 1e-9),
+        ({"p": 6, "d": 3, "g_a": 1.3}, "float64", 50, 1e-9),
+        ({"p": 5, "d": 1}, "float64", 50, 1e-9),
     ],
 }
 

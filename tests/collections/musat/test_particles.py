@@ -1,5 +1,3 @@
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -16,40 +14,6 @@ CPU = torch.device("cpu")
 
 def point(**changes):
     return Study.of(config("results", system="particles", dtype="float64", **changes)).points[0]
-
-
-def reference_forces(x, f_a, g_a, g_r):
-    """The forces of section 6, computed couple by couple in plain Python."""
-    p = len(x)
-    pairs = list(itertools.combinations_with_replacement(range(p), 2))
-    couples = [(P, Q) for P in pairs for Q in pairs if P != Q]
-    same = sum(sum(P) % p == sum(Q) % p for P, Q in couples)
-    weight = same / (len(couples) - same)
-    total = np.zeros_like(x)
-    for P, Q in couples:
-        x_P, x_Q = x[P[0]] + x[P[1]], x[Q[0]] + x[Q[1]]
-        u = x_Q - x_P
-        distance = np.linalg.norm(u)
-        facing = float(x_P @ x_Q > 0)
-        push = f_a * facing * x_Q / np.linalg.norm(x_Q)
-        if sum(P) % p == sum(Q) % p:
-            force = g_a * u / distance + push
-        else:
-            force = weight * (-g_r * u / distance**2 - push)
-        total[P[0]] += force
-        total[P[1]] += force
-    return total
-
-
-@pytest.mark.parametrize(("p", "d"), [(7, 2), (6, 3), (5, 1)])
-def test_forces_equal_the_sum_over_couples(p, d):
-    strengths = {"f_a": 0.7, "g_a": 1.3, "g_r": 0.9}
-    parameters = point(parameters={"p": p, "d": d, **strengths}).parameters
-    x = np.random.default_rng(0).normal(size=(2, p, d))
-    couplings = system.data(parameters, [], torch.float64, CPU)
-    found = system.forces(torch.as_tensor(x), couplings).numpy()
-    expected = np.stack([reference_forces(one, **strengths) for one in x])
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_kinds_of_couples_weigh_the_same():

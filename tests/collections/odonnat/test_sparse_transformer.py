@@ -74,21 +74,6 @@ def hand_made(distractor=0):
     }
 
 
-def test_hand_made_head():
-    """xi of j ones is ((2j - 5) / 5, 1); the distractors get 1e-6 of the attention."""
-    weights = {name: torch.as_tensor(array)[None] for name, array in hand_made().items()}
-    tokens = np.random.default_rng(0).integers(2, size=(1, 200, 12))
-    chosen = system.encode(tokens, 2, 5, torch.float64, CPU)
-    xi = system.embed(weights, chosen, 2)[0]
-    ones = tokens[0, :, :5].sum(1)
-    np.testing.assert_allclose(xi[0], (2 * ones - 5) / 5, atol=2e-5)
-    np.testing.assert_allclose(xi[1], 1, atol=2e-5)
-    _, _, score, _ = system.tables(weights, 2)
-    alpha = system.attention(score, chosen)[0].view(2, 12, -1)
-    mass = alpha[:, 5:].sum((0, 1))
-    np.testing.assert_allclose(mass, 1.01e-6, rtol=0.01)
-
-
 def test_initialisation():
     start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0, 0))
     for name, inputs in (("query", 40), ("value.weight", 40), ("hidden.weight", 40),
