@@ -41,18 +41,20 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """A study with all its tables."""
-    made = config(tmp_path_factory.mktemp("judged")) | {"reproduce": {"table1": "e"}}
+    """A study with all its tables, and a copy of its results."""
+    folder = tmp_path_factory.mktemp("judged")
+    made = config(folder / "results") | {"reproduce": {"table1": "e"}}
     study = run_blocks(Study.of(made))
     make_tables(study)
-    return study
+    return study, shutil.copytree(study.results, folder / "copy")
 
 
 @pytest.fixture
-def reported(judged, tmp_path):
+def reported(judged):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
-    shutil.copytree(judged.results, tmp_path / "results")
-    study = Study.of(judged.config | {"results": str(tmp_path / "results")})
+    study, copy = judged
+    shutil.rmtree(study.results)
+    shutil.copytree(copy, study.results)
     plant(study, ROW)
     return study
 

@@ -27,7 +27,7 @@ def study(tmp_path_factory):
             "experiments": {"attention": attention, "mlp": mlp, "silent": silent},
         }
     )
-    make_tables(run_blocks(made), "progress_measures")
+    make_tables(run_blocks(made), "runs", "progress_measures")
     return made
 
 
