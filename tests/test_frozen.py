@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from conftest import experiment, make_tables
+from conftest import edit, experiment, make_tables
 
 from circlet import compare, frozen
 from circlet.cli import main
@@ -32,7 +32,9 @@ def smoke(finished, tmp_path_factory):
 def folder(smoke, finished, monkeypatch, tmp_path):
     """A copy of the frozen smoke study."""
     monkeypatch.chdir(finished.folder)
-    return shutil.copytree(smoke, tmp_path / "frozen")
+    folder = shutil.copytree(smoke, tmp_path / "frozen")
+    edit(folder / "config.yaml", str(smoke), str(folder))
+    return folder
 
 
 def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):

@@ -73,19 +73,19 @@ def test_recipes_for_pandas_run_one_after_the_other(project):
         assert (project.folder / picture).stat().st_size > 5000
 
 
-@pytest.mark.parametrize("file", [
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md",
-    *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")),
-])  # fmt: skip
-def test_links_lead_somewhere(file):
-    for target in re.findall(r"\]\(([^)#]+)", (ROOT / file).read_text()):
-        if not target.startswith("http"):
-            assert ((ROOT / file).parent / target).exists(), target
+def test_links_lead_somewhere():
+    written = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md")
+    links = {
+        file.parent / target
+        for file in (*(ROOT / name for name in written), *(ROOT / "docs").glob("*.md"))
+        for target in re.findall(r"\]\(([^)#]+)", file.read_text())
+        if not target.startswith("http")
+    }
+    assert links and {link for link in links if not link.exists()} == set()
 
 
 def test_every_table_is_listed():
-    for name in TABLES:
-        assert f"`{name}`" in TABLE_PAGE, name
+    assert TABLES and {name for name in TABLES if f"`{name}`" not in TABLE_PAGE} == set()
 
 
 def test_the_readme_is_short():

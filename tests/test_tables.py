@@ -275,6 +275,7 @@ def test_weight_magnitudes_are_those_of_the_network(study):
     frame = make_tables(study, "weight_magnitudes").set_index(["run_id", "layer"])
     for block in study.blocks:
         log = parquet.read_log(block, "parameters", [block.point.steps])
+        assert len(log) == 2 * 5
         for row in log[log["name"] != "embedding"].itertuples(index=False):
             layer, kind = row.name.split(".")
             found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]
@@ -285,6 +286,7 @@ def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
     study = Study.of(study.config | {"reproduce": {"weight_magnitudes": "e"}})
     means = make_tables(study, "weight_magnitude_means")
     runs = parquet.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
+    assert len(means) == 4
     for row in means.itertuples():
         here = runs.get_group((row.weight_decay, row.layer))
         assert row.mean_abs_weight == pytest.approx(here["mean_abs_weight"].mean())

@@ -76,6 +76,7 @@ def test_a_group_of_runs_equals_plain_loops(system, case):
             logged = group.tables()["curves"].to_pandas().query("seed == @seed")
             found = logged.sort_values("step")["train_loss"][:steps]
             np.testing.assert_allclose(found, losses, rtol=max(tolerance, 1e-6))
+        assert len(expected) == len(group.stack.arrays)
         for name, end in expected.items():
             key = name if name in group.stack.arrays else name.removesuffix(".weight")
             found = group.stack.arrays[key][place].reshape(end.shape)

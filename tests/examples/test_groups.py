@@ -84,7 +84,9 @@ def test_characters_are_orthonormal_and_parts_sum_to_the_whole(name):
 def test_signals_are_norms_of_projections(name):
     group = representations.of(name)
     embedding = np.random.default_rng(0).normal(size=(len(group.table), 3))
-    for i, signal in enumerate(group.signals(embedding)):
+    signals = group.signals(embedding)
+    assert len(signals) == len(group.names)
+    for i, signal in enumerate(signals):
         projector = group.projector(i)
         assert np.abs(projector @ projector - projector).max() < 1e-9
         assert np.abs(projector - projector.conj().T).max() < 1e-9

@@ -171,6 +171,7 @@ def test_the_frame_of_a_film_stands_still(trained):
     frames = [frame for _, frame in run.moments(run.steps)]
     still = layer_projections.film(frames)
     shown = [moment.view for moment, _ in run.moments(run.steps, still)]
+    assert len(shown) == 7 and "xi" in still.boxes
     for name in still.boxes:
         left, right, bottom, top = still.boxes[name]
         for view in shown:
@@ -236,6 +237,7 @@ def test_weights_are_read_in_order(trained):
     block = next(trained.blocks)
     found = parquet.read_weights(block, [0, 12])
     start = run.initials(block.point, [1], {})[0]
+    assert found.keys() == start.keys()
     for name, array in start.items():
         assert found[name].shape == (2, 2, *array.shape)
         np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)

@@ -128,6 +128,7 @@ def test_gradient_norms_are_of_the_whole_train_set():
     train, _ = system.sequences(p.parameters, p.seeds(5))
     tokens = torch.as_tensor(train).long()
     nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()
+    assert set(norms.index) == arrays.keys()
     for name, parameter in network.named_parameters():
         key = name if name in norms else name.removesuffix(".weight")
         assert norms[key] == pytest.approx(parameter.grad.norm().item(), rel=1e-4), key
