@@ -38,10 +38,8 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        if path.suffix == ".py":
-            ruff = [sys.executable, "-m", "ruff", "check", "--isolated"]
-            own = ["--config", "lint.isort.known-first-party=['circlet']"]
-            subprocess.run([*ruff, *own, path], check=True)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated"]
+    subprocess.run([*ruff, "--config", "lint.isort.known-first-party=['circlet']"], check=True)
     main(["check", "mine"])
     said = capsys.readouterr().out
     assert said.count("drawn") == 2 and "mine.shrink: can be applied to mine.largest" in said

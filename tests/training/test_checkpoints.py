@@ -5,14 +5,12 @@ import hashlib
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import PATIENCE, config, flipped
+from conftest import config, flipped
 
 from circlet import native
 from circlet.errors import Interrupted
@@ -149,19 +147,6 @@ def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
     assert 15 < steps_of(block)[0] < 35
 
 
-def test_checkpoints_get_rarer_as_a_block_gets_longer(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
-    kept = checkpoint.Checkpoint(tmp_path / "c.pt", "", [])
-    saved = []
-    for second in range(4000):
-        now[0] = second
-        if kept.due():
-            kept.save([])
-            saved.append(second)
-    assert saved == [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440, 3040, 3640]
-
-
 @pytest.mark.parametrize(
     ("steps", "is_edited", "made", "goes_on"),
     [
@@ -243,32 +228,6 @@ def test_what_is_no_checkpoint_of_ours_is_left_unused(tmp_path, caplog, body):
         assert steps_of(block)[0] == 0
     assert "cannot be used and is left unused" in caplog.text
     assert not block.checkpoint.exists()
-
-
-@pytest.mark.parametrize("number", checkpoint.SIGNALS)
-def test_signals_wait_for_the_end_of_a_step(number):
-    before = signal.getsignal(number)
-    with checkpoint.deferred() as caught:
-        os.kill(os.getpid(), number)
-        assert caught == [number]
-    assert signal.getsignal(number) == before
-
-
-def test_a_signal_to_the_real_command(tmp_path):
-    """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
-    study = Study.of(config(tmp_path, system="particles", steps=5_000_000))
-    command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
-    block = next(study.blocks)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "% done" in process.stderr.readline()  # after five seconds
-        process.terminate()
-        said = process.communicate(timeout=PATIENCE)[1]
-    assert process.returncode == 128 + signal.SIGTERM
-    assert said == (f"ended by SIGTERM: saved {block.checkpoint}, rerun the command to resume\n")
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "resumes at" in process.stderr.readline()
-        process.kill()
-    assert block.checkpoint.exists()
 
 
 def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypatch):
