@@ -18,7 +18,7 @@ from conftest import (
     run_blocks,
 )
 
-from circlet import build, cli, terminal
+from circlet import cli, terminal
 from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
 from circlet.pages import report, summary
@@ -341,10 +341,8 @@ def test_a_block_that_had_finished_is_not_called_killed(half_done):
 def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
     study, second = half_done
     job.run_block(second, "cpu")
-    tables = {t.name: t for t in targets.tables(study) if t.name in ("runs", "structures")}
-    for table in tables.values():
-        build.make(table)
-    runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
+    make_tables(study, "structures", "runs")
+    runs, structures = study.table("runs"), study.table("structures")
     log = next(study.blocks).log("embeddings")
     assert "Only the footers of logs and how runs ended were read" in terminal.status(study)
     assert "Every byte of the finished logs and of the tables was read." in terminal.status(

@@ -365,10 +365,18 @@ def test_a_printed_row_has_its_figures_in_their_columns():
     assert lines[shares + 3].split() == ["some_network", "60", "%", "40", "%"]
 
 
-def test_cores_that_others_use_are_said():
-    fine, busy = a_row(had=0.96), a_row(had=0.8)
-    assert "Others use this machine" not in "\n".join(printed([fine]))
-    assert "all cores had 80 % of their time" in "\n".join(printed([fine, busy]))
+@pytest.mark.parametrize(
+    ("column", "fine", "odd", "usual", "said"),
+    [
+        ("had", 0.96, 0.8, "Others use this machine", "all cores had 80 % of their time"),
+        ("times_floor", 1.0, 0.96, "faster than the floor", "another (0.96). The rates"),
+    ],
+)
+def test_what_spoils_a_measurement_is_said(column, fine, odd, usual, said):
+    good, bad = a_row(**{column: fine}), a_row(**{column: odd}, system="another")
+    assert usual not in "\n".join(printed([good]))
+    (line,) = (line for line in printed([good, bad]) if usual in line)
+    assert said in line and "some_network" not in line
 
 
 def test_what_a_gpu_would_print():
@@ -384,15 +392,6 @@ def test_what_a_gpu_would_print():
 def test_why_there_are_no_kernels_is_said():
     without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
     assert printed([a_row()], machine=without)[2] == without["no_kernels"]
-
-
-def test_training_that_beats_its_floor_is_said():
-    fine, fast = a_row(), a_row(system="another", times_floor=0.96)
-    assert "faster than the floor" not in "\n".join(printed([fine]))
-    (line,) = (line for line in printed([fine, fast]) if "faster than the floor" in line)
-    assert "another (0.96). The rates" in line
-    assert "run bench again" in line
-    assert "some_network" not in line
 
 
 def test_times_of_a_study_are_printed_in_a_fitting_unit():

@@ -9,6 +9,7 @@ from conftest import ROOT, config
 from circlet.analysis import claims, stats, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
+from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.study import claims_file, registry
 from circlet.study.plan import Study
@@ -145,6 +146,17 @@ def test_the_first_run_counts_tests_of_every_paper():
     found = tests[counted].groupby("collection").size()
     assert (found[["musat", "odonnat"]] > 15).all()
     assert found["ding"] == 8
+
+
+@pytest.mark.parametrize("paper", ["musat", "ding", "odonnat", "findings"])
+def test_claims_in_words_are_those_of_their_table(paper):
+    (collection,) = (one for one in registry.SHIPPED if one.name == paper)
+    rows = pd.DataFrame(claims_file.claims(collection)).query(f"table == '{paper}_claims'")
+    made = load(collection.modules("tables")[f"{paper}_claims"])._CLAIMS
+    roles = {name: role for name, role, *_ in made}
+    if paper == "ding":
+        del roles["signal_correlation"]  # the figure's; the scorecard has it at 50 runs
+    assert dict(zip(rows["where.claim"], rows["role"], strict=True)) == roles
 
 
 def test_conditions_name_real_parameters():
