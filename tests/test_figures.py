@@ -156,10 +156,3 @@ def test_signs_have_the_colours_of_the_explorer():
     text = (ROOT / "src/circlet/pages/explorer/panels.js").read_text(encoding="utf-8")
     found = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
     assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == found.groups()
-
-
-def test_of_many_values_some_are_shown():
-    assert panels.some([3, 1, 2]) == [1, 2, 3]
-    shown = panels.some(range(200))
-    assert len(shown) == panels.MOST_VALUES
-    assert (shown[0], shown[-1]) == (0, 199)

@@ -8,7 +8,6 @@ from circlet.errors import CircletError
 from circlet.storage import parquet, schema
 from circlet.study import fingerprint
 from circlet.study.plan import Study
-from circlet.study.seeds import Seeds
 from circlet.training import fourier, job, run
 from circlet.training.optimizers import Adam
 from circlet.training.stack import Stack
@@ -50,15 +49,6 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
         found.append((values, optimizer.means[1], optimizer.squares[1], optimizer.steps))
     for fused, plain in zip(*found, strict=True):
         torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
-
-
-def test_streams_are_independent_of_each_other_and_of_order():
-    a = Seeds(1, 1, 1, 0)
-    embedding, network = (a.stream(kind).normal(size=4) for kind in ("embedding", "network"))
-    assert (embedding != network).all()
-    assert (a.stream("embedding").normal(size=4) == embedding).all()
-    assert (Seeds(1, 5, 9, 0).stream("embedding").normal(size=4) == embedding).all()
-    assert (Seeds(2, 1, 1, 0).stream("embedding").normal(size=4) != embedding).all()
 
 
 @pytest.mark.parametrize("p", [17, 16])
