@@ -21,10 +21,13 @@ import pytest
 import torch
 from msgspec import structs
 
+from circlet import build
 from circlet.analysis.make import computed
 from circlet.config import schema
 from circlet.config.experiment import Logs, Schedule
-from circlet.study import registry
+from circlet.storage import parquet
+from circlet.study import planning, registry, targets
+from circlet.training import job
 
 ROOT = Path(__file__).parents[1]
 # What has not come after so many seconds will not come, however slow and busy the machine is.
@@ -84,6 +87,34 @@ def config_of(*folders, results="results"):
     return {"results": str(results)} | collections | named
 
 
+def run_blocks(study):
+    """Run all blocks of a study here, each after those that it starts from."""
+    for block in study.ordered_blocks:
+        job.run_block(block, "cpu")
+    return study
+
+
+def ran(results="results", **settings):
+    """A study of one small experiment that has run."""
+    return run_blocks(planning.plan(config(results, **settings)))
+
+
+def make_all(study):
+    """Make all tables, figures and pages of a study."""
+    for target in targets.ordered(study):
+        build.make(target)
+
+
+def make_tables(study, *names):
+    """Make some tables of a study, or all, with those behind them; the last one is returned."""
+    every = {t.name: t for t in targets.ordered(study) if t.kind == "tables"}
+    behind = {t.name for name in names for t in targets.with_dependencies(every[name])}
+    for name, table in every.items():
+        if name in behind or not names:
+            build.make(table)
+    return parquet.read_table(study, names[-1]) if names else None
+
+
 def table_of(module, study):
     """The table that a module computes for a study, as a reader gets it."""
     return computed(module, study, module.__name__).to_pandas()
@@ -106,6 +137,13 @@ def grid(p, columns):
     """A grid: n + 1 is one column further, n + columns one row further."""
     n = np.arange(p)
     return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
+
+
+def edit(file, old, new, times=-1):
+    """Replace some text in a file that has it, everywhere or the first times."""
+    text = file.read_text()
+    assert old in text, f"{file} has no {old!r}"
+    file.write_text(text.replace(old, new, times))
 
 
 def flipped(content, position, bit=4):
@@ -182,10 +220,7 @@ class Project:
         return {rule: n for rule, n in jobs.items() if rule not in targets}
 
     def edit(self, file, old, new):
-        path = self.folder / file
-        text = path.read_text()
-        assert old in text, f"{file} has no {old!r}"
-        path.write_text(text.replace(old, new, 1))
+        edit(self.folder / file, old, new, 1)
 
     def half_written(self):
         """Temporary files of `files.atomic` that somebody left."""

@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT, circle, experiment, grid
+from conftest import ROOT, circle, config, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -68,13 +68,7 @@ def test_galleries_show_the_papers_seeds():
 
 def drawn(monkeypatch, module, tables, **changes):
     """A figure of a study whose tables hold these frames."""
-    study = planning.plan(
-        {
-            "results": "r",
-            "experiments": {"e": experiment(**changes)},
-            "reproduce": dict.fromkeys(module.ROLES, "e"),
-        }
-    )
+    study = planning.plan(config(**changes) | {"reproduce": dict.fromkeys(module.ROLES, "e")})
     monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
 
@@ -162,10 +156,3 @@ def test_signs_have_the_colours_of_the_explorer():
     text = (ROOT / "src/circlet/pages/explorer/panels.js").read_text(encoding="utf-8")
     found = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
     assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == found.groups()
-
-
-def test_of_many_values_some_are_shown():
-    assert panels.some([3, 1, 2]) == [1, 2, 3]
-    shown = panels.some(range(200))
-    assert len(shown) == panels.MOST_VALUES
-    assert (shown[0], shown[-1]) == (0, 199)

@@ -1,5 +1,6 @@
 """A study without its logs: its tables follow from each other, or the audit says where not."""
 
+import contextlib
 import re
 import shutil
 
@@ -7,23 +8,32 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from conftest import experiment
+from conftest import edit, experiment, make_tables
 
-from circlet import build, compare, frozen
+from circlet import compare, frozen
 from circlet.cli import main
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
-from circlet.study import planning, targets
+from circlet.study import planning
 
 CONFIG = "config/smoke.yaml"
 
 
+@pytest.fixture(scope="module")
+def smoke(finished, tmp_path_factory):
+    """The frozen smoke study. Do not change it: take the ``folder``."""
+    folder = tmp_path_factory.mktemp("frozen") / "smoke"
+    with contextlib.chdir(finished.folder):
+        main(["freeze", str(folder), "--configfile", CONFIG])
+    return folder
+
+
 @pytest.fixture
-def folder(finished, monkeypatch, tmp_path):
-    """The frozen smoke study."""
+def folder(smoke, finished, monkeypatch, tmp_path):
+    """A copy of the frozen smoke study."""
     monkeypatch.chdir(finished.folder)
-    folder = tmp_path / "frozen"
-    main(["freeze", str(folder), "--configfile", CONFIG])
+    folder = shutil.copytree(smoke, tmp_path / "frozen")
+    edit(folder / "config.yaml", str(smoke), str(folder))
     return folder
 
 
@@ -104,21 +114,16 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     whole = planning.plan_file("study.yaml")
     main(["run", "--configfile", "study.yaml"])
 
-    def tables_of(study):
-        for target in targets.ordered(study):
-            if target.kind == "tables":
-                build.make(target)
-
-    tables_of(whole)
+    make_tables(whole)
     main(["freeze", "whole", "--configfile", "study.yaml"])
     first = whole.partial(b for b in whole.blocks if b.point.experiment == "trajectory")
-    tables_of(first)
+    make_tables(first)
     frozen.freeze(first, tmp_path / "parts")
     shutil.rmtree(whole.results / "logs/trajectory")
     with pytest.raises(SystemExit):
         main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
     assert "is not as planned; run circlet partial" in capsys.readouterr().err
-    tables_of(whole.partial(b for b in whole.blocks if b.point.experiment != "trajectory"))
+    make_tables(whole.partial(b for b in whole.blocks if b.point.experiment != "trajectory"))
     main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
     assert planning.plan_file("parts/config.yaml").config.experiments == whole.config.experiments
     names = {path.stem for path in (tmp_path / "whole/tables").iterdir()}
@@ -154,9 +159,7 @@ def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeyp
     made(sweep=decays)
     study = made(sweep=decays | {"hidden": [32, 8]})
     assert "p17_d2_wd0" in {point.name for point in study.points}
-    for target in targets.ordered(study):
-        if target.kind == "tables":
-            build.make(target)
+    make_tables(study)
     main(["freeze", "frozen", "--configfile", "study.yaml", "--tables", "outcomes"])
     names = {f"p17_d2_hidden-{n}_wd{decay}" for n in (8, 32) for decay in (0, 1)}
     assert set(pd.read_parquet("frozen/tables/outcome_summary.parquet")["point"]) == names

@@ -4,17 +4,21 @@ import sys
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, make_tables, run_blocks
 
-from circlet import build
 from circlet.cli import main
-from circlet.study import planning, registry, targets
-from circlet.training import job
+from circlet.study import planning, registry
 
 TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/tables.md"))
 RECIPES = re.findall(r"```python\n(.*?)```", TEXT + TABLE_PAGE, re.DOTALL)
 EXTENDING = (ROOT / "docs/extending.md").read_text()
 TABLES = [name for c in registry.SHIPPED for name in c.modules("tables")]
+
+
+@pytest.fixture(scope="module")
+def project(finished, tmp_path_factory):
+    """One copy of the project for all recipes."""
+    return finished.copy(tmp_path_factory.mktemp("recipes") / "project")
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=range(len(RECIPES)))
@@ -33,20 +37,14 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        if path.suffix == ".py":
-            ruff = [sys.executable, "-m", "ruff", "check", "--isolated"]
-            own = ["--config", "lint.isort.known-first-party=['circlet']"]
-            subprocess.run([*ruff, *own, path], check=True)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated"]
+    subprocess.run([*ruff, "--config", "lint.isort.known-first-party=['circlet']"], check=True)
     main(["check", "mine"])
     said = capsys.readouterr().out
     assert said.count("drawn") == 2 and "mine.shrink: can be applied to mine.largest" in said
     assert "mine.without: can be applied to constant_attention, not to mine.largest" in said
     study = planning.plan_file("mine/largest.yaml")
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        if target.kind == "tables" and not target.name.startswith("explorer"):
-            build.make(target)
+    make_tables(run_blocks(study))
     accuracy = pd.read_parquet(study.table("mine.accuracy")).set_index("width")["accuracy"]
     assert accuracy[2] < accuracy[16] < 1
     neurons = pd.read_parquet(study.table("mine.neurons")).groupby("width")["n_active"]
@@ -72,19 +70,19 @@ def test_recipes_for_pandas_run_one_after_the_other(project):
         assert (project.folder / picture).stat().st_size > 5000
 
 
-@pytest.mark.parametrize("file", [
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md",
-    *(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")),
-])  # fmt: skip
-def test_links_lead_somewhere(file):
-    for target in re.findall(r"\]\(([^)#]+)", (ROOT / file).read_text()):
-        if not target.startswith("http"):
-            assert ((ROOT / file).parent / target).exists(), target
+def test_links_lead_somewhere():
+    written = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md")
+    links = {
+        file.parent / target
+        for file in (*(ROOT / name for name in written), *(ROOT / "docs").glob("*.md"))
+        for target in re.findall(r"\]\(([^)#]+)", file.read_text())
+        if not target.startswith("http")
+    }
+    assert links and {link for link in links if not link.exists()} == set()
 
 
 def test_every_table_is_listed():
-    for name in TABLES:
-        assert f"`{name}`" in TABLE_PAGE, name
+    assert TABLES and {name for name in TABLES if f"`{name}`" not in TABLE_PAGE} == set()
 
 
 def test_the_readme_is_short():

@@ -10,9 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import SYSTEMS, circle, config, config_of, experiment, table_of, written
+from conftest import (
+    SYSTEMS,
+    circle,
+    config,
+    config_of,
+    edit,
+    experiment,
+    make_all,
+    make_tables,
+    run_blocks,
+    table_of,
+    written,
+)
 
-from circlet import build
 from circlet.analysis import log_frames
 from circlet.cli import main
 from circlet.collections.musat import galleries, published_rows
@@ -22,25 +33,13 @@ from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
 from circlet.study import planning, registry, targets
-from circlet.training import job
 
 
 @pytest.fixture
 def study(tmp_path):
     """A study of 4 runs at 2 weight decays, trained for five steps."""
-    settings = experiment(sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
-    study = planning.plan(
-        {"results": str(tmp_path), "experiments": {"e": settings}, "reproduce": {"table1": "e"}}
-    )
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    return study
-
-
-def make(study, *names):
-    for name in names:
-        build.make(next(t for t in targets.tables(study) if t.name == name))
-    return parquet.read_table(study, names[-1])
+    runs = config(tmp_path, sweep={"weight_decay": [0, 0.5]}, seeds={"count": 4})
+    return run_blocks(planning.plan(runs | {"reproduce": {"table1": "e"}}))
 
 
 def rewrite(block, kind, change):
@@ -69,7 +68,7 @@ def test_table1_of_planted_runs(study):
     for block in study.experiment("e")[1].blocks:
         rewrite(block, "runs", plant_runs)
         rewrite(block, "embeddings", plant_circle)
-    row = make(study, "structures", "table1").set_index("weight_decay").loc[0.5]
+    row = make_tables(study, "table1").set_index("weight_decay").loc[0.5]
     assert (row["circles"], row["non_circles"], row["n_runs"], row["n_planned"]) == (1, 2, 3, 4)
     assert row["circle_accuracy"] == pytest.approx(75)
     assert row["non_circle_accuracy"] == pytest.approx(37.5)
@@ -78,7 +77,7 @@ def test_table1_of_planted_runs(study):
 
 
 def test_structures_keep_their_keys(study):
-    frame = make(study, "structures")
+    frame = make_tables(study, "structures")
     assert list(frame["run_id"]) == [
         f"e/p17_d2_wd{wd}/s{seed:05d}" for wd in ("0", "0.5") for seed in range(4)
     ]
@@ -90,9 +89,8 @@ def test_structures_keep_their_keys(study):
 def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
     study = planning.plan({"results": str(tmp_path), "experiments": both})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    frame = make(study, "runs")
+    run_blocks(study)
+    frame = make_tables(study, "runs")
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
     assert frame["test_loss"].isna().tolist() == [False, False, True, True]
@@ -109,10 +107,7 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
     study = planning.plan(
         config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
     )
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    make_all(run_blocks(study))
     assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
     summary = parquet.read_table(study, "outcome_summary")
     assert set(summary["n_runs"]) == {0} and set(summary["n_planned"]) == {2}
@@ -128,13 +123,12 @@ def test_diverged_runs_are_in_no_table_but_runs(study):
     for block in study.blocks:
         rewrite(block, "runs", plant)
     for name in ("structures", "embeddings", "weight_magnitudes"):
-        assert set(make(study, name)["seed"]) == {0, 2, 3}
-    assert set(make(study, "runs")["run_id"].str[-1]) == {"0", "1", "2", "3"}
+        assert set(make_tables(study, name)["seed"]) == {0, 2, 3}
+    assert set(make_tables(study, "runs")["run_id"].str[-1]) == {"0", "1", "2", "3"}
 
 
 def test_small_samples_are_the_first_seeds():
-    settings = experiment(seeds={"count": 300, "first": 100}, block=50)
-    point = planning.plan({"results": "results", "experiments": {"e": settings}}).points[0]
+    (point,) = planning.plan(config(seeds={"count": 300, "first": 100}, block=50)).points
     samples = list(published_rows.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
@@ -212,8 +206,7 @@ def with_table(mine, results, values, more=""):
     with (mine / "tables/distances.py").open("a") as file:
         file.write(WRITTEN.format(values=values) + more)
     study = planning.plan(config_of(mine, results=results))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     return study
 
 
@@ -225,7 +218,7 @@ def with_table(mine, results, values, more=""):
 def test_a_table_has_the_columns_that_its_module_declares(mine, tmp_path, values, expected):
     study = with_table(mine, tmp_path / "results", values)
     with pytest.raises(LogError) as caught:
-        make(study, "mine.distances")
+        make_tables(study, "mine.distances")
     assert str(caught.value).startswith(expected)
     assert not study.table("mine.distances").exists()
 
@@ -236,16 +229,16 @@ def columns(study):
     return [RUN, SEED, *(column(f"at_{p.name}", pa.float64(), "there") for p in study.points)]
 """
     values = "{f'at_{point.name}': 1.0 for point in study.points}"
-    frame = make(with_table(mine, tmp_path / "results", values, more), "mine.distances")
+    frame = make_tables(with_table(mine, tmp_path / "results", values, more), "mine.distances")
     own = ["seed", "at_p5_d2_r0.1", "at_p5_d2_r0.5"]
     assert list(frame) == ["experiment", "system", "run_id", "p", "d", "rate", *own]
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
     """At the pair sums the classifier gives the logged losses; the map is its class."""
-    make(study, "structures", "exemplars", "embeddings", "classifier_maps", "pair_sums")
+    make_tables(study, "classifier_maps", "pair_sums")
     maps, sums = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
-    runs = make(study, "runs").set_index("run_id")
+    runs = make_tables(study, "runs").set_index("run_id")
     parameters = log_frames.final(study, "parameters")
     assert len(set(maps["run_id"])) >= 4
     assert set(maps.loc[maps["in_gallery"], "weight_decay"]) == {0.5}
@@ -279,9 +272,10 @@ def test_the_gallery_is_the_first_runs_at_the_nearest_decay():
 
 
 def test_weight_magnitudes_are_those_of_the_network(study):
-    frame = make(study, "weight_magnitudes").set_index(["run_id", "layer"])
+    frame = make_tables(study, "weight_magnitudes").set_index(["run_id", "layer"])
     for block in study.blocks:
         log = parquet.read_log(block, "parameters", [block.point.steps])
+        assert len(log) == 2 * 5
         for row in log[log["name"] != "embedding"].itertuples(index=False):
             layer, kind = row.name.split(".")
             found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]
@@ -290,21 +284,14 @@ def test_weight_magnitudes_are_those_of_the_network(study):
 
 def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
     study = planning.plan(written(study) | {"reproduce": {"weight_magnitudes": "e"}})
-    means = make(study, "weight_magnitudes", "weight_magnitude_means")
+    means = make_tables(study, "weight_magnitude_means")
     runs = parquet.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
+    assert len(means) == 4
     for row in means.itertuples():
         here = runs.get_group((row.weight_decay, row.layer))
         assert row.mean_abs_weight == pytest.approx(here["mean_abs_weight"].mean())
         assert row.mean_abs_bias == pytest.approx(here["mean_abs_bias"].mean())
         assert (row.n_runs, row.mean_abs_bias_n, row.n_planned) == (4, 4, 4)
-
-
-def test_each_run_has_its_own_accuracy(study):
-    structures = make(study, "structures").set_index("run_id")
-    for block in study.blocks:
-        for row in parquet.read_log(block, "runs").itertuples():
-            found = structures.loc[block.point.run_id(row.seed), "test_accuracy"]
-            assert found == pytest.approx(row.test_accuracy)
 
 
 def test_summary_is_of_the_right_runs():
@@ -337,7 +324,7 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
 
     for block in study.blocks:
         rewrite(block, "embeddings", plant)
-    found = make(study, "structures")
+    found = make_tables(study, "structures")
     assert found["norm_ratio"].to_numpy() == pytest.approx(ratio)
     assert set(found["is_circle"]) == {is_circle}
 
@@ -355,7 +342,7 @@ def test_the_commit_of_a_run_is_that_of_its_log(study):
     block = next(study.blocks)
     path = block.log("runs")
     parquet.write(pq.read_table(path), path, parquet.footer(path) | {"commit": "abc"})
-    assert make(study, "runs")["commit"].tolist().count("abc") == 2
+    assert make_tables(study, "runs")["commit"].tolist().count("abc") == 2
 
 
 FAULTS = {
@@ -374,12 +361,8 @@ FAULTS = {
 @pytest.mark.parametrize("case", FAULTS)
 def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     file, old, new, expected = FAULTS[case]
-    text = (mine / file).read_text()
-    assert old in text
-    (mine / file).write_text(text.replace(old, new, 1))
-    study = planning.plan(config_of(mine, results=tmp_path / "results"))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    edit(mine / file, old, new, 1)
+    run_blocks(planning.plan(config_of(mine, results=tmp_path / "results")))
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
     with pytest.raises(SystemExit) as ended:

@@ -1,14 +1,24 @@
 import html
-import json
 import math
 import re
+import shutil
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped
+from conftest import (
+    ROOT,
+    config,
+    config_of,
+    edit,
+    experiment,
+    flipped,
+    make_tables,
+    ran,
+    run_blocks,
+)
 
-from circlet import build, cli, terminal
+from circlet import cli, terminal
 from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
 from circlet.pages import report, summary
@@ -28,20 +38,24 @@ ROW = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A study with all its tables, and a copy of its results."""
+    folder = tmp_path_factory.mktemp("judged")
+    made = config(folder / "results") | {"reproduce": {"table1": "e"}}
+    study = run_blocks(planning.plan(made))
+    make_tables(study)
+    return study, shutil.copytree(study.results, folder / "copy")
+
+
 @pytest.fixture
-def reported(tmp_path):
+def reported(judged):
     """A study without figures to draw whose scorecard has one row and whose runs are known."""
-    s = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    for block in s.blocks:
-        job.run_block(block, "cpu")
-    made = {p.name: p for p in targets.tables(s)}
-    for name in (
-        "runs", "provenance", "structures", "milestones", "outcomes", "outcome_summary", "table1",
-        "weight_magnitudes", "musat_claims", "effects", "explorer_runs",
-    ):  # fmt: skip
-        build.make(made[name])
-    plant(s, ROW)
-    return s
+    study, copy = judged
+    shutil.rmtree(study.results)
+    shutil.copytree(copy, study.results)
+    plant(study, ROW)
+    return study
 
 
 def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
@@ -132,16 +146,10 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
-    study = planning.plan(config(tmp_path, sweep={"weight_decay": [0, 1]}))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    study = ran(tmp_path, sweep={"weight_decay": [0, 1]})
     monkeypatch.setattr(targets, "figures", lambda _: [])
     page = targets.report(study)
-    for target in targets.ordered(study):
-        if target in page.tables or target.name in (
-            "outcomes", "milestones", "structures", "runs", "explorer_states",
-        ):  # fmt: skip
-            build.make(target)
+    make_tables(study)
     report.make(page)
     text = page.outputs[0].read_text()
     assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
@@ -210,13 +218,12 @@ def test_the_plan_tells_minutes_from_days(monkeypatch):
         measured, "of_kernel",
         lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
     )  # fmt: skip
-    config_ = json.loads(planning.plan_file(ROOT / "config/standard.yaml").json)
-    total = terminal.plan(planning.plan(config_)).split("total")[1].splitlines()[0]
-    assert f" {sum(block.count for block in planning.plan(config_).blocks)} " in total
+    study = planning.plan_file(ROOT / "config/standard.yaml")
+    total = terminal.plan(study).split("total")[1].splitlines()[0]
+    assert f" {sum(block.count for block in study.blocks)} " in total
     assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25
-    for settings in config_["experiments"].values():
-        settings["seeds"]["count"] *= 100
-    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(planning.plan(config_)))
+    long = planning.plan(config(system="embedding_mlp", steps=10**6, seeds={"count": 20}))
+    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(long))
 
 
 def test_numbers_have_three_digits():
@@ -251,9 +258,7 @@ def test_states_of_blocks(tmp_path):
 
 
 def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
-    study = planning.plan(config(tmp_path, parameters={"learning_rate": 1e30}))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    study = ran(tmp_path, parameters={"learning_rate": 1e30})
     runs = sum(block.count for block in study.blocks)
     assert f"diverged: {runs} of {runs} done runs of e" in terminal.status(study)
     study = planning.plan(config(tmp_path, parameters={"learning_rate": 1e30}, steps=6))
@@ -269,8 +274,7 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
 
 def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
     short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
-    for block in planning.plan(short).blocks:
-        job.run_block(block, "cpu")
+    run_blocks(planning.plan(short))
     longer = planning.plan(
         config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9)
     )
@@ -285,9 +289,7 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
 
 def test_how_runs_ended_may_be_damaged(tmp_path):
     """Status then reports the rest, and --verify names the file."""
-    study = planning.plan(config(tmp_path))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    study = ran(tmp_path)
     log = next(study.blocks).log("runs")
     group = pq.ParquetFile(log).metadata.row_group(0)
     columns = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
@@ -340,10 +342,8 @@ def test_a_block_that_had_finished_is_not_called_killed(half_done):
 def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
     study, second = half_done
     job.run_block(second, "cpu")
-    tables = {t.name: t for t in targets.tables(study) if t.name in ("runs", "structures")}
-    for table in tables.values():
-        build.make(table)
-    runs, structures = (tables[name].outputs[0] for name in ("runs", "structures"))
+    make_tables(study, "structures", "runs")
+    runs, structures = study.table("runs"), study.table("structures")
     log = next(study.blocks).log("embeddings")
     assert "Only the footers of logs and how runs ended were read" in terminal.status(study)
     assert "Every byte of the finished logs and of the tables was read." in terminal.status(
@@ -364,17 +364,14 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
 def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_path):
     """Snakemake would not run them again: only a new version makes it."""
     study = planning.plan(config_of(mine, results=tmp_path / "results"))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     assert "edited" not in terminal.status(study)
     for file, old, new in (("systems/drift.py", "0.5", "0.25"), ("equations/drift.py", "-", "+")):
-        path = mine / file
-        text = path.read_text()
-        path.write_text(text.replace(old, new))
+        edit(mine / file, old, new)
         fingerprint.forget()
         said = f"mine.drift was edited after 4 of its runs were made; raise `version` in {mine}/sys"
         assert said in terminal.status(study)
-        path.write_text(text)
+        edit(mine / file, new, old)
     fingerprint.forget()
     assert "edited" not in terminal.status(study)
 
@@ -423,8 +420,7 @@ def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
     study = planning.plan({"results": str(tmp_path), "experiments": {
         "base": experiment(**small), "after": experiment(**small, interventions=starts),
     }})  # fmt: skip
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     assert "missing" not in terminal.status(study)
     base = next(study.blocks)
     base.log("signals").unlink()

@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment, written
+from conftest import config, make_tables, run_blocks
 from rich.console import Console
 
 from circlet import cli, watch
@@ -21,10 +21,7 @@ from snakemake_logger_plugin_circlet import LogHandler
 
 @pytest.fixture
 def study(tmp_path):
-    return planning.plan(
-        {"results": str(tmp_path / "results"),
-         "experiments": {"e": experiment(steps=5, block=2, seeds={"count": 6})}}
-    )  # fmt: skip
+    return planning.plan(config(tmp_path / "results", seeds={"count": 6}))
 
 
 def said(block, text, age=0.0):
@@ -91,14 +88,12 @@ def test_what_is_made_again_is_not_done_before(study):
     assert looking.look().runs == (2, 6)
 
 
-def test_outdated_logs_are_not_done(study):
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
-    edited = written(study) | {
-        "experiments": {"e": experiment(steps=6, block=2, seeds={"count": 6})}
-    }
-    assert watch.Watch(study).look().runs == (6, 6)
-    assert watch.Watch(planning.plan(edited)).look().runs == (0, 6)
+def test_outdated_logs_and_tables_are_not_done(study):
+    make_tables(run_blocks(study), "runs")
+    edited = planning.plan(config(study.results, steps=6, seeds={"count": 6}))
+    for one, runs, tables in ((study, 6, 1), (edited, 0, 0)):
+        state = watch.Watch(one).look()
+        assert (state.runs, state.targets[0]) == ((runs, 6), tables)
 
 
 def state(share=0.0, work=(0.0, 0.0), **changes):
@@ -125,15 +120,6 @@ def test_what_is_left_follows_what_finished_jobs_took(study):
         table, made = parquet.read(path), parquet.footer(path)
         parquet.write(table, path, made | {"seconds": took})
     assert looking.look().work == pytest.approx((3 * alone, 6 * alone + targets))
-
-
-def test_targets_are_done_when_they_are_of_this_plan(study, monkeypatch):
-    looking = watch.Watch(study)
-    table = next(t for t in looking.targets if t.kind == "tables")
-    monkeypatch.setattr(parquet, "footer", lambda _: {"key": table.key})
-    assert looking._is_made(table)
-    monkeypatch.setattr(parquet, "footer", lambda _: {"key": "another"})
-    assert not watch.Watch(study)._is_made(table)
 
 
 def test_elsewhere_than_on_a_terminal_it_says_lines(study, capsys):

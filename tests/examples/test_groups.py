@@ -2,24 +2,22 @@
 
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, written
+from conftest import ROOT, make_all, run_blocks
 
 import circlet
 from circlet import check, cli
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import planning, registry, targets
-from circlet.training import fourier, job
+from circlet.training import fourier
 
 FOLDER = ROOT / "examples/groups"
 registry.find([str(FOLDER)])
 
-from circlet import build  # noqa: E402
 from circlet.collections.groups import (  # noqa: E402
     finite_groups,
     representations,
@@ -85,7 +83,9 @@ def test_characters_are_orthonormal_and_parts_sum_to_the_whole(name):
 def test_signals_are_norms_of_projections(name):
     group = representations.of(name)
     embedding = np.random.default_rng(0).normal(size=(len(group.table), 3))
-    for i, signal in enumerate(group.signals(embedding)):
+    signals = group.signals(embedding)
+    assert len(signals) == len(group.names)
+    for i, signal in enumerate(signals):
         projector = group.projector(i)
         assert np.abs(projector @ projector - projector).max() < 1e-9
         assert np.abs(projector - projector.conj().T).max() < 1e-9
@@ -99,13 +99,6 @@ def test_signals_of_a_cyclic_group_are_those_of_circlet(p):
     embedding = np.random.default_rng(0).normal(size=(p, 5))
     own = representations.of(f"C{p}").signals(embedding)
     assert own[1 : (p + 1) // 2] == pytest.approx(fourier.signals(np.array(embedding)))
-
-
-def test_an_initial_signal_grows_with_the_dimension():
-    group = representations.of("S4")
-    draws = np.random.default_rng(0).normal(size=(200, 24, 32))
-    squares = np.mean([group.signals(draw) ** 2 for draw in draws], axis=0)
-    assert squares == pytest.approx(24 * 32 * group.dimensions**2, rel=0.05)
 
 
 # Known character tables: values of each class as a multiset, with how many elements have them.
@@ -225,13 +218,8 @@ def small(tmp_path_factory):
         steps=60,
         log={"embeddings": {"every": 20}},
         compare={"group": ["S3", "C5"]},
-        keep_state=True,
     )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(made):
-        build.make(target)
-        assert all(path.exists() for path in target.outputs)
+    make_all(run_blocks(made))
     return made
 
 
@@ -288,19 +276,3 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
     assert "n_survivors" in said and "more runs" in said
     cli.main(["compare", str(small.results), str(small.results)])
     assert "the same survive in all parts" in capsys.readouterr().out
-
-
-def test_its_runs_go_on_from_their_end(small, tmp_path):
-    settings = written(small)["experiments"]["e"] | {"steps": 80}
-    results = tmp_path / "results"
-    shutil.copytree(small.results, results)
-    own = {"collections": [str(FOLDER)], "experiments": {"e": settings}}
-    longer = planning.plan(own | {"results": str(results)})
-    anew = planning.plan(own | {"results": str(tmp_path / "anew")})
-    steps = []
-    for block, other in zip(longer.blocks, anew.blocks, strict=True):
-        job.run_block(block, "cpu", lambda done, _: steps.append(done))
-        job.run_block(other, "cpu")
-        for kind in ("curves", "embeddings", "parameters"):
-            assert parquet.read_log(block, kind).equals(parquet.read_log(other, kind))
-    assert min(steps) > 60

@@ -129,24 +129,22 @@ def effects(**changes):
     return pd.DataFrame([row | changes])
 
 
-def summary(first, last):
-    rows = [("p17_d2_wd0", first), ("p17_d2_wd1", last)]
+def summary(study, *estimates):
+    """A share of two runs at each point of the experiment."""
+    x = np.array(estimates)
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
-    return pd.DataFrame(
-        [
-            common | {"point": name, "estimate": x, "low": x - 0.1, "high": x + 0.1}
-            for name, x in rows
-        ]
-    )
+    names = [point.name for point in study.experiment("e")]
+    rows = pd.DataFrame({"point": names, "estimate": x, "low": x - 0.1, "high": x + 0.1})
+    return rows.assign(**common)
 
 
 def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
-    said = story.trends(study, effects(), summary(0.1, 0.6))["e"]
+    said = story.trends(study, effects(), summary(study, 0.1, 0.6))["e"]
     assert said == [
         "weight decay 0 to 1: share of runs “ends as a circle” rises from 0.1 to 0.6 "
         "(ρ = 0.5 [0.3, 0.7])."
     ]
-    (said,) = story.trends(study, effects(), summary(0.6, 0.1))["e"]
+    (said,) = story.trends(study, effects(), summary(study, 0.6, 0.1))["e"]
     assert "rises (ρ = 0.5" in said  # its ends say otherwise
 
 
@@ -165,12 +163,8 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
     swept = experiment(sweep={"weight_decay": [0, 0.5, 1]})
     study = planning.plan(config() | {"experiments": {"e": swept}})
-    common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
-    names = [point.name for point in study.experiment("e")]
-    rows = pd.DataFrame([common | {"point": name} for name in names])
-    rows = rows.assign(estimate=ends, low=np.array(ends) - 0.1, high=np.array(ends) + 0.1)
     interval = {"rho_low": rho - 0.2, "rho_high": rho + 0.2}
-    (told,) = story.trends(study, effects(rho=rho, **interval), rows)["e"]
+    (told,) = story.trends(study, effects(rho=rho, **interval), summary(study, *ends))["e"]
     assert said in told
 
 
@@ -180,16 +174,13 @@ def test_ends_are_told_only_if_a_value_has_one_point():
         sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "first": 0, "embedding": [0, 1]}
     )
     study = planning.plan(config() | {"experiments": {"e": swept}})
-    points = [point.name for point in study.experiment("e")]
-    assert len(points) == 4
-    common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2, "estimate": 0.1}
-    rows = pd.DataFrame([common | {"point": name} for name in points])
+    rows = summary(study, 0.1, 0.1, 0.6, 0.6)
     (said,) = story.trends(study, effects(), rows)["e"]
     assert "rises (ρ = 0.5" in said
 
 
 def test_an_effect_whose_interval_has_zero_is_not_told(study):
-    said = story.trends(study, effects(rho_low=-0.1), summary(0.1, 0.6))["e"]
+    said = story.trends(study, effects(rho_low=-0.1), summary(study, 0.1, 0.6))["e"]
     assert said == ["no outcome clearly changes with what is swept."]
 
 
@@ -199,7 +190,7 @@ def test_a_change_that_is_not_known_is_told_with_its_reason():
     row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
            "change": None, "change_low": None, "change_high": None}  # fmt: skip
     own = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})
-    (said,) = story.trends(study, own, summary(0.1, 0.6))["e"]
+    (said,) = story.trends(study, own, summary(study, 0.1, 0.6))["e"]
     assert said == (
         "initialisation glorot instead of torch: delay unknown: 2 of 8 runs do not get there."
     )

@@ -7,12 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from conftest import experiment
+from conftest import config, experiment, make_tables, run_blocks
 
 import circlet
-from circlet import build
 from circlet.errors import ConfigError, LogError
-from circlet.study import planning, targets
+from circlet.study import planning
 from circlet.training import job
 
 
@@ -28,9 +27,7 @@ def study(tmp_path_factory):
             },
         }
     )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    build.make(next(t for t in targets.tables(made) if t.name == "runs"))
+    make_tables(run_blocks(made), "runs")
     return made
 
 
@@ -143,8 +140,7 @@ def test_another_engine_is_refused(results):
 
 def test_of_blocks_that_overlap_the_newest_counts(tmp_path):
     for block in (2, 4):
-        settings = experiment(block=block, seeds={"count": 4})
-        made = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
+        made = planning.plan(config(tmp_path, block=block, seeds={"count": 4}))
         for number, own in enumerate(made.blocks):
             job.run_block(own, "cpu")
             time = 1_000_000_000 * block + number

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT, experiment
+from conftest import ROOT, experiment, ran
 
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.config import reading
@@ -18,7 +18,6 @@ from circlet.storage import parquet
 from circlet.study import planning
 from circlet.sweeps import explorer_budget
 from circlet.sweeps.tables import explorer_runs, explorer_states
-from circlet.training import job
 
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
@@ -41,9 +40,7 @@ def rows(outcomes):
 
 
 def test_the_end_of_a_run_is_its_last_step(tmp_path):
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": CIRCLES}})
-    block = next(study.blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path, **CIRCLES).blocks)
     found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end"), {}))
     assert {row["step"] for row in found} == {block.point.steps}
     assert {row["run_id"] for row in found} == {block.point.run_id(seed) for seed in block.seeds}
@@ -96,14 +93,6 @@ def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
     ).sort_index()
     # Order: seeds 0 (grid), 3 (circle), 1, 5, 2, 4.
     assert shown.tolist() == ["training", "training", "outcome", "training", "nothing", "outcome"]
-
-
-def test_runs_that_a_collection_names_come_before_all_others(monkeypatch):
-    (point,) = points(a=NETWORK | {"sweep": {}})
-    runs = rows([["grid"] * 6]).assign(named=[False, False, False, False, True, True])
-    monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * explorer_budget._training(point))
-    shown = pd.Series(explorer_budget.choose(runs, [point]), index=runs["seed"])
-    assert shown[shown == "training"].index.tolist() == [0, 4, 5]
 
 
 def test_named_runs_of_all_points_come_before_others_of_any(monkeypatch):
@@ -171,9 +160,7 @@ def test_states_leave_room_for_the_rest_of_the_page():
 @pytest.mark.parametrize("how", ["training", "end"])
 @pytest.mark.parametrize("settings", [NETWORK | {"sweep": {}}, CIRCLES], ids=["whole", "not whole"])
 def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
-    block = next(study.blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path, **settings).blocks)
     rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how), {})
     states = pd.DataFrame(rows)
     chunk = packing._chunk(states)
@@ -201,6 +188,7 @@ def answers(block, step):
 def test_states_are_those_of_the_logs(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     states = pd.read_parquet("results/smoke/tables/explorer_states.parquet")
+    assert not states.duplicated(["run_id", "name", "step"]).any()
     seen = set()
 
     def last(log):
@@ -241,26 +229,15 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
     assert ("constant_attention", "trained") in seen
 
 
-def test_no_array_is_there_twice(finished):
-    path = finished.folder / "results/smoke/tables/explorer_states.parquet"
-    states = pd.read_parquet(path, columns=["run_id", "name", "step"])
-    assert not states.duplicated().any()
-
-
-def test_blocks_without_anything_to_show_are_not_read(tmp_path, monkeypatch):
-    read = []
-    monkeypatch.setattr(explorer_states, "_arrays", lambda *a: read.append(a) or {})
+def test_blocks_without_anything_to_show_are_not_read(tmp_path):
+    """This one has no logs, and would be an error."""
     block = next(planning.plan({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
     assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome"), {}))
-    assert not read
 
 
 def test_states_nearest_to_moments_are_there(tmp_path):
     """Beside the usual steps, of the run that has them alone."""
-    settings = experiment(log={"embeddings": {"every": 3}}, steps=900, seeds={"count": 2})
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
-    block = next(study.blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path, log={"embeddings": {"every": 3}}, steps=900).blocks)
     shown = dict.fromkeys(block.seeds, "training")
     rows = pd.DataFrame(explorer_states._rows(block, shown, {block.first: [310]}))
     rows = rows[rows["name"] == "embedding"]

@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from conftest import config, config_of, experiment
+from conftest import config, config_of, edit, experiment, make_all, run_blocks
 
-from circlet import build
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import planning, targets
-from circlet.training import job
 
 ASKED = {"measures": ["progress_measures"]}
 NAMES = ["restricted_loss", "excluded_loss", "fourier_gini", "fourier_ipr",
@@ -55,11 +53,8 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
         "figures": [{"trajectories": "e", "show": ["fourier_ipr", "test_loss"]}],
     }  # fmt: skip
     asked["experiments"]["silent"] = silent  # logs no parameters
-    study = planning.plan(asked)
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    study = run_blocks(planning.plan(asked))
+    make_all(study)
     table = parquet.read_table(study, "progress_measures")
     assert table.groupby("run_id")["step"].apply(list).tolist() == [[0, 3, 5]] * 2
     last = table[table["step"] == 5].set_index("run_id")["fourier_ipr"]
@@ -95,9 +90,8 @@ def test_what_cannot_be_measured_is_one_line(given, said):
 
 def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
     file = mine / "tables/distances.py"
-    text = file.read_text()
-    text = text.replace("TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
-    file.write_text(text.replace("RUN, SEED, column", "RUN, STEP, column"))
+    edit(file, "TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
+    edit(file, "RUN, SEED, column", "RUN, STEP, column")
     asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
     outcomes = planning.plan(asked).outcomes("mine.drift")
     assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]

@@ -7,15 +7,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, config_of, experiment, written
+from conftest import config, config_of, edit, make_all, make_tables, ran, run_blocks, written
 
-from circlet import build
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
 from circlet.study import pictures, planning, targets
 from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
-from circlet.training import job
 
 SEEDS = 8
 
@@ -23,7 +21,7 @@ SEEDS = 8
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Runs at three weight decays and two p; accuracy at the end is planted."""
-    made = planning.plan(
+    return planted(
         config(
             tmp_path_factory.mktemp("r"),
             sweep={"weight_decay": [0, 0.5, 1], "p": [5, 7]},
@@ -34,13 +32,14 @@ def study(tmp_path_factory):
         )
         | {"milestones": {"low_step": {"metric": "test_loss", "below": 100.0}}}
     )
+
+
+def planted(given):
+    """A study of which all runs have planted ends, and its tables."""
+    made = run_blocks(planning.plan(given))
     for block in made.blocks:
-        job.run_block(block, "cpu")
         plant(block)
-    for target in targets.ordered(made):
-        if target.name in ("runs", "structures", "milestones", "outcomes", "outcome_summary",
-                           "effects", "marginals", "curve_summary"):  # fmt: skip
-            build.make(target)
+    make_tables(made, "outcome_summary", "marginals", "effects", "curve_summary")
     return made
 
 
@@ -218,8 +217,7 @@ def test_a_milestone_can_be_changed_and_removed():
 
 def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
     """The part of a study that a job gets says nothing of milestones if its table needs none."""
-    system = mine / "systems/drift.py"
-    system.write_text(system.read_text().replace('"size", "size', '"delay", "size'))
+    edit(mine / "systems/drift.py", '"size", "size', '"delay", "size')
     with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
         planning.plan(config_of(mine))
     whole = planning.plan(config_of(mine) | {"milestones": {"delay": None}})
@@ -259,13 +257,7 @@ def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
 
 def test_points_drawn_at_random_are_units(tmp_path):
     sweep = {"learning_rate": {"loguniform": [0.001, 0.1]}, "weight_decay": {"uniform": [0, 1]}}
-    made = planning.plan(config(tmp_path, sweep=sweep, sample=12, steps=2))
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-        plant(block)
-    for target in targets.ordered(made):
-        if target.name in ("runs", "structures", "milestones", "outcomes", "effects", "marginals"):
-            build.make(target)
+    made = planted(config(tmp_path, sweep=sweep, sample=12, steps=2))
     found = table(made, "effects", outcome="test_accuracy").set_index("parameter")
     assert found.loc["weight_decay", "change"] == pytest.approx(0.5, abs=0.02)
     assert found.loc["weight_decay", "rho"] > 0.9
@@ -275,29 +267,17 @@ def test_points_drawn_at_random_are_units(tmp_path):
 
 
 def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
-    made = planning.plan(
-        config(tmp_path, sweep={"learning_rate": {"uniform": [1e30, 2e30]}}, sample=14, steps=5)
-    )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(made):
-        if target.kind != "pages":
-            build.make(target)
+    rates = {"learning_rate": {"uniform": [1e30, 2e30]}}
+    made = ran(tmp_path, sweep=rates, sample=4, steps=5)
+    make_all(made)
     assert set(table(made, "runs")["status"]) == {"diverged"}
     assert table(made, "marginals").empty and table(made, "outcomes").empty
 
 
 def test_words_are_compared_with_the_first(tmp_path):
-    made = planning.plan(
-        {"results": str(tmp_path), "experiments": {"e": experiment(
-            sweep={"initialisation": ["torch", "glorot", "lecun"]}, seeds={"count": 4}, block=4)}}
-    )  # fmt: skip
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(made):
-        if target.name in ("runs", "structures", "milestones", "outcomes", "effects"):
-            build.make(target)
-    found = table(made, "effects", outcome="test_accuracy")
+    kinds = {"initialisation": ["torch", "glorot", "lecun"]}
+    made = ran(tmp_path, sweep=kinds, seeds={"count": 4}, block=4)
+    found = make_tables(made, "effects").query("outcome == 'test_accuracy'")
     assert found["per"].tolist() == ["torch to glorot", "torch to lecun"]
     runs = pd.read_parquet(made.table("runs"))
     means = runs.groupby("initialisation")["test_accuracy"].mean()

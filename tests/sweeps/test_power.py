@@ -6,16 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, experiment
+from conftest import config, experiment, make_tables, run_blocks
 
-from circlet import build, cli
+from circlet import cli
 from circlet.analysis import stats
-from circlet.study import planning, targets
+from circlet.study import planning
 from circlet.sweeps import power
 from circlet.sweeps.commands import power as power_command
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
-from circlet.training import job
 
 TEXT = """# mine
 results: {results}
@@ -28,17 +27,19 @@ experiments:
 """
 
 
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """The config of a study that has its tables."""
+    folder = tmp_path_factory.mktemp("power")
+    text = TEXT.format(results=folder / "results")
+    make_tables(run_blocks(planning.plan(yaml.safe_load(text))), "outcome_summary")
+    return text
+
+
 @pytest.fixture
-def file(tmp_path, capsys):
-    """A study of a file, with its tables."""
+def file(text, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(TEXT.format(results=tmp_path / "results"))
-    study = planning.plan_file(path)
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        if target.name in ("runs", "structures", "milestones", "outcomes", "outcome_summary"):
-            build.make(target)
+    path.write_text(text)
     return path
 
 
@@ -153,11 +154,6 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     assert [need.needed for need in found] == [2 * needed] * 2
 
 
-def test_the_largest_number_of_runs_is_a_million():
-    for most, found in ((power.MOST, power.MOST), (600_000, 600_000), (power.MOST + 1, None)):
-        assert power._least(lambda n, most=most: n >= most) == found
-
-
 ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
 
 
@@ -227,10 +223,7 @@ def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
         {"results": str(tmp_path), "reproduce": {"table1": "e"}, "experiments": {"e": experiment(
             sweep={"weight_decay": [0.6]}, steps=2000, block=2)}}
     )  # fmt: skip
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    make_tables(run_blocks(study))
     found = power.of_claims(study)
     lacking = [need for need in found if not need.points]
     assert lacking and all(need.needed is None and "no point has" in need.why for need in lacking)

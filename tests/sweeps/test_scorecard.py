@@ -10,6 +10,7 @@ from msgspec import structs
 from circlet.analysis import claims, stats, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
+from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.study import claims_file, planning, registry
 from circlet.sweeps.tables import scorecard
@@ -66,6 +67,7 @@ def test_what_a_trivial_answer_would_have_is_undecided():
 
 
 def test_every_claim_is_a_sentence_with_a_margin_and_a_reference():
+    assert not PUBLISHED.empty
     for row in PUBLISHED.itertuples():
         assert not re.search(r"\blog\d*\b|\|log", row.statement)
         assert "- 1/2" not in row.statement
@@ -94,19 +96,6 @@ def test_margins_by_rule_are_not_typed():
     assert set(PUBLISHED[correlations & (PUBLISHED["kind"] == "words")]["margin"]) == {0.1}
 
 
-def test_what_is_no_test_of_its_own_is_not_counted():
-    counts = PUBLISHED.groupby("tally").size()
-    assert counts["arithmetic"] == 4
-    table2 = PUBLISHED[PUBLISHED["source"] == "Table 2"]
-    assert (table2["tally"] == "fitted").all()
-    complements = PUBLISHED["claim"].str.contains("non_circles|grids")
-    assert not (PUBLISHED[complements]["tally"] == "test").any()
-    of_accuracy = PUBLISHED["claim"].str.contains("best_succ|stuck|accuracy_|fits_|fit_epoch")
-    assert not (
-        PUBLISHED[of_accuracy & (PUBLISHED["collection"] == "odonnat")]["tally"] == "test"
-    ).any()
-
-
 def test_tallies_and_what_would_deviate_by_chance():
     card = pd.DataFrame(
         [("test", "share", "reproduced"), ("test", "words", "deviates"),
@@ -121,15 +110,6 @@ def test_tallies_and_what_would_deviate_by_chance():
     assert claims.by_chance(card[card["tally"] == "test"]) == pytest.approx(0.125)
 
 
-def test_every_collection_with_claims_has_a_title():
-    claiming = [c for c in registry.SHIPPED if (c.folder / "claims.csv").exists()]
-    assert set(PUBLISHED["collection"]) == {c.name for c in claiming}
-    for collection in claiming:
-        assert all(
-            getattr(collection.metadata, key) for key in ("short", "authors", "title", "year")
-        )
-
-
 def test_references_are_cited():
     assert PUBLISHED["claim"].is_unique
     cited = {k: v for c in registry.SHIPPED for k, v in c.metadata.references.items()}
@@ -140,7 +120,9 @@ def test_references_are_cited():
 @pytest.mark.parametrize("name", ["config", "paper", "findings", "full_length"])
 def test_shipped_configs_meet_the_conditions_of_the_papers(name):
     study = planning.plan_file(ROOT / f"config/{name}.yaml")
-    for row in PUBLISHED[PUBLISHED["role"].isin(study.reproduce)].itertuples():
+    asked = PUBLISHED[PUBLISHED["role"].isin(study.reproduce)]
+    assert len(asked) > 10
+    for row in asked.itertuples():
         strict = scorecard._assignments(row.conditions)
         whole = name in ("paper", "findings") or (name == "full_length" and row.tally == "beyond")
         if whole and row.source != "Easing Optimization Paths":
@@ -164,6 +146,17 @@ def test_the_first_run_counts_tests_of_every_paper():
     found = tests[counted].groupby("collection").size()
     assert (found[["musat", "odonnat"]] > 15).all()
     assert found["ding"] == 8
+
+
+@pytest.mark.parametrize("paper", ["musat", "ding", "odonnat", "findings"])
+def test_claims_in_words_are_those_of_their_table(paper):
+    (collection,) = (one for one in registry.SHIPPED if one.name == paper)
+    rows = pd.DataFrame(claims_file.claims(collection)).query(f"table == '{paper}_claims'")
+    made = load(collection.modules("tables")[f"{paper}_claims"])._CLAIMS
+    roles = {name: role for name, role, *_ in made}
+    if paper == "ding":
+        del roles["signal_correlation"]  # the figure's; the scorecard has it at 50 runs
+    assert dict(zip(rows["where.claim"], rows["role"], strict=True)) == roles
 
 
 def test_conditions_name_real_parameters():
@@ -196,12 +189,6 @@ def test_other_conditions_are_not_compared():
 def test_runs_that_share_a_seed_are_not_compared():
     reason = scorecard.unmet(asked(seeds={"count": 2, "embedding": 0}), "asked", {"p": "17"})
     assert reason == "runs with shared seeds embedding, the paper has none"
-
-
-def test_bounds_and_other_accepted_conditions():
-    assert scorecard._assignments("p=17;steps>=1000") == {"p": "17", "steps": ">=1000"}
-    assert scorecard._same(1000, ">=1000")
-    assert not scorecard._same(999, ">=1000")
 
 
 def answer(monkeypatch, frame, claimed, **changes):

@@ -5,14 +5,12 @@ import hashlib
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import PATIENCE, config
+from conftest import config, flipped
 
 from circlet import native
 from circlet.errors import Interrupted
@@ -79,6 +77,13 @@ def interrupt(block, steps):
     assert not block.log("runs").exists()
 
 
+def steps_of(block):
+    """Run a block to its end: the steps that it takes."""
+    seen = []
+    job.run_block(block, "cpu", lambda done, _: seen.append(done))
+    return seen
+
+
 def logs(block):
     """All logs of a block, except the times, which differ."""
     tables = {kind: parquet.read_log(block, kind) for kind in block.point.logs}
@@ -113,8 +118,7 @@ def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, engine, 
 def test_it_really_goes_on(tmp_path, engine):
     block = block_of(tmp_path)
     interrupt(block, 30)
-    seen = []
-    job.run_block(block, "cpu", lambda done, _: seen.append(done))
+    seen = steps_of(block)
     second = range(40, 81) if engine == "native" else ()  # run; in torch both advance together
     assert seen == [*range(31, 41), *second]
 
@@ -140,50 +144,30 @@ def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         job.run_block(block, "cpu", kill)
-    seen = []
-    job.run_block(block, "cpu", lambda done, _: seen.append(done))
-    assert 15 < seen[0] < 35
+    assert 15 < steps_of(block)[0] < 35
 
 
-def test_checkpoints_get_rarer_as_a_block_gets_longer(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
-    kept = checkpoint.Checkpoint(tmp_path / "c.pt", "", [])
-    saved = []
-    for second in range(4000):
-        now[0] = second
-        if kept.due():
-            kept.save([])
-            saved.append(second)
-    assert saved == [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440, 3040, 3640]
-
-
-@pytest.mark.parametrize("other", ["settings", "code", "versions"])
-def test_a_checkpoint_of_other_settings_or_code_is_left_unused(tmp_path, monkeypatch, other):
-    block = block_of(tmp_path)
-    interrupt(block, 20)
-    if other == "settings":
-        block = block_of(tmp_path, steps=41)
-    elif other == "code":
+@pytest.mark.parametrize(
+    ("steps", "is_edited", "made", "goes_on"),
+    [
+        (41, False, {}, False),
+        (40, True, {}, False),
+        (40, False, {"python": "4.0"}, False),
+        (40, False, {"commit": "another"}, True),
+        (40, False, {"machine": "one of 128 cores"}, True),
+    ],
+    ids=["settings", "code", "versions", "a commit of the same code", "a larger node"],
+)
+def test_only_what_decides_numbers_makes_a_checkpoint_useless(
+    tmp_path, monkeypatch, steps, is_edited, made, goes_on
+):
+    interrupt(block_of(tmp_path), 20)
+    block, made = block_of(tmp_path, steps=steps), provenance.made_by() | made
+    monkeypatch.setattr(job.provenance, "made_by", lambda: made)
+    if is_edited:
         monkeypatch.setattr(job.fingerprint, "digest", lambda *_, **_k: "other")
-    else:
-        made = provenance.made_by()
-        monkeypatch.setattr(job.provenance, "made_by", lambda: made | {"python": "4.0"})
-    seen = []
-    job.run_block(block, "cpu", lambda done, _: seen.append(done))
-    assert seen[0] == 0
+    assert steps_of(block)[0] == (21 if goes_on else 0)
     assert not block.checkpoint.exists()
-
-
-@pytest.mark.parametrize("other", [{"commit": "another"}, {"machine": "one of 128 cores"}])
-def test_another_commit_of_the_same_code_or_a_larger_node_goes_on(tmp_path, monkeypatch, other):
-    block = block_of(tmp_path)
-    interrupt(block, 20)
-    made = provenance.made_by()
-    monkeypatch.setattr(job.provenance, "made_by", lambda: made | other)
-    seen = []
-    job.run_block(block, "cpu", lambda done, _: seen.append(done))
-    assert seen[0] == 21
 
 
 def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
@@ -199,14 +183,7 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
     frame["signal"] += 1
     footer = parquet.footer(base.log("signals"))
     parquet.write(pa.Table.from_pandas(frame, preserve_index=False), base.log("signals"), footer)
-    seen = []
-    job.run_block(block, "cpu", lambda done, _: seen.append(done))
-    assert seen[0] == 0
-
-
-def flipped(content, position):
-    """The same bytes except for one bit."""
-    return content[:position] + bytes([content[position] ^ 16]) + content[position + 1 :]
+    assert steps_of(block)[0] == 0
 
 
 def test_a_damaged_checkpoint_is_left_unused(undisturbed, tmp_path):
@@ -247,38 +224,10 @@ def test_what_is_no_checkpoint_of_ours_is_left_unused(tmp_path, caplog, body):
     interrupt(block, 20)
     body = len(body).to_bytes(8) + body
     block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
-    seen = []
     with caplog.at_level("INFO"):
-        job.run_block(block, "cpu", lambda done, _: seen.append(done))
-    assert seen[0] == 0
+        assert steps_of(block)[0] == 0
     assert "cannot be used and is left unused" in caplog.text
     assert not block.checkpoint.exists()
-
-
-@pytest.mark.parametrize("number", checkpoint.SIGNALS)
-def test_signals_wait_for_the_end_of_a_step(number):
-    before = signal.getsignal(number)
-    with checkpoint.deferred() as caught:
-        os.kill(os.getpid(), number)
-        assert caught == [number]
-    assert signal.getsignal(number) == before
-
-
-def test_a_signal_to_the_real_command(tmp_path):
-    """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
-    study = planning.plan(config(tmp_path, system="particles", steps=5_000_000))
-    command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
-    block = next(study.blocks)
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "% done" in process.stderr.readline()  # after five seconds
-        process.terminate()
-        said = process.communicate(timeout=PATIENCE)[1]
-    assert process.returncode == 128 + signal.SIGTERM
-    assert said == (f"ended by SIGTERM: saved {block.checkpoint}, rerun the command to resume\n")
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "resumes at" in process.stderr.readline()
-        process.kill()
-    assert block.checkpoint.exists()
 
 
 def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypatch):

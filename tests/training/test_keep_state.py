@@ -2,7 +2,7 @@
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, experiment
+from conftest import config, ran, run_blocks
 
 from circlet.study import planning
 from circlet.training import job
@@ -17,10 +17,7 @@ SYSTEMS = {
 
 def made(folder, steps, **changes):
     """Run all blocks of a small study, and return it."""
-    study = planning.plan(config(folder, steps=steps, keep_state=True, **changes))
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    return study
+    return run_blocks(planning.plan(config(folder, steps=steps, keep_state=True, **changes)))
 
 
 def logs(study, but=("seconds",)):
@@ -48,9 +45,7 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
     assert min(steps) > 30 and not caplog.text  # no step again, nothing refused
     assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
     # And on: the state is that of the new end.
-    again = planning.plan(config(tmp_path / "a", steps=75, keep_state=True, **own))
-    for block in again.blocks:
-        job.run_block(block, "cpu")
+    again = made(tmp_path / "a", 75, **own)
     assert logs(again) == logs(made(tmp_path / "c", 75, **own))
 
 
@@ -110,8 +105,5 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
 
 
 def test_without_it_nothing_is_kept(tmp_path):
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-        assert not block.state.exists()
-    assert not [*tmp_path.rglob("seeds_*/*.pt")]
+    ran(tmp_path)
+    assert (tmp_path / "logs").exists() and not [*tmp_path.rglob("*.pt")]

@@ -94,22 +94,3 @@ def test_metrics_must_have_a_value_of_every_run(monkeypatch, change, message):
     wrong(monkeypatch, "metrics", lambda function, *given: change(function(*given)))
     with pytest.raises(CircletError, match=f"^constant_attention: metric {message}$"):
         finish()
-
-
-def test_shapes_are_checked_once_and_change_nothing(monkeypatch):
-    """Only the first step writes into guarded tensors, which are the trainer's own."""
-    guarded = []
-
-    def gradients(function, weights, data, out):
-        guarded.append([type(values) is not torch.Tensor for values in out.values()])
-        function(weights, data, out)
-
-    wrong(monkeypatch, "gradients", gradients)
-    watched = finish(steps=4)
-    assert guarded == [5 * [True], *3 * [5 * [False]]]
-    monkeypatch.undo()
-    monkeypatch.setattr(run.shapes, "checked", lambda system, gradients: gradients)
-    for kind, table in finish(steps=4).items():
-        assert table.drop_columns("seconds" if kind == "runs" else []) == watched[
-            kind
-        ].drop_columns("seconds" if kind == "runs" else [])

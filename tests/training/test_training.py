@@ -1,33 +1,17 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import config, ran
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
 from circlet.storage import parquet, schema
 from circlet.study import fingerprint, planning
-from circlet.study.seeds import Seeds
-from circlet.training import fourier, job, recorder, run
+from circlet.training import fourier, job, run
 from circlet.training.optimizers import Adam
 from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
-
-
-@pytest.mark.parametrize("weight_decay", [0.0, 0.5])
-def test_adamw_equals_torch(weight_decay):
-    generator = torch.Generator().manual_seed(0)
-    start = torch.randn(4, 30, generator=generator, dtype=torch.float64)
-    ours, theirs = start.clone(), torch.nn.Parameter(start.clone())
-    optimizer = Adam({1: ours}, 0.01, weight_decay)
-    reference = torch.optim.AdamW([theirs], lr=0.01, weight_decay=weight_decay)
-    for _ in range(50):
-        gradient = torch.randn(4, 30, generator=generator, dtype=torch.float64)
-        optimizer.step({1: gradient})
-        theirs.grad = gradient.clone()
-        reference.step()
-    torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
 
 
 def test_adamw_with_multipliers_equals_groups_of_torch():
@@ -66,24 +50,6 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
         torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
 
 
-def test_streams_are_independent_of_each_other_and_of_order():
-    a = Seeds(1, 1, 1, 0)
-    embedding, network = (a.stream(kind).normal(size=4) for kind in ("embedding", "network"))
-    assert (embedding != network).all()
-    assert (a.stream("embedding").normal(size=4) == embedding).all()
-    assert (Seeds(1, 5, 9, 0).stream("embedding").normal(size=4) == embedding).all()
-    assert (Seeds(2, 1, 1, 0).stream("embedding").normal(size=4) != embedding).all()
-
-
-def test_streams_never_change():
-    """The first release's numbers; numpy guarantees its bit generator, this test the rest."""
-    drawn = Seeds(3, 4, 5, 0).stream("network").uniform(size=3).round(6).tolist()
-    assert drawn == STREAM_OF_SEED_4
-
-
-STREAM_OF_SEED_4 = [0.977465, 0.982957, 0.417233]
-
-
 @pytest.mark.parametrize("p", [17, 16])
 def test_signal_of_a_planted_circle(p):
     n = np.arange(p)
@@ -94,16 +60,10 @@ def test_signal_of_a_planted_circle(p):
     np.testing.assert_allclose(signals, expected, atol=1e-12)
 
 
-def test_signal_at_initialisation_is_about_sqrt_of_p_d():
-    embedding = Seeds(0, 0, 0, 0).stream("embedding").normal(size=(59, 128))
-    assert fourier.signals(embedding).mean() == pytest.approx(np.sqrt(59 * 128), rel=0.02)
-
-
 @pytest.mark.parametrize("system", ["constant_attention", "particles"])
 def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
-    study = planning.plan(config(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}}))
+    study = ran(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}})
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     for kind in block.point.logs:
         frame = parquet.read_log(block, kind)
         assert list(frame.columns) == schema.logs(block.point.system)[kind].names
@@ -119,9 +79,8 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
 
 
 def test_logged_parameters_are_the_network(tmp_path):
-    study = planning.plan(config(tmp_path, steps=3))
+    study = ran(tmp_path, steps=3)
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     frame = parquet.read_log(block, "parameters")
     first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
     arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
@@ -132,8 +91,7 @@ def test_logged_parameters_are_the_network(tmp_path):
 
 
 def test_footer_says_what_made_a_log(tmp_path):
-    block = next(planning.plan(config(tmp_path)).blocks)
-    job.run_block(block, "cpu")
+    block = next(ran(tmp_path).blocks)
     footer = parquet.footer(block.log("runs"))
     assert footer["parameters"]["learning_rate"] == 0.01
     assert footer["seeds"] == [0, 1]
@@ -240,27 +198,6 @@ def test_only_what_decides_numbers_is_in_the_code_of_a_log():
     assert not used & {f"circlet.{name}" for name in around}
 
 
-@pytest.mark.parametrize(
-    ("edited", "of_all"),
-    [
-        ("training.run", True),
-        ("training.optimizers", True),
-        ("collections.musat.equations.constant_attention", False),
-        ("collections.musat.systems.constant_attention", False),
-    ],
-)
-def test_the_code_of_a_log_follows_what_decides_its_numbers(monkeypatch, edited, of_all):
-    points, own = (point(), point(system="particles")), fingerprint._own
-    before = [fingerprint.of_system(one.system) for one in points]
-    edit = {f"circlet.{edited}": "other"}
-    declared = fingerprint._declared
-    monkeypatch.setattr(fingerprint, "_own", lambda module: edit.get(module) or own(module))
-    monkeypatch.setattr(fingerprint, "_declared", lambda one: edit.get(one) or declared(one))
-    monkeypatch.setattr(fingerprint, "digest", fingerprint.digest.__wrapped__)
-    after = [fingerprint.of_system(one.system) for one in points]
-    assert [a != b for a, b in zip(after, before, strict=True)] == [True, of_all]
-
-
 def test_outcomes_are_written_last(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(job.parquet, "write", lambda _, path, __: written.append(path.stem))
@@ -276,44 +213,3 @@ def test_a_run_is_finite_if_all_its_tensors_are(name):
     assert len(stack.tensors) == 2
     stack.arrays[name][1, 0] = torch.nan
     assert stack.finite().tolist() == [True, False]
-
-
-def test_logs_wait_on_the_gpu_until_they_are_many(monkeypatch):
-    """Pretended: to fetch them at once would make the CPU wait at every logged step."""
-    monkeypatch.setattr(run, "RECORDED", 250)
-    monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda _: True), raising=False)
-    stack = Stack([{"a": np.zeros(25)}], torch.float32, CPU)
-    group = run.RunGroup(point(), [0], CPU, stack, None, None, None)
-    kinds, kept = list(group.recorder.kept), group.recorder.kept
-    for i, kind in enumerate(kinds[:4]):
-        group.done = 0
-        group.keep(kind, {"x": torch.full((25,), float(i))})
-        assert group.held == (100 * (i + 1) if i < 2 else 100 * (i - 2))
-    assert [0 in kept[kind] for kind in kinds[:4]] == [True] * 3 + [False]
-    group.fetch()
-    assert [kept[kind][0]["x"][0] for kind in kinds[:4]] == [0, 1, 2, 3]
-    assert group.held == 0
-
-
-def whole(array):
-    """The array that has the memory of another."""
-    return array if array.base is None else whole(array.base)
-
-
-def test_what_is_logged_lies_in_few_pieces_of_memory(monkeypatch):
-    """Copies between the tensors of a step would make the process grow."""
-    monkeypatch.setattr(recorder, "PIECE", 4000)
-    kept, stream = recorder.Recorder(point(), [0, 1]), np.random.default_rng(0)
-    given = {}
-    for step in range(1000):
-        given[step] = stream.random((2, 5) if step % 3 else (2, 3, 7))
-        kept.keep("parameters", step, {"x": given[step]})
-    found = {step: arrays["x"] for step, arrays in kept.kept["parameters"].items()}
-    assert all((found[step] == given[step].astype(np.float32)).all() for step in given)
-    pieces = {id(piece): piece.nbytes for piece in map(whole, found.values())}
-    assert len(pieces) < 25
-    assert sum(pieces.values()) < sum(x.nbytes for x in found.values()) + 2 * 4 * 4000
-    large = np.zeros((2, 2000), np.float32)
-    kept.keep("parameters", 1000, {"x": large})
-    large += 1
-    assert not kept.kept["parameters"][1000]["x"].any()

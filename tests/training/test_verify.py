@@ -1,8 +1,11 @@
 """Networks of users: trained as a plain PyTorch loop trains them, or refused in one line."""
 
+import functools
+import itertools
 import shutil
 import textwrap
 
+import numpy as np
 import pytest
 import torch
 from test_autograd import NETWORKS, plain_loop, point, trained
@@ -105,18 +108,11 @@ REFUSED = {
         {"init": "self.all = [self.output.weight]",
          "forward": "return self.hidden(pairs) @ self.all[0].T"},
         "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
-    "weights in a closure": (
-        {"init": "w = self.output.weight\nself.scores = lambda h: h @ w.T",
-         "forward": "return self.scores(self.hidden(pairs))"},
-        "does not train as in a plain PyTorch loop"),
     "weights in a list that matter little, beside a metric in bfloat16": (
         {"init": "self.all = [self.output.weight]",
          "loss": "scores = network(pairs) + 1e-3 * noise * network.all[0].norm()",
          "metrics": "network.output.weight.bfloat16().norm()"},
         "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
-    "weights that parameters() leaves out": (
-        {"more": "Network.parameters = lambda self, recurse=True: self.output.parameters()"},
-        "does not train as in a plain PyTorch loop"),
     "a cache by the size of a batch": (
         {"init": "self.rest = {}\nself.register_buffer('sign', torch.rand(width) - 0.5)",
          "forward": "h = self.hidden(pairs)\nn = len(h)\nif n < 40:\n"
@@ -130,33 +126,13 @@ REFUSED = {
         {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
          "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},
         "scales.0 differs between seeds"),
-    "a moving mean in a buffer": (
-        {"init": "self.register_buffer('mean', torch.zeros(width))",
-         "forward": "h = self.hidden(pairs)\nself.mean = 0.9 * self.mean + 0.1 * h.mean(0)\n"
-                    "self.mean = self.mean.detach()\nreturn self.output(h - self.mean)"},
-        "mean changes at every call"),
     "data changed by the loss": (
         {"loss": "noise *= 0.9\nscores = network(pairs) + noise"},
         r"changes weights, buffers or data in place \(mul_\): change a copy"),
-    "data changed by metrics": (
-        {"metrics": "parts['train'][2].mul_(0.9)"},
-        "changes weights, buffers or data in place"),
-    "weights changed by metrics": (
-        {"metrics": "network.output.weight.mul_(0.5)"},
-        r"metrics\(\) does what torch.func.vmap cannot do .* in-place operation"),
     "a list by seed": (
         {"init": "self.scale = [float(seeds.network)]",
          "forward": "return self.output(self.hidden(pairs)) * self.scale[0]"},
         r"network\(\): scale differs between seeds; .*register_buffer"),
-    "a word in a dictionary by seed": (
-        {"init": "self.acts = {'first': ['relu', 'tanh'][seeds.network % 2]}"},
-        r"network\(\): acts differs between seeds"),
-    "a closure by seed": (
-        {"init": "k = seeds.network\nself.scaled = lambda x: k * x"},
-        r"network\(\): scaled\(\).* differs between seeds"),
-    "a type by seed": (
-        {"init": "self.act = [nn.ReLU, nn.Tanh][seeds.network % 2]()"},
-        r"network\(\): act.* differs between seeds"),
     "frozen by seed": (
         {"init": "self.output.weight.requires_grad_(seeds.network % 2 == 0)"},
         r"network\(\): output.weight differs between seeds"),
@@ -184,10 +160,6 @@ REFUSED = {
         {"init": "self.generator = np.random.default_rng(0)",
          "loss": "scores = network(pairs) * network.generator.choice([1, 1.1])"},
         "generator.* changes at every call, and no checkpoint has it"),
-    "a generator of the module": (
-        {"more": "_RNG = np.random.default_rng(0)\n_data = data\ndef data(parameters, seeds):\n"
-                 "    _RNG.choice([1, 2])\n    return _data(parameters, seeds)"},
-        "quadratic._RNG.* changes at every call"),
     "a counter": (
         {"init": "self.calls = 0",
          "forward": "self.calls += 1\n"
@@ -197,45 +169,10 @@ REFUSED = {
         {"more": "_CALLS = 0\n_loss = loss\ndef loss(network, examples):\n    global _CALLS\n"
                  "    _CALLS += 1\n    return _loss(network, examples)"},
         "quadratic._CALLS changes at every call"),
-    "weights that are clipped, but only later": (
-        {"loss": "network.output.weight.detach().clamp_(-100, 100)\nscores = network(pairs)"},
-        r"changes weights, buffers or data in place \(clamp_\)"),
     "a counter in a buffer": (
         {"init": "self.register_buffer('calls', torch.zeros(()))",
          "loss": "network.calls = network.calls + 1\nscores = network(pairs)"},
         "calls changes at every call"),
-    "a counter in a default": (
-        {"more": "_loss = loss\ndef loss(network, examples, calls=[0]):\n    calls[0] += 1\n"
-                 "    return _loss(network, examples)"},
-        r"quadratic.loss\(\).* changes at every call"),
-    "a counter in a default of a static method": (
-        {"more": "class Scale:\n    @staticmethod\n    def of(n=[0]):\n        n[0] += 1\n"
-                 "        return 2.0 if 400 < n[0] < 700 else 1.0",
-         "loss": "scores = network(pairs) * Scale.of()"},
-        "changes at every call"),
-    "a counter on a function with a cache": (
-        {"more": "import functools\n@functools.lru_cache\ndef one():\n    return 1.0\none.n = 0",
-         "loss": "one.n += 1\nscores = network(pairs) * (2 if 400 < one.n < 700 else one())"},
-        "changes at every call"),
-    "a counter in a gradient": (
-        {"more": "class Scale(torch.autograd.Function):\n    n, generate_vmap_rule = 0, True\n"
-                 "    @staticmethod\n    def forward(x):\n        return x.clone()\n"
-                 "    @staticmethod\n    def setup_context(ctx, inputs, output):\n        pass\n"
-                 "    @staticmethod\n    def backward(ctx, g):\n        Scale.n += 1\n"
-                 "        return g * (2 if 400 < Scale.n < 700 else 1)",
-         "loss": "scores = Scale.apply(network(pairs))"},
-        "Scale.n changes at every call"),
-    "a counter of a method": (
-        {"loss": "Network.forward.calls = getattr(Network.forward, 'calls', 0) + 1\n"
-                 "scores = network(pairs)"},
-        "Network.forward.* changes at every call"),
-    "a cycle": (
-        {"init": "import itertools\nself.scales = itertools.cycle([1.0] * 99 + [2.0])",
-         "loss": "scores = network(pairs) * next(network.scales)"},
-        "scales.* changes at every call"),
-    "a function of PyTorch by seed": (
-        {"init": "self.act = [torch.relu, torch.celu][seeds.network % 2]"},
-        r"network\(\): act.* differs between seeds"),
     "the best loss so far": (
         {"init": "self.best = torch.tensor(float('inf'))",
          "metrics": "network.best = torch.minimum(network.best, network.output.bias.norm())",
@@ -265,11 +202,6 @@ REFUSED = {
     "a sparse gradient": (
         {"init": "self.embed = nn.Embedding(p, width, sparse=True)"},
         r"loss\(\) has a sparse gradient of embedding: set sparse=False"),
-    "a penalty of what requires a gradient, without the frozen": (
-        {"init": "self.output.bias.requires_grad_(False)",
-         "loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
-                 "           if w.requires_grad)\nscores = network(pairs) * norm"},
-        "does not train as in a plain PyTorch loop: .* asks for w.requires_grad"),
     "a mask as a weight": (
         {"init": "mask = torch.full((3,), -torch.inf)\n"
                  "self.mask = nn.Parameter(mask, requires_grad=False)"},
@@ -277,9 +209,6 @@ REFUSED = {
     "complex weights": (
         {"init": "self.c = nn.Parameter(torch.ones(3, dtype=torch.complex64))"},
         "c is torch.complex64, but weights must be real floats"),
-    "whole numbers as weights": (
-        {"init": "self.i = nn.Parameter(torch.arange(3), requires_grad=False)"},
-        "i is torch.int64, but weights must be real floats: register it as a buffer"),
     "lazy weights": (
         {"init": "self.lazy = nn.LazyLinear(3)"},
         "lazy.weight has no shape yet: call the network once"),
@@ -322,7 +251,6 @@ def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path)
 # Whether runs advance together, and what differs from the usual network.
 EQUAL = {
     "the usual": (True, {}),
-    "one after the other": (False, {}),
     "weights that the loss does not use": (
         True, {"init": "self.spare = nn.Linear(3, 3)"}),
     "complex buffers": (
@@ -339,11 +267,6 @@ EQUAL = {
     "a pruned weight": (
         True, {"init": "prune.random_unstructured(self.output, 'weight', 0.5)"}),
     "weight norm": (True, {"init": "parametrizations.weight_norm(self.output)"}),
-    "a hook on a module": (
-        True, {"init": "self.embed.register_forward_hook(lambda m, x, y: 2 * y)"}),
-    "a registered module in a list": (
-        True, {"init": "self.layers = [self.output]",
-               "forward": "return self.layers[0](self.hidden(pairs))"}),
     "a weight for each example": (
         True, {"init": "self.register_buffer('share', torch.rand(40))",
                "loss": "scores = network(pairs)\n"
@@ -351,10 +274,6 @@ EQUAL = {
     "what only the start of a network needs": (
         True, {"init": "self.seeds = seeds\nself.generator = np.random.default_rng(seeds.network)\n"
                        "self.hook = self.embed.register_forward_hook(lambda m, x, y: y)"}),
-    "a flag of a cache": (
-        True, {"init": "self.is_ready = False",
-               "forward": "if not self.is_ready:\n    self.two, self.is_ready = 2.0, True\n"
-                          "return self.output(self.hidden(pairs)) * self.two"}),
     "a penalty of what requires a gradient": (
         True, {"loss": "norm = sum(w.square().sum() for w in network.parameters()\n"
                        "           if w.requires_grad)\nscores = network(pairs) * norm"}),
@@ -435,15 +354,6 @@ LATE = {
         "init": "self.held = [self.output.weight]",
         "loss": "scores = network(pairs)\nfor w in network.held:\n"
                 "    scores = scores * (1 + torch.relu(0.5 - w.norm()))"},
-    "a latch": {
-        "batched": False, "more": "STATE = {'small': False}",
-        "loss": "scores = network(pairs)\n"
-                "STATE['small'] |= bool(network.output.weight.norm() < 0.2)\n"
-                "scores = scores * (2 if STATE['small'] else 1)"},
-    "the loss of the step before": {
-        "batched": False, "init": "self.s = {'last': 9.0}",
-        "loss": "scores = network(pairs)\nlast, network.s['last'] = network.s['last'], "
-                "float(network.output.weight.detach().norm())\nif last < 0.5: scores = 2 * scores"},
     "weights in a list that matter in a run between": {
         "steps": 1000,
         "init": "self.held = [self.output.weight]\n"
@@ -461,11 +371,6 @@ LATE = {
         "batched": False,
         "metrics": "if network.output.bias.norm() < 0.2:\n"
                    "    network.output.requires_grad_(False)"},
-    "a target that is copied late, and pulls": {
-        "batched": False,
-        "loss": "w = network.output.bias\nscores = network(pairs)\n"
-                "if w.norm() < 0.2 and not hasattr(w, 'anchor'): w.anchor = w.detach().clone()\n"
-                "scores = scores + (w - getattr(w, 'anchor', w)).square().sum() * noise"},
     "weights that are rounded late": {
         "batched": False,
         "metrics": "w = network.output.bias\nif w.norm() < 0.2: w.data = w.data.round(decimals=1)"},
@@ -473,11 +378,6 @@ LATE = {
         "batched": False,
         "loss": "w = network.output.bias\nif w.norm() < 0.2: w.register_hook(lambda g: g / 2)\n"
                 "scores = network(pairs)"},
-    "an attribute of a weight, set late": {
-        "batched": False,
-        "loss": "w = network.output.weight\nscores = network(pairs)\n"
-                "if hasattr(w, 'small'): scores = 2 * scores\n"
-                "if w.norm() < 0.2: w.small = True"},
     "a phase in a buffer": {
         "init": "self.register_buffer('late', torch.zeros(()))",
         "loss": "scores = network(pairs) * (1 + network.late)\n"
@@ -512,6 +412,74 @@ def test_few_steps_are_tried():
     for runs, steps in ((1, 2000), (20, 300)):
         tried = steps_of(point("quadratic", runs=runs, steps=steps), runs)
         assert 3 * min(3, runs) * tried <= 0.05 * runs * steps
+
+
+class Scale:
+    @staticmethod
+    def counted(n=[0]):  # noqa: B006
+        n[0] += 1
+
+    def method(self):
+        pass
+
+
+@functools.lru_cache
+def cached():
+    pass
+
+
+def count(calls=[0]):  # noqa: B006
+    calls[0] += 1
+
+
+def closure(held):
+    return lambda x: held[-1] * x
+
+
+CYCLE, NUMBERS, DRAWN = itertools.cycle([1, 2]), (n for n in range(9)), np.random.default_rng(0)
+
+# What a network may hold, and a call that changes it.
+HELD = {
+    "a list": (LIST := [1.0], lambda: LIST.append(2.0)),
+    "a word in a dictionary": (WORDS := {"first": "relu"}, lambda: WORDS.update(first="tanh")),
+    "a default": (count, count),
+    "a default of a static method": (Scale, Scale.counted),
+    "an attribute of a class": (Scale, lambda: setattr(Scale, "factor", 2.0)),
+    "an attribute of a method": (Scale().method, lambda: setattr(Scale.method, "n", 1)),
+    "an attribute of a function with a cache": (cached, lambda: setattr(cached, "n", 1)),
+    "a closure": (closure(FACTORS := [1]), lambda: FACTORS.append(2)),
+    "a cycle": (CYCLE, lambda: next(CYCLE)),
+    "a generator": (NUMBERS, lambda: next(NUMBERS)),
+    "a generator of random numbers": (DRAWN, DRAWN.random),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_a_call_changes_is_seen(name):
+    held, call = HELD[name]
+    network = torch.nn.Linear(2, 3)
+    network.held = held
+    before = hidden_state.of_network(network)
+    assert hidden_state.differences(before, hidden_state.of_network(network)) == []
+    call()
+    changed = hidden_state.differences(before, hidden_state.of_network(network))
+    assert changed and all(place.startswith("held") for place in changed)
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        (torch.relu, torch.celu),
+        (torch.nn.ReLU(), torch.nn.Tanh()),
+        (functools.partial(torch.mul, 2), functools.partial(torch.mul, 3)),
+        ((lambda k: lambda x: k * x)(1), (lambda k: lambda x: k * x)(2)),
+    ],
+    ids=["functions of PyTorch", "modules", "arguments", "closures"],
+)
+def test_two_values_are_told_apart(first, other):
+    networks = [torch.nn.Linear(2, 3) for _ in "12"]
+    networks[0].held, networks[1].held = first, other
+    assert hidden_state.differences(*map(hidden_state.of_network, networks))
 
 
 def test_two_states_differ_where_they_do():

@@ -278,8 +278,8 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
         seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
     experiments = dict(study.config.experiments)
     for name, grown in seeds.items():
-        further = [MoreSeeds(**one) for one in grown.get("more", ())]
-        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=further)
+        some = [MoreSeeds(**one) for one in grown.get("more", ())]
+        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=some)
         experiments[name] = structs.replace(experiments[name], seeds=larger_seeds)
     larger = structs.replace(study.config, experiments=experiments)
     both = (study, replace(study, config=larger))

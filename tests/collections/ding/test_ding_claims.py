@@ -3,13 +3,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import config
 
 from circlet.analysis import association
-from circlet.analysis.claims import read
 from circlet.collections.ding.moduli import scatter_ratio
 from circlet.collections.ding.tables import ding_claims as claims
-from circlet.study import planning
 
 
 def rates(n_runs, n=2000, seed=0):
@@ -162,19 +159,6 @@ def test_best_losses_are_of_the_last_step():
         columns=["run_id", "step", "n_kept", "loss"],
     )
     assert claims.best_losses(frame, 1).to_dict() == {"a": 2.0}
-
-
-def test_every_claim_is_in_the_scorecard():
-    published = read(planning.plan(config(system="embedding_mlp")))
-    of_table = published[published["table"] == "ding_claims"]
-    named = {keys["claim"] for keys in of_table["keys"]}
-    made = {name for name, *_ in claims._CLAIMS}
-    assert made - named == {"signal_correlation"}  # the figure's; the scorecard has it at 50 runs
-    assert named <= made
-    roles = {name: role for name, role, *_ in claims._CLAIMS}
-    for row in of_table.itertuples():
-        assert row.keys == {"claim": row.keys["claim"]}
-        assert roles[row.keys["claim"]] == row.role
 
 
 def counts(**columns):

@@ -1,15 +1,12 @@
 import numpy as np
-import pytest
 import torch
-from conftest import config, plain_run, with_logs
-from torch import nn
+from conftest import config, with_logs
 
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
-from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 
@@ -18,57 +15,6 @@ def point(steps=100, dtype="float64", **parameters):
     return planning.plan(
         config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
     ).points[0]
-
-
-@pytest.mark.parametrize(
-    ("steps", "dtype", "parameters", "atol"),
-    [
-        (40, "float64", {}, 1e-8),
-        (100, "float64", {"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, 1e-8),
-        (100, "float64", {"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, 1e-6),
-        (100, "float32", {"p": 23}, 2e-3),
-    ],
-    ids=["defaults", "even p, relu", "normal init, no decay", "float32"],
-)
-def test_block_equals_plain_pytorch(steps, dtype, parameters, atol):
-    p = point(steps=steps, dtype=dtype, **parameters)
-    p = with_logs(p, curves={"every": 1})
-    tables = {k: t.to_pandas() for k, t in run.run(p, [0, 3], CPU).items()}
-    for seed in (0, 3):
-        losses, network = plain_run(p, seed, steps)
-        curves = tables["curves"][tables["curves"]["seed"] == seed].sort_values("step")
-        np.testing.assert_allclose(
-            curves["train_loss"].to_numpy()[:steps], losses, atol=1e-5 + atol
-        )
-        last = tables["embeddings"].query("seed == @seed and step == @steps").sort_values("token")
-        found = np.stack(last["vector"])
-        np.testing.assert_allclose(found, network.embedding.weight.detach(), atol=1e-6 + 10 * atol)
-
-
-def test_stacked_runs_equal_single_ones(monkeypatch):
-    p = point(steps=20, p=11, d=6, hidden=8)
-    single = run.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
-    monkeypatch.setattr(run, "group_size", lambda *_: 3)
-    together = run.run(p, [0, 1, 2], CPU)["embeddings"].to_pandas()
-    keys = ["seed", "step", "token"]
-    a, b = (np.stack(t.sort_values(keys)["vector"]) for t in (single, together))
-    np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_gradient_is_that_of_autograd():
-    p = point(p=7, d=3, hidden=5)
-    seeds = [Seeds(i, i + 1, i + 2, 0) for i in range(3)]
-    starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = Stack(starts, torch.float64, CPU)
-    state, gradient = stack.arrays, stack.zeros().arrays
-    data = system.data(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, data, gradient)
-    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, data.train, "silu")
-    target = data.train.target[:, 0]
-    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
-    for name, leaf in leaves.items():
-        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-10, msg=name)
 
 
 def test_split_is_of_ordered_pairs():
@@ -93,15 +39,6 @@ def test_initialisation_is_that_of_the_code_or_of_the_text():
             assert 0.9 < bound <= 1
     normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0, 0))
     assert all(0.8 < array.std() < 1.2 for array in normal.values())
-
-
-def test_each_array_follows_its_own_seed():
-    parameters = point().parameters
-    one, other = (system.initial(parameters, s) for s in (Seeds(0, 1, 2, 0), Seeds(0, 5, 2, 0)))
-    np.testing.assert_array_equal(one["embedding"], other["embedding"])
-    assert (one["hidden1.weight"] != other["hidden1.weight"]).all()
-    masks = [system.train_mask(parameters, Seeds(0, 0, data, 0)) for data in (2, 3)]
-    assert (masks[0] != masks[1]).any()
 
 
 def golden_values():

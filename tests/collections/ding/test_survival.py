@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import circle
 
 from circlet.analysis import classifiers
 from circlet.collections.ding import survivors
@@ -25,16 +26,11 @@ def log(embeddings):
     )
 
 
-def ring(p, k, size):
-    angle = 2 * np.pi * k * np.arange(p) / p
-    return size * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
 def test_a_planted_run():
     """Frequency 2 grows from 3 to 5, all else dies; early signals fall by a known share."""
     p = 11
-    start = np.hstack([ring(p, 2, 3.0), ring(p, 4, 1.0)])
-    end = np.hstack([ring(p, 2, 5.0), ring(p, 4, 0.01)])
+    start = np.hstack([3.0 * circle(p, 2), 1.0 * circle(p, 4)])
+    end = np.hstack([5.0 * circle(p, 2), 0.01 * circle(p, 4)])
     early = np.array([[10, 20, 30, 40, 50]]) * np.array([[1], [0.9], [0.85], [0.8], [0.7]])
     rows = survival.run_rows(log({0: start, 9: end}).sample(frac=1, random_state=0), early, 9)
     assert list(rows["frequency"]) == [1, 2, 3, 4, 5]
@@ -49,7 +45,7 @@ def test_a_planted_run():
 
 def test_runs_of_fewer_steps_have_no_initial_gradient():
     p = 7
-    rows = survival.run_rows(log({0: ring(p, 1, 1), 2: ring(p, 1, 1)}), np.ones((3, 3)), 2)
+    rows = survival.run_rows(log({0: 1 * circle(p, 1), 2: 1 * circle(p, 1)}), np.ones((3, 3)), 2)
     assert np.isnan(rows["initial_gradient"]).all()
 
 

@@ -142,15 +142,6 @@ def test_no_claim_counts_as_a_test_of_a_paper():
     assert claims.answer(OURS.assign(verdict=verdicts.REPRODUCED)) == ""
 
 
-def test_every_claim_has_its_row_and_its_runs():
-    """The shipped configs have the roles, conditions and keys of all claims."""
-    made = {f"findings_{claim}" for claim, *_ in findings_claims._CLAIMS}
-    assert made == set(OURS.index[OURS["table"] == "findings_claims"])
-    for name, role in ((name, role) for name, role, *_ in findings_claims._CLAIMS):
-        assert OURS.loc[f"findings_{name}", "role"] == role
-        assert OURS.loc[f"findings_{name}", "keys"] == {"claim": name}
-
-
 def test_studies_that_ask_nothing_of_the_findings_have_none_of_their_claims():
     """The collection has no system of its own, so that it serves every study."""
     read = claims.read(planning.plan(config()))

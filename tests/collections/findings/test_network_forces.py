@@ -2,9 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment
+from conftest import experiment, make_tables, run_blocks
 
-from circlet import build
 from circlet.collections.findings.tables import (
     force_coefficients,
     force_summary,
@@ -13,8 +12,7 @@ from circlet.collections.findings.tables import (
 )
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import planning, targets
-from circlet.training import job
+from circlet.study import planning
 
 CPU = torch.device("cpu")
 
@@ -37,12 +35,7 @@ def study(tmp_path_factory):
             "reproduce": {"network_forces": "n", "matched_particles": "m"},
         }
     )
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    wanted = {"structures", "network_forces", "force_summary", "force_coefficients"}
-    for target in targets.ordered(study):
-        if target.name in wanted | {"matched_particles"}:
-            build.make(target)
+    make_tables(run_blocks(study), "force_summary", "force_coefficients", "matched_particles")
     return study
 
 

@@ -1,16 +1,14 @@
 import numpy as np
 import pytest
 import torch
-from conftest import circle, experiment
+from conftest import circle, experiment, make_tables, run_blocks
 
-from circlet import build
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.findings.tables import progress_measures
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import planning, targets
+from circlet.study import planning
 from circlet.study.seeds import Seeds
-from circlet.training import job
 
 MLP = {"p": 7, "d": 4, "hidden": 6}
 NEVER = {"curves": {}}
@@ -29,11 +27,7 @@ def study(tmp_path_factory):
             "experiments": {"attention": attention, "mlp": mlp, "silent": silent},
         }
     )
-    for block in made.blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(made):
-        if target.kind == "tables":
-            build.make(target)
+    make_tables(run_blocks(made), "runs", "progress_measures")
     return made
 
 

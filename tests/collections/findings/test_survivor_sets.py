@@ -38,7 +38,9 @@ def test_relations_are_those_of_numbers():
 def test_expected_counts_are_the_mean_over_all_sets():
     sets = np.array([[i in chosen for i in range(N)]
                      for chosen in itertools.combinations(range(N), 4)])  # fmt: skip
-    for tuples in survivor_sets.relations(P).values():
+    relations = survivor_sets.relations(P)
+    assert {"sum", "double"} <= relations.keys()
+    for tuples in relations.values():
         found = survivor_sets.count(sets, tuples).mean()
         assert survivor_sets.expected(sets[:1], tuples)[0] == pytest.approx(found)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config, plain_run
+from conftest import config
 
 from circlet.collections.musat.equations import constant_attention as system
 from circlet.collections.musat.starts import constant_attention
@@ -10,7 +10,6 @@ from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
-from circlet.training.stack import Stack
 
 STEPS = 100
 CPU = torch.device("cpu")
@@ -24,57 +23,6 @@ def point(**changes):
 def final(tables, kind, column, steps=STEPS):
     frame = tables[kind].to_pandas()
     return np.stack(frame[frame["step"] == steps][column])
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [{"weight_decay": 0.6}, {"weight_decay": 0.0, "p": 12, "d": 3, "hidden": 20}],
-    ids=["p17", "even p, 3-D"],
-)
-# In float32 rounding makes a unit of one run in twelve switch at another step, after which the two
-# trainings are different ones: between steps 75 and 100 with AVX-512, 40 and 50 with AVX2. In
-# float64 that is far beyond step 100.
-@pytest.mark.parametrize(
-    ("dtype", "steps", "tolerance"), [("float32", 30, 2e-6), ("float64", 100, 2e-7)]
-)
-def test_block_equals_plain_pytorch(parameters, dtype, steps, tolerance):
-    log = {"embeddings": {}, "curves": {"every": 1}}
-    p = point(parameters=parameters, dtype=dtype, steps=steps, log=log)
-    seeds = list(range(12))
-    tables = run.run(p, seeds, CPU)
-    embeddings = final(tables, "embeddings", "vector", steps)
-    embeddings = embeddings.reshape(len(seeds), p.parameters["p"], -1)
-    curves = tables["curves"].to_pandas()
-    for seed in seeds:
-        losses, network = plain_run(p, seed, steps)
-        expected = network.embedding.weight.detach()
-        np.testing.assert_allclose(embeddings[seed], expected, atol=tolerance)
-        ours = curves[curves["seed"] == seed].sort_values("step")["train_loss"].to_numpy()[:-1]
-        np.testing.assert_allclose(ours, losses, rtol=tolerance)
-
-
-def test_a_run_alone_equals_the_run_in_a_block():
-    p = point(parameters={"weight_decay": 1.0})
-    together = run.run(p, list(range(20)), CPU)["embeddings"].to_pandas()
-    alone = run.run(p, [13], CPU)["embeddings"].to_pandas()
-    same = together[together["seed"] == 13]
-    difference = np.stack(same["vector"]) - np.stack(alone["vector"])
-    assert np.abs(difference).max() < 1e-6
-
-
-def test_gradient_is_that_of_the_loss():
-    parameters = point(parameters={"p": 7, "d": 3, "hidden": 5}).parameters
-    seeds = [Seeds(1, 2, 3, 0), Seeds(4, 5, 6, 0)]
-    stack = Stack([system.initial(parameters, s) for s in seeds], torch.float64, CPU)
-    data = system.data(parameters, seeds, torch.float64, CPU)
-    leaves = {name: a.clone().requires_grad_() for name, a in stack.arrays.items()}
-    loss = system.metrics(leaves, data)["train_loss"].sum()
-    expected = torch.autograd.grad(loss, list(leaves.values()))
-    found = stack.zeros().arrays
-    with torch.no_grad():
-        system.gradients(stack.arrays, data, found)
-    for ours, theirs in zip(found.values(), expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
 def test_residual_does_not_cancel():
@@ -128,30 +76,6 @@ def test_initialisations(kind, weight_std, bias_std):
     assert weight.shape == (400, 100)
 
 
-def test_each_seed_has_its_own_stream():
-    parameters = point().parameters
-    base = system.initial(parameters, Seeds(1, 1, 1, 0))
-    other = system.initial(parameters, Seeds(2, 1, 1, 0))
-    assert (base["embedding"] != other["embedding"]).all()
-    assert (base["hidden.weight"] == other["hidden.weight"]).all()
-    other = system.initial(parameters, Seeds(1, 2, 1, 0))
-    assert (base["embedding"] == other["embedding"]).all()
-    assert (base["hidden.weight"] != other["hidden.weight"]).all()
-
-
-def test_training_learns():
-    p = point(parameters={"weight_decay": 0.6}, steps=600)
-    runs = run.run(p, list(range(6)), CPU)["runs"].to_pandas()
-    assert (runs["train_accuracy"] > 0.7).all()
-    assert (runs["status"] == "finished").all()
-
-
-def test_a_diverged_run_is_a_row():
-    p = point(parameters={"learning_rate": 1e30}, steps=20)
-    runs = run.run(p, [0, 1], CPU)["runs"].to_pandas()
-    assert (runs["status"] == "diverged").all()
-
-
 def test_embedding_std_scales_the_embedding():
     parameters = point().parameters
     one, two = (
@@ -176,10 +100,6 @@ def test_network_defaults_are_those_of_the_paper():
         "p": 17, "d": 2, "hidden": 32, "train_fraction": 0.8, "learning_rate": 0.01,
         "weight_decay": 0.0, "initialisation": "torch", "embedding_std": 1.0,
     }  # fmt: skip
-
-
-def test_half_a_block_of_a_hundred_advances_together():
-    assert point().cpu_batch(100) == 50
 
 
 def golden_values():

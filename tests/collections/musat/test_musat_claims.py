@@ -1,7 +1,5 @@
 """Claims in words and exemplary runs, from tables whose answers are known."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,22 +66,6 @@ def test_claims_about_the_ends_need_both_ends(planted):
     assert np.isnan(musat_claims.fewer_imperfections(without).low)
     beyond = pd.concat([more, more.assign(weight_decay=2.0, is_circle=False)])
     assert musat_claims.more_circles(beyond, "weight_decay", decays).low > 90
-
-
-def test_shrinkage_is_a_ratio():
-    frame = pd.DataFrame(
-        {
-            "layer": "hidden",
-            "seed": [0, 1, 0, 1],
-            "weight_decay": [0.0, 0.0, 1.0, 1.0],
-            "mean_abs_weight": [2.0, 4.0, 1.0, 2.0],
-            "mean_abs_bias": [8.0, 8.0, 1.0, 1.0],
-        }
-    )
-    found = musat_claims.shrinkage(frame, "mean_abs_weight")
-    assert (found.value, found.n) == (pytest.approx(2), 2)
-    assert math.isnan(found.low)  # two runs that shrink alike do not tell how others would
-    assert musat_claims.biases_shrink_more(frame)[0] == pytest.approx(4)
 
 
 def claims_of(monkeypatch, structures, magnitudes):

@@ -1,7 +1,4 @@
-import itertools
-
 import numpy as np
-import plain
 import pytest
 import torch
 from conftest import config
@@ -21,62 +18,12 @@ def point(**changes):
     ]
 
 
-def reference_forces(x, f_a, g_a, g_r):
-    """The forces of section 6, computed couple by couple in plain Python."""
-    p = len(x)
-    pairs = list(itertools.combinations_with_replacement(range(p), 2))
-    couples = [(P, Q) for P in pairs for Q in pairs if P != Q]
-    same = sum(sum(P) % p == sum(Q) % p for P, Q in couples)
-    weight = same / (len(couples) - same)
-    total = np.zeros_like(x)
-    for P, Q in couples:
-        x_P, x_Q = x[P[0]] + x[P[1]], x[Q[0]] + x[Q[1]]
-        u = x_Q - x_P
-        distance = np.linalg.norm(u)
-        facing = float(x_P @ x_Q > 0)
-        push = f_a * facing * x_Q / np.linalg.norm(x_Q)
-        if sum(P) % p == sum(Q) % p:
-            force = g_a * u / distance + push
-        else:
-            force = weight * (-g_r * u / distance**2 - push)
-        total[P[0]] += force
-        total[P[1]] += force
-    return total
-
-
-@pytest.mark.parametrize(("p", "d"), [(7, 2), (6, 3), (5, 1)])
-def test_forces_equal_the_sum_over_couples(p, d):
-    strengths = {"f_a": 0.7, "g_a": 1.3, "g_r": 0.9}
-    parameters = point(parameters={"p": p, "d": d, **strengths}).parameters
-    x = np.random.default_rng(0).normal(size=(2, p, d))
-    couplings = system.data(parameters, [], torch.float64, CPU)
-    found = system.forces(torch.as_tensor(x), couplings).numpy()
-    expected = np.stack([reference_forces(one, **strengths) for one in x])
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-
-
 def test_kinds_of_couples_weigh_the_same():
     couplings = system.data(point().parameters, [], torch.float64, CPU)
     assert (couplings.attraction > 0).sum() == 1224
     assert (couplings.repulsion > 0).sum() == 22032
     assert couplings.repulsion.max() == pytest.approx(1 / 18)
     assert couplings.alignment.sum() == pytest.approx(0, abs=1e-9)
-
-
-def test_clustering_forces_do_not_move_the_centre():
-    """Attraction and repulsion are equal and opposite on the two pairs of a couple."""
-    couplings = system.data(point(parameters={"f_a": 0}).parameters, [], torch.float64, CPU)
-    x = torch.as_tensor(np.random.default_rng(1).normal(size=(3, 17, 2)))
-    assert system.forces(x, couplings).sum(1).abs().max() < 1e-9
-
-
-def test_forces_turn_with_the_particles():
-    couplings = system.data(point().parameters, [], torch.float64, CPU)
-    x = torch.as_tensor(np.random.default_rng(2).normal(size=(1, 17, 2)))
-    turn = torch.tensor([[0.6, 0.8], [-0.8, 0.6]], dtype=torch.float64)
-    torch.testing.assert_close(
-        system.forces(x @ turn, couplings), system.forces(x, couplings) @ turn
-    )
 
 
 def test_coinciding_sums_exert_no_infinite_force():
@@ -101,35 +48,11 @@ def test_every_step_restores_mean_and_deviation(scaling):
     assert np.abs(state["embedding"].numpy() - start).max() > 1e-3
 
 
-def test_a_run_alone_equals_the_run_in_a_block():
-    p = point(steps=50)
-    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
-    alone = run.run(p, [2], CPU)["embeddings"].to_pandas()
-    same = together[together["seed"] == 2]
-    np.testing.assert_allclose(np.stack(same["vector"]), np.stack(alone["vector"]), atol=1e-6)
-
-
-@pytest.mark.parametrize("scaling", ["per_coordinate", "global"])
-def test_block_equals_the_plain_simulation(scaling):
-    p = point(steps=50, parameters={"scaling": scaling, "f_a": 0.7, "g_r": 1.2})
-    together = run.run(p, [0, 1, 2, 3], CPU)["embeddings"].to_pandas()
-    for seed in (0, 3):
-        alone = plain.one("particles", p.parameters, p.seeds(seed), torch.float64)
-        for number in range(1, 51):
-            alone.step(number)
-        last = together.query("seed == @seed and step == 50").sort_values("token")
-        np.testing.assert_allclose(np.stack(last["vector"]), alone.positions, atol=1e-6)
-
-
 def test_particle_defaults_are_those_that_reproduce_table_2():
     assert SYSTEM.defaults == {
         "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
         "scaling": "per_coordinate",
     }  # fmt: skip
-
-
-def test_ten_runs_of_a_block_of_fifty_advance_together():
-    assert point().cpu_batch(50) == 10
 
 
 def golden_values():

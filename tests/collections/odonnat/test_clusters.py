@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config, experiment, table_of
+from conftest import config, ran, table_of
 from test_sparse_transformer import hand_made
 
 from circlet.collections.odonnat import clusters, layer_projections, sharpness
@@ -16,7 +16,6 @@ from circlet.storage import parquet
 from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
-from circlet.training import job
 
 CPU = torch.device("cpu")
 
@@ -199,11 +198,16 @@ def test_phases_are_the_first_logged_steps():
 
 
 def test_structure_needs_three_snapshots_in_a_row(monkeypatch, tmp_path):
-    settings = experiment("sparse_transformer", epochs=40, block=1, seeds={"count": 1},
-                          parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
-                          log={"parameters": {"every_epochs": 1}})  # fmt: skip
-    block = next(planning.plan({"results": str(tmp_path), "experiments": {"e": settings}}).blocks)
-    job.run_block(block, "cpu")
+    study = ran(
+        tmp_path,
+        system="sparse_transformer",
+        epochs=40,
+        block=1,
+        seeds={"count": 1},
+        parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
+        log={"parameters": {"every_epochs": 1}},
+    )
+    block = next(study.blocks)
     asked = []
     steps = heads.snapshots(block)
     assert steps == [0, 5, 10, 15, 20, 25, 30, 35, 40]
@@ -230,15 +234,17 @@ def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
 
 def test_the_table_of_heads(tmp_path):
     """A run that solves a short task: its row has its head, its phases and its overlap."""
-    settings = experiment(
-        "sparse_transformer", epochs=300, block=4, seeds={"count": 4},
-        parameters={"length": 3, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 16,
-                    "learning_rate": 0.02},
+    data = {"length": 3, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 16}
+    study = ran(
+        tmp_path,
+        system="sparse_transformer",
+        epochs=300,
+        block=4,
+        seeds={"count": 4},
+        parameters=data | {"learning_rate": 0.02},
         log={"parameters": {"every_epochs": 5}},
-    )  # fmt: skip
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
+    )
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     table = table_of(heads, study)
     assert list(table["seed"]) == [0, 1, 2, 3]
     assert set(table["test_overlap"]) == {1.0}  # all 8 sequences are in 64
@@ -253,8 +259,7 @@ def test_the_table_of_heads(tmp_path):
 
 def test_a_diverged_run_has_no_row(tmp_path):
     settings = {"steps": 30, "parameters": {"learning_rate": 1e30, "n_train": 64, "n_test": 4}}
-    study = planning.plan(config(tmp_path, system="sparse_transformer", **settings))
-    job.run_block(next(study.blocks), "cpu")
+    study = ran(tmp_path, system="sparse_transformer", **settings)
     assert set(parquet.read_log(next(study.blocks), "runs")["status"]) == {"diverged"}
     assert table_of(heads, study).empty
 
@@ -269,8 +274,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(starts, "initial", drawn)
     settings = {"steps": 4, "block": 3, "seeds": {"count": 3},
                 "parameters": {"n_train": 64, "n_test": 8}}  # fmt: skip
-    study = planning.plan(config(tmp_path, system="sparse_transformer", **settings))
-    job.run_block(next(study.blocks), "cpu")
+    study = ran(tmp_path, system="sparse_transformer", **settings)
     table = table_of(heads, study)
     assert list(table["seed"]) == [0, 2]
     assert table[["rho_suffix", "sharpness", "distractor_attention"]].notna().all(axis=None)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment
+from conftest import ran
 from PIL import Image
 
 from circlet import cli
@@ -13,9 +13,8 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.study.seeds import Seeds
-from circlet.training import job, run
+from circlet.training import run
 
 SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
 
@@ -118,13 +117,8 @@ def test_all_panels_of_any_network(changes):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A study of two runs whose networks are logged every second step."""
-    settings = experiment("sparse_transformer", steps=12, parameters=SMALL | {"d": 3},
-                          log={"parameters": {"every": 2}})  # fmt: skip
-    study = planning.plan(
-        {"results": str(tmp_path_factory.mktemp("film")), "experiments": {"e": settings}}
-    )
-    job.run_block(next(study.blocks), "cpu")
-    return study
+    settings = {"steps": 12, "parameters": SMALL | {"d": 3}, "log": {"parameters": {"every": 2}}}
+    return ran(tmp_path_factory.mktemp("film"), system="sparse_transformer", **settings)
 
 
 def run_id(study, seed=1):
@@ -169,11 +163,8 @@ def test_a_run_that_is_not_done(trained, capsys):
 
 
 def test_a_diverged_network_is_said(tmp_path, capsys):
-    settings = experiment(
-        "sparse_transformer", steps=30, parameters=SMALL | {"learning_rate": 1e30}
-    )
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
-    job.run_block(next(study.blocks), "cpu")
+    parameters = SMALL | {"learning_rate": 1e30}
+    study = ran(tmp_path, system="sparse_transformer", steps=30, parameters=parameters)
     with pytest.raises(SystemExit):
         command(study, run_id(study))
     assert "its network at step 30 is not finite" in capsys.readouterr().err
@@ -183,6 +174,7 @@ def test_weights_are_read_in_order(trained):
     block = next(trained.blocks)
     found = parquet.read_weights(block, [0, 12])
     start = run.initials(block.point, [1], {})[0]
+    assert found.keys() == start.keys()
     for name, array in start.items():
         assert found[name].shape == (2, 2, *array.shape)
         np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)

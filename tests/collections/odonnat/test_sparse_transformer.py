@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, experiment, plain_run, with_logs
+from conftest import config, with_logs
 from plain.sparse_transformer import SparseTransformer
 from torch import nn
 
@@ -11,7 +11,6 @@ from circlet.errors import ConfigError
 from circlet.study import cost, planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
-from circlet.training.stack import Stack
 
 CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
@@ -20,65 +19,6 @@ SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
 def point(steps=100, dtype="float64", **parameters):
     settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype}
     return planning.plan(config(**settings, parameters=SMALL | parameters)).points[0]
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"p": 3, "d": 5, "hidden": 7, "vocabulary": 4, "length": 6, "k": 2, "bias": False},
-        {"mlp_divisor": 7.0, "weight_decay": 0.1, "hidden": 1, "d": 1},
-        {"batch_size": 64, "p": 4, "vocabulary": 4, "d": 8},
-        {"batch_size": 10, "n_train": 64, "dropout": 0.4},
-    ],
-    ids=["defaults", "p 3, no bias", "MLP's rate, width 1", "full batch", "uneven, dropout"],
-)
-def test_block_equals_plain_pytorch(parameters):
-    p = point(**parameters)
-    p = with_logs(p, curves={"every": 1})
-    tables = {kind: table.to_pandas() for kind, table in run.run(p, [0, 3], CPU).items()}
-    for seed in (0, 3):
-        losses, network = plain_run(p, seed, 100)
-        found = tables["curves"].query("seed == @seed").sort_values("step")["train_loss"]
-        np.testing.assert_allclose(found.to_numpy()[:100], losses, rtol=1e-6)
-        last = tables["parameters"].query("seed == @seed and step == 100").set_index("name")
-        for name, parameter in network.named_parameters():
-            key = name if name in last.index else name.removesuffix(".weight")
-            np.testing.assert_allclose(
-                last.loc[key, "values"], parameter.detach().ravel(), rtol=1e-5, atol=1e-6
-            )
-
-
-def test_float32_follows_float64():
-    runs = [point(dtype=dtype, steps=60) for dtype in ("float32", "float64")]
-    one, other = (run.run(p, [1], CPU)["curves"].to_pandas()["train_loss"] for p in runs)
-    np.testing.assert_allclose(one, other, atol=1e-4)
-
-
-def test_stacked_runs_equal_single_ones(monkeypatch):
-    p = point(steps=20)
-    together = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
-    monkeypatch.setattr(run, "group_size", lambda *_: 1)
-    single = run.run(p, [0, 1, 2], CPU)["parameters"].to_pandas()
-    keys = ["seed", "step", "name"]
-    a, b = (np.concatenate(list(t.sort_values(keys)["values"])) for t in (single, together))
-    np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_gradient_is_that_of_autograd():
-    p = point(p=3, d=3, hidden=5, weight_decay=0.1)
-    seeds = [Seeds(i, i + 1, i + 2, i + 3) for i in range(3)]
-    starts = [system.initial(p.parameters, s) for s in seeds]
-    stack = Stack(starts, torch.float64, CPU)
-    state, gradient = stack.arrays, stack.zeros().arrays
-    data = system.data(p.parameters, seeds, torch.float64, CPU)
-    system.gradients(state, data, gradient)
-    leaves = {name: value.clone().requires_grad_() for name, value in state.items()}
-    o = system.logits(leaves, data.train, 3)
-    target = data.train.target[:, 0]
-    sum(nn.functional.cross_entropy(o[i].T, target[i]) for i in range(3)).backward()
-    for name, leaf in leaves.items():
-        torch.testing.assert_close(gradient[name], leaf.grad, atol=1e-14, rtol=1e-9, msg=name)
 
 
 def test_label_is_the_sum_of_the_first_tokens():
@@ -133,21 +73,6 @@ def hand_made(distractor=0):
     }
 
 
-def test_hand_made_head():
-    """xi of j ones is ((2j - 5) / 5, 1); the distractors get 1e-6 of the attention."""
-    weights = {name: torch.as_tensor(array)[None] for name, array in hand_made().items()}
-    tokens = np.random.default_rng(0).integers(2, size=(1, 200, 12))
-    chosen = system.encode(tokens, 2, 5, torch.float64, CPU)
-    xi = system.embed(weights, chosen, 2)[0]
-    ones = tokens[0, :, :5].sum(1)
-    np.testing.assert_allclose(xi[0], (2 * ones - 5) / 5, atol=2e-5)
-    np.testing.assert_allclose(xi[1], 1, atol=2e-5)
-    _, _, score, _ = system.tables(weights, 2)
-    alpha = system.attention(score, chosen)[0].view(2, 12, -1)
-    mass = alpha[:, 5:].sum((0, 1))
-    np.testing.assert_allclose(mass, 1.01e-6, rtol=0.01)
-
-
 def test_initialisation():
     start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0, 0))
     for name, inputs in (("query", 40), ("value.weight", 40), ("hidden.weight", 40),
@@ -167,15 +92,9 @@ def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
     np.testing.assert_allclose(narrow["output.weight"], 2 * wide["output.weight"][:, :10])
 
 
-def test_each_array_follows_its_own_seed():
-    parameters = point().parameters
-    one, other = (system.initial(parameters, Seeds(*s)) for s in ((0, 1, 2, 3), (0, 9, 2, 3)))
-    assert all((one[k] == other[k]).all() == (k in ("embedding", "position")) for k in one)
-    assert not np.array_equal(
-        *(system.sequences(parameters, Seeds(0, 0, data, 0))[0] for data in (2, 3))
-    )
-
+def test_batches_follow_the_seed_of_the_order():
     def first_batch(order):
+        parameters = point().parameters
         data = system.data(parameters, [Seeds(0, 0, 0, order)], torch.float64, CPU)
         return system.batch(data, 1).train.absent
 
@@ -208,6 +127,7 @@ def test_gradient_norms_are_of_the_whole_train_set():
     train, _ = system.sequences(p.parameters, p.seeds(5))
     tokens = torch.as_tensor(train).long()
     nn.functional.cross_entropy(network(tokens), tokens[:, :5].sum(1) % 2).backward()
+    assert set(norms.index) == arrays.keys()
     for name, parameter in network.named_parameters():
         key = name if name in norms else name.removesuffix(".weight")
         assert norms[key] == pytest.approx(parameter.grad.norm().item(), rel=1e-4), key
@@ -228,14 +148,13 @@ def test_values_that_do_not_go_together(name):
 
 
 def test_epochs_and_steps_are_the_same_study():
-    settings = experiment("sparse_transformer", parameters=SMALL, epochs=3)
-    by_epochs = planning.plan({"results": "r", "experiments": {"e": settings}}).points[0]
+    own = {"system": "sparse_transformer", "epochs": 3}
+    (by_epochs,) = planning.plan(config(**own, parameters=SMALL)).points
     assert by_epochs.steps == 12
     assert by_epochs.spec == point(steps=12, dtype="float32").spec
     assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
-    swept = settings | {"parameters": {"n_train": 64, "n_test": 4},
-                        "sweep": {"batch_size": [1, 24, 64]}}  # fmt: skip
-    points = planning.plan({"results": "r", "experiments": {"e": swept}}).points
+    own |= {"parameters": {"n_train": 64, "n_test": 4}, "sweep": {"batch_size": [1, 24, 64]}}
+    points = planning.plan(config(**own)).points
     assert [p.steps for p in points] == [192, 9, 3]
     assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
 

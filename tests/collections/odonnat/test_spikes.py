@@ -2,16 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment, table_of
+from conftest import ran, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import spikes
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
-from circlet.training import job
 
 CPU = torch.device("cpu")
 PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
@@ -145,13 +143,14 @@ def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
 
 def test_table_of_a_planted_spike(tmp_path, monkeypatch):
     """From the logs: the spike is attributed where the networks around it are logged, only."""
-    settings = experiment(
-        "sparse_transformer", epochs=40, block=2, parameters={"n_train": 16, "n_test": 4,
-        "batch_size": 16}, log={"parameters": {"at": [19, 20], "every_epochs": 40}},
-    )  # fmt: skip
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": settings}})
+    study = ran(
+        tmp_path,
+        system="sparse_transformer",
+        epochs=40,
+        parameters={"n_train": 16, "n_test": 4, "batch_size": 16},
+        log={"parameters": {"at": [19, 20], "every_epochs": 40}},
+    )
     block = next(study.blocks)
-    job.run_block(block, "cpu")
     curves = parquet.read_log(block, "curves").assign(train_loss=1e-3, test_accuracy=0.99)
     curves.loc[(curves["seed"] == 1) & (curves["step"] == 20), "train_loss"] = 0.5
     curves.loc[(curves["seed"] == 0) & (curves["step"] == 30), "train_loss"] = 0.4

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment, table_of
+from conftest import experiment, run_blocks, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.tables import interpolations, odonnat_claims, seed_effects
@@ -38,8 +38,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
         tmp_path, base=small(seeds={"count": 4}),
         child=small(parameters={"p": 3}, interventions=TRANSFER, block=1),
     )  # fmt: skip
-    for block in whole.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(whole)
     child = whole.experiment("child")[0]
     assert child.name.endswith("transfer-of-base")
     for block in child.blocks:
@@ -56,8 +55,7 @@ def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
         tmp_path, base=small(steps=40),
         child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),
     )  # fmt: skip
-    for block in whole.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(whole)
     point = whole.experiment("child")[0]
     logged = parquet.read_weights(point.blocks[0], [0, 1])
     weights = {name: torch.as_tensor(array[0, :1]).double() for name, array in logged.items()}
@@ -77,8 +75,7 @@ def test_a_child_of_a_diverged_parent_says_so(tmp_path):
         tmp_path, base=small(parameters={"learning_rate": 1e30}, steps=30),
         child=small(interventions=TRANSFER),
     )  # fmt: skip
-    for block in whole.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(whole)
     runs = parquet.read_log(whole.experiment("child")[0].blocks[0], "runs")
     assert set(runs["status"]) == {"no_parent"}
 
@@ -134,8 +131,7 @@ def test_a_line_between_two_ends(tmp_path):
         {"results": str(tmp_path), "experiments": settings,
          "reproduce": {k: k for k in ("curriculum", "curriculum_scratch")}}
     )  # fmt: skip
-    for block in whole.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(whole)
     roles = ["curriculum", "curriculum_scratch"]
     table = table_of(interpolations, whole.part(roles, roles))
     assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
@@ -195,8 +191,7 @@ def test_a_transferred_run_is_the_same_on_its_own(tmp_path):
     """A run depends neither on other runs of its block nor on the block of its parent."""
     whole = study(tmp_path, base=small(seeds={"count": 4}, block=4),
                   child=small(interventions=TRANSFER, seeds={"count": 4}, block=4))  # fmt: skip
-    for block in whole.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(whole)
     block = whole.experiment("child")[0].blocks[0]
     ends = job.parent_ends(block)
     alone = run.run(block.point, [2], torch.device("cpu"), parents=ends)["runs"].to_pandas()

@@ -1,0 +1,100 @@
+"""Every shipped system trains as a plain loop of it does, and follows its seeds."""
+
+from dataclasses import replace
+
+import numpy as np
+import plain
+import pytest
+import torch
+from conftest import SYSTEMS, config, plain_run
+
+from circlet.lazy_import import load
+from circlet.study import planning
+from circlet.study.seeds import Seeds
+from circlet.training import run
+
+CPU = torch.device("cpu")
+
+# Parameters, dtype, steps, and how near the arrays are at the end. In float32 rounding makes a unit
+# of one run of constant_attention in twelve switch at another step, after which the two trainings
+# are different ones: between steps 75 and 100 with AVX-512, 40 and 50 with AVX2.
+CASES = {
+    "constant_attention": [
+        ({"weight_decay": 0.6}, "float32", 30, 2e-6),
+        ({"weight_decay": 0.6}, "float64", 100, 1e-9),
+        ({"p": 12, "d": 3, "hidden": 20}, "float32", 30, 2e-6),
+        ({"p": 12, "d": 3, "hidden": 20}, "float64", 100, 1e-9),
+    ],
+    "embedding_mlp": [
+        ({}, "float64", 20, 1e-9),
+        ({"p": 12, "d": 5, "hidden": 7, "activation": "relu"}, "float64", 100, 1e-9),
+        ({"p": 9, "weight_decay": 0.0, "initialisation": "normal"}, "float64", 100, 1e-9),
+        ({"p": 23}, "float32", 100, 2e-3),
+    ],
+    "sparse_transformer": [
+        ({}, "float64", 100, 1e-9),
+        ({"p": 3, "d": 5, "vocabulary": 4, "length": 9, "bias": False}, "float64", 100, 1e-9),
+        ({"mlp_divisor": 7.0, "weight_decay": 0.1, "hidden": 1, "d": 1}, "float64", 100, 1e-9),
+        ({"batch_size": 64, "p": 4, "vocabulary": 4, "d": 8}, "float64", 100, 1e-9),
+        ({"batch_size": 10, "dropout": 0.4}, "float64", 100, 1e-9),
+        ({}, "float32", 60, 1e-4),
+    ],
+    "particles": [
+        ({"scaling": "per_coordinate", "f_a": 0.7, "g_r": 1.2}, "float64", 50, 1e-9),
+        ({"scaling": "global", "f_a": 0.7, "g_r": 1.2}, "float64", 50, 1e-9),
+        ({"p": 6, "d": 3, "g_a": 1.3}, "float64", 50, 1e-9),
+        ({"p": 5, "d": 1}, "float64", 50, 1e-9),
+    ],
+}
+
+
+def point(system, parameters, dtype="float64", steps=1):
+    small = {"n_train": 64, "n_test": 48, "batch_size": 16}
+    small = small if system == "sparse_transformer" else {}
+    log = {} if system == "particles" else {"curves": {"every": 1}}
+    own = {"system": system, "dtype": dtype, "steps": steps, "log": log}
+    return planning.plan(config(**own, parameters=small | parameters)).points[0]
+
+
+@pytest.mark.parametrize(
+    ("system", "case"), [(system, case) for system, cases in CASES.items() for case in cases]
+)
+def test_a_group_of_runs_equals_plain_loops(system, case):
+    parameters, dtype, steps, tolerance = case
+    one = point(system, parameters, dtype, steps)
+    seeds = [0, 3, *range(4, 14)] if system == "constant_attention" else [0, 3]
+    *_, group = run.run_group(one, seeds, CPU)
+    for place, seed in enumerate(seeds):
+        if system == "particles":
+            alone = plain.one(system, one.parameters, one.seeds(seed), torch.float64)
+            for number in range(1, steps + 1):
+                alone.step(number)
+            expected = {"embedding": alone.positions}
+        else:
+            losses, network = plain_run(one, seed, steps)
+            expected = dict(network.named_parameters())
+            logged = group.tables()["curves"].to_pandas().query("seed == @seed")
+            found = logged.sort_values("step")["train_loss"][:steps]
+            np.testing.assert_allclose(found, losses, rtol=max(tolerance, 1e-6))
+        assert len(expected) == len(group.stack.arrays)
+        for name, end in expected.items():
+            key = name if name in group.stack.arrays else name.removesuffix(".weight")
+            found = group.stack.arrays[key][place].reshape(end.shape)
+            torch.testing.assert_close(found, end.detach(), rtol=0, atol=tolerance, msg=name)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_arrays_and_data_follow_their_own_seeds(system):
+    equations, own = load(SYSTEMS[system].equations), point(system, {}).parameters
+    base = Seeds(1, 2, 3, 4)
+    start = equations.initial(own, base)
+    first = {"embedding", "position"} & start.keys()
+    followers = {"embedding": first, "network": start.keys() - first, "data": set(), "order": set()}
+    for seed, names in followers.items():
+        other = equations.initial(own, replace(base, **{seed: 9}))
+        assert {name for name in start if (start[name] != other[name]).any()} == names
+    if SYSTEMS[system].is_trained:
+        changes = ({}, {"embedding": 9, "network": 9, "order": 9}, {"data": 9})
+        every = [equations.data(own, [replace(base, **c)], torch.float64, CPU) for c in changes]
+        usual, same, other = (data.train.target for data in every)
+        assert torch.equal(usual, same) and not torch.equal(usual, other)
