@@ -138,7 +138,7 @@ def test_it_has_a_line_for_all_that_there_is(width):
     running = {f"weight_decay/p17_d2_wd0.{i}_initialisation-small_normal/00000-00099": 0.5
                for i in range(9)}  # fmt: skip
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(watch.picture(state(0.43, running=running, failed={"table runs": "no"}), 100.0))
+    console.print(watch.display(state(0.43, running=running, failed={"table runs": "no"}), 100.0))
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 3 + watch.LINES + 1
     assert all(len(line) <= width for line in lines)

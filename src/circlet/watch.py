@@ -237,7 +237,7 @@ def summary(state: State, left: float | None) -> str:
     return f"{100 * state.share:.0f} %, {when(state, left)}: {counts(state)}"
 
 
-def picture(state: State, left: float | None) -> RenderableType:
+def display(state: State, left: float | None) -> RenderableType:
     """The state as a few lines for a terminal."""
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=1, completed=state.share, width=36)
@@ -287,7 +287,7 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
                     told.add(kind)
                     console.print(line, markup=False, soft_wrap=True)
             if live is not None:
-                live.update(picture(state, left), refresh=True)
+                live.update(display(state, left), refresh=True)
             if state.is_done or over:
                 return
             over = bool(wait(max(every, (now - began) / LOOKING)))

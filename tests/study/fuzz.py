@@ -55,7 +55,7 @@ KEYS = (
     "sweep", "cases", "log", "signals", "curves", "parameters", "interventions", "keep",
     "transfer", "scale", "of", "p", "d", "hidden", "train_fraction", "batch_size", "n_train",
     "dtype", "system", "results", "parents", "collections", "experiments", "reproduce", "every",
-    "until", "at", "frequencies", "strongest", "random", "figures", "milestones", "measures",
+    "until", "at", "frequencies", "strongest", "random", "figures", "milestones", "derived_metrics",
     "compare", "notify",
     "sample", "keep_state", "more", "where", "linspace", "logspace", "range", "uniform",
     "loguniform", "choice", "heat", "show", "facet", "metric", "above", "from", "to", "label",

@@ -37,7 +37,7 @@ ROOMS = {
     "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
     "collections.*": (*FILES, "systems", "analysis", "plotting"),
     "collections": (),
-    "sweeps.pictures": (*FILES, "systems.spec", "plotting", "sweeps"),
+    "sweeps.plots": (*FILES, "systems.spec", "plotting", "sweeps"),
     "sweeps.commands": (*FILES, "systems.spec", "terminal"),
     "sweeps": (*FILES, "systems.spec", "analysis", "plotting"),
     "pages": (

@@ -57,7 +57,7 @@ def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collecti
         names |= {name for c in about for name in c.modules(kind)}
     # Some are drawn or tabulated as they are.
     names -= set(Logs.__struct_fields__) | interventions.INTERVENTIONS.keys()
-    names -= {kind for c in registry.SHIPPED for kind in c.modules("pictures")}
+    names -= {kind for c in registry.SHIPPED for kind in c.modules("plots")}
     assert len(names) > 80
     files = [path for path in registry.PACKAGE.rglob("*.py") if OWN not in path.parents]
     found = {str(path): literals(path) & names for path in files}

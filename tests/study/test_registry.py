@@ -74,7 +74,7 @@ WRONG = {
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
     "nothing in it": (
         without("systems", "equations", "tables", "figures", "collection.yaml"),
-        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, pictures/*.py, "
+        "not a collection: it has no systems/*.py, tables/*.py, figures/*.py, plots/*.py, "
         "interventions/*.py, commands/*.py, claims.csv or collection.yaml"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
@@ -368,11 +368,12 @@ LOOKED_UP = {
     "what the explorer colours": (
         less("systems/drift.py", "    logs=", '    coloured_signals="kept",\n    logs='),
         "SYSTEM: coloured_signals: there is no column 'kept'"),
-    "measures of no step": (
-        less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nMEASURES = {"far": ("", "")}'),
-        "distances.py: COLUMNS, with MEASURES: there is no column 'step'"),
-    "a table of a picture": (
-        having("pictures/dots.py", '"""Dots."""\nTABLES = ("runz",)\nPLACES = ()\n\n\n'
+    "derived metrics of no step": (
+        less("tables/distances.py", "TABLES = ()",
+             'TABLES = ()\nDERIVED_METRICS = {"far": ("", "")}'),
+        "distances.py: COLUMNS, with DERIVED_METRICS: there is no column 'step'"),
+    "a table of a plot": (
+        having("plots/dots.py", '"""Dots."""\nTABLES = ("runz",)\nPLACES = ()\n\n\n'
                "def draw(study):\n    pass\n"), "dots.py: TABLES: there is no table 'runz' (did"),
     "a key of the config": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nCONFIG = ("milestone",)'),

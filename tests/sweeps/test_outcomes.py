@@ -11,7 +11,7 @@ from conftest import config, config_of, edit, make_all, make_tables, ran, run_bl
 
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
-from circlet.study import pictures, planning, targets
+from circlet.study import planning, plots, targets
 from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
 
@@ -250,8 +250,8 @@ def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
     }
     config = written(study) | {"figures": [figure], "milestones": {"low_step": low}}
     own = planning.plan(config)
-    (picture,) = pictures.of(own)
-    drawn = import_module(picture.module).draw(own)
+    (plot,) = plots.of(own)
+    drawn = import_module(plot.module).draw(own)
     assert {axes.get_ylabel() for axes in drawn.axes} - {""} == labels
 
 

@@ -1,4 +1,4 @@
-"""What pictures of sweeps share."""
+"""What plots of sweeps share."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 
 from circlet.study.swept import Swept
 from circlet.sweeps import panels
-from circlet.sweeps.pictures.forest import _forest
+from circlet.sweeps.plots.forest import _forest
 from circlet.systems.spec import Outcome
 
 

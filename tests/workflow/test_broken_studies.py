@@ -7,7 +7,7 @@ from conftest import ROOT, experiment, table_of
 
 from circlet import build
 from circlet.storage import parquet
-from circlet.study import pictures, planning, targets
+from circlet.study import planning, plots, targets
 from circlet.sweeps.tables import scorecard
 from circlet.training import job
 
@@ -21,8 +21,8 @@ def smoke(folder, **parameters):
         if settings["system"] == "embedding_mlp"
     }
     roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
-    pictures = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
-    own = {"experiments": experiments, "reproduce": roles, "figures": pictures}
+    plots = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
+    own = {"experiments": experiments, "reproduce": roles, "figures": plots}
     return planning.plan({"results": str(folder)} | own)
 
 
@@ -50,7 +50,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
-    names = {picture.name for picture in pictures.of(study)}
+    names = {plot.name for plot in plots.of(study)}
     assert names <= set(drawn) and len(set(drawn) - names) == 22
 
 

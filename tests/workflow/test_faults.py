@@ -33,7 +33,7 @@ def half_project(empty_project):
 def only_a_part(study):
     only_musat(study)
     study["experiments"] = {name: study["experiments"][name] for name in PART}
-    study |= {"reproduce": {"table1": "weight_decay"}, "figures": [], "measures": []}
+    study |= {"reproduce": {"table1": "weight_decay"}, "figures": [], "derived_metrics": []}
 
 
 PART = ("weight_decay", "decay_scan", "alignment")

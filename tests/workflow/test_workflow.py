@@ -27,9 +27,10 @@ from conftest import (
 from matplotlib.testing.compare import compare_images
 from snakemake.settings.types import StorageSettings
 
+from circlet.config.model import experiment_of
 from circlet.pipeline import Pipeline
 from circlet.storage import parquet
-from circlet.study import pictures, planning, targets
+from circlet.study import planning, targets
 
 # What follows from new logs of both systems in the smoke study, and from those of one.
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
@@ -57,7 +58,7 @@ def only_musat(study):
     experiments = study["experiments"]
     small = {k: v for k, v in experiments.items() if v["system"] in systems}
     study["experiments"] = small
-    study["figures"] = [one for one in study["figures"] if pictures.experiment_of(one) in small]
+    study["figures"] = [one for one in study["figures"] if experiment_of(one) in small]
     study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
 
 

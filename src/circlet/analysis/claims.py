@@ -8,7 +8,7 @@ import pandas as pd
 
 from circlet.analysis.verdicts import DEVIATES, NOT_RUN, VERDICTS
 from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TALLIES, TEST, WHERE, claims
-from circlet.study.pictures import listed
+from circlet.study.plots import listed
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study

@@ -120,11 +120,11 @@ class Config(Keys, frozen=True, kw_only=True):
         Annotated[dict[Name, Milestone | None], Meta(max_length=100)],
         Meta(description="Steps at which something first happens in a run, see below."),
     ] = {}
-    measures: Annotated[
+    derived_metrics: Annotated[
         Annotated[list[str], Meta(max_length=100), UNIQUE],
         Meta(
-            description="Tables of measures, such as `progress_measures`, which are made only if "
-            "they are listed here, see below."
+            description="Tables of derived metrics, such as `progress_measures`, which are made "
+            "only if they are listed here, see below."
         ),
     ] = []
     notify: Annotated[

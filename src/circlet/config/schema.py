@@ -21,6 +21,7 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 
 MAX_SHOWN = 5  # unknown keys in a message
+RENAMED = {"measures": "derived_metrics"}  # keys of earlier releases
 MAX_ERRORS = 1000  # of which the most relevant is shown
 
 
@@ -158,6 +159,8 @@ def _explain(error: Any, prefix: str) -> str:
 def _unknown_keys(error: Any) -> str:
     allowed = error.schema.get("properties", {})
     unknown = sorted(map(str, error.instance.keys() - allowed.keys()))
+    if renamed := [name for name in unknown if RENAMED.get(name) in allowed]:
+        return f"{renamed[0]!r} is called {RENAMED[renamed[0]]!r} now"
     named = ", ".join(map(shown, unknown[:MAX_SHOWN]))
     more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
     hint = did_you_mean(unknown[0], allowed)

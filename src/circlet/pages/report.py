@@ -23,9 +23,9 @@ from circlet.analysis import claims
 from circlet.analysis.verdicts import DEVIATES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
-from circlet.study import claims_file, cost, measured, pictures, targets
-from circlet.study.pictures import Picture
+from circlet.study import claims_file, cost, measured, plots, targets
 from circlet.study.plan import Study
+from circlet.study.plots import Plot
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
@@ -52,21 +52,21 @@ def _undrawn(figure: Target) -> str:
     """Why a figure has nothing to draw, as it says itself; empty if it has."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_text(encoding="utf-8")
-    if f'id="{pictures.NOTHING}"' not in image:
+    if f'id="{plots.NOTHING}"' not in image:
         return ""
     return " ".join(html.unescape(text) for text in TEXTS.findall(image))
 
 
-def _picture(figure: Target) -> Picture | None:
-    """The picture that a figure is; None if it is one of a collection."""
-    drawn = pictures.of(figure.study)
+def _plot(figure: Target) -> Plot | None:
+    """The plot that a figure is; None if it is one of a collection."""
+    drawn = plots.of(figure.study)
     return drawn[0] if drawn and drawn[0].name == figure.name else None
 
 
 def _title(figure: Target, title: str = "") -> str:
     """The title that its collection gives a figure, else its name in words."""
-    if picture := _picture(figure):
-        title = pictures.title(picture)
+    if plot := _plot(figure):
+        title = plots.title(plot)
     words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
     title = title or " ".join(WORDS.get(word, word) for word in words)
     return title[0].upper() + title[1:]
@@ -78,8 +78,8 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         image = figure.outputs[0].read_bytes()
     judged = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
-    if picture := _picture(figure):
-        watched = story.examples(figure.study, runs, picture.experiment)
+    if plot := _plot(figure):
+        watched = story.examples(figure.study, runs, plot.experiment)
     return {
         "name": figure.name,
         "title": _title(figure, title),
@@ -299,9 +299,9 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
     return {
         "sections": sorted((s for s in sections if _says(s)), key=_is_empty),
         "trends": story.trends(study, tables.effects, tables.summary),
-        "pictures": [
+        "plots": [
             {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}
-            for p in pictures.of(study)
+            for p in plots.of(study)
             if p.name in figures and not _undrawn(figures[p.name])
         ],
         "probe": next(iter(figures), ""),

@@ -15,9 +15,9 @@ import pandas as pd
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
-from circlet.study import claims_file, pictures
-from circlet.study.pictures import listed
+from circlet.study import claims_file, plots
 from circlet.study.plan import Study
+from circlet.study.plots import listed
 from circlet.study.swept import Swept, swept, text, value, words
 from circlet.systems.spec import SHARE
 
@@ -157,13 +157,13 @@ def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[dic
 
 
 def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
-    """What the runs of each experiment show that has a picture, in sentences, by experiment.
+    """What the runs of each experiment show that has a plot, in sentences, by experiment.
 
     Of what is swept and has an order: which outcomes rise and fall with it, the clearest first; of
     words, the changes from the first value. If nothing is swept: the estimates.
     """
     found = {}
-    drawn = {picture.experiment for picture in pictures.of(study)}
+    drawn = {plot.experiment for plot in plots.of(study)}
     for name, settings in study.config.experiments.items():
         if drawn and name not in drawn:
             continue

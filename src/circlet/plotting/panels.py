@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from circlet.config.schedules import evenly
 from circlet.plotting import style
-from circlet.study.pictures import NOTHING
+from circlet.study.plots import NOTHING
 
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 

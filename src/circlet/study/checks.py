@@ -8,7 +8,7 @@ from msgspec import UNSET
 from circlet.config.collection import Needs
 from circlet.config.model import Milestone
 from circlet.errors import ConfigError, did_you_mean, unknown
-from circlet.study import limits, measures, milestones, pictures, swept
+from circlet.study import derived_metrics, limits, milestones, plots, swept
 from circlet.study.declarations import RESERVED, declared, literals
 from circlet.study.interventions import list_interventions
 from circlet.study.plan import Study
@@ -18,42 +18,44 @@ from circlet.study.validation import varied
 
 def check(study: Study) -> None:
     """Apply all rules that need the points of a study."""
-    _check_measures(study)
+    _check_derived_metrics(study)
     _ = study.points  # no two are the same
     _check_compared(study)
     _check_milestones(study)
-    _check_measured_logs(study)
+    _check_logs_of_derived_metrics(study)
     limits.check_blocks(study.points)
     if study.config.figures:  # the usual ones need no check, and jobs none of them
-        pictures.of(study)
+        plots.of(study)
     _check_roles(study)
 
 
-def _check_measures(study: Study) -> None:
-    """Whether all tables that the config lists are tables of measures, with names of their own."""
-    tables = measures.tables(study.collections) if study.config.measures else {}
-    for i, name in enumerate(study.config.measures):
+def _check_derived_metrics(study: Study) -> None:
+    """Whether all listed tables are tables of derived metrics, with names of their own."""
+    tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
+    for i, name in enumerate(study.config.derived_metrics):
         if name not in tables:
-            raise ConfigError(f"measures.{i}: {unknown('table of measures', name, tables)}")
+            raise ConfigError(
+                f"derived_metrics.{i}: {unknown('table of derived metrics', name, tables)}"
+            )
         declared("tables", tables[name])
     for system in study.systems:
         outcomes = [one.name for one in study.outcomes(system)]
         taken = [*outcomes, *study.known[system].metrics]
-        if twice := [name for name in study.measures(system) if taken.count(name) > 1]:
-            raise ConfigError(f"measures: {twice[0]} is also an outcome of {system}")
+        if twice := [name for name in study.derived_metrics(system) if taken.count(name) > 1]:
+            raise ConfigError(f"derived_metrics: {twice[0]} is also an outcome of {system}")
 
 
-def _check_measured_logs(study: Study) -> None:
-    """Whether an experiment has the logs of each table of measures."""
-    for i, name in enumerate(study.config.measures):
-        says = literals(measures.tables(study.collections)[name])
+def _check_logs_of_derived_metrics(study: Study) -> None:
+    """Whether an experiment has the logs of each table of derived metrics."""
+    for i, name in enumerate(study.config.derived_metrics):
+        says = literals(derived_metrics.tables(study.collections)[name])
         logs = set(says.get("LOGS", ())) - {"runs"}
         systems = says.get("SYSTEMS", study.systems)
         points = [point for point in study.points if point.system.name in systems]
         if not any(all(k in p.logs and p.n_logged(k) for k in logs) for p in points):
             raise ConfigError(
-                f"measures.{i}: {name} needs an experiment of {' or '.join(systems)} that logs "
-                f"{' and '.join(sorted(logs))}"
+                f"derived_metrics.{i}: {name} needs an experiment of {' or '.join(systems)} that "
+                f"logs {' and '.join(sorted(logs))}"
             )
 
 
@@ -73,7 +75,7 @@ def _check_compared(study: Study) -> None:
                 ),
                 key=len,
             )
-            others = pictures.listed(differing)
+            others = plots.listed(differing)
             raise ConfigError(
                 f"experiments.{name}.compare.{parameter}: no two points differ in {parameter} "
                 f"alone; those with {' and '.join(map(swept.text, ends))} also differ in "

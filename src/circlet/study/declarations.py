@@ -28,12 +28,12 @@ INPUTS = (
 )
 KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
     "tables": (
-        (*INPUTS, "FROM_COLLECTIONS", "MEASURES", "COLUMNS"),
+        (*INPUTS, "FROM_COLLECTIONS", "DERIVED_METRICS", "COLUMNS"),
         ("TABLES", "COLUMNS"),
         "table",
     ),
     "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
-    "pictures": (
+    "plots": (
         ("TABLES", "CONFIG", "DATA", "PLACES", "LEAST", "SHOWS", "POOLS", "MOST_PANELS"),
         ("TABLES", "PLACES"),
         "draw",
@@ -41,7 +41,7 @@ KNOWN = {  # by kind: what its modules may declare, what they must, and the func
     "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
     "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
-PLACES = ("x", "y", "by", "facet")  # of swept parameters in a picture
+PLACES = ("x", "y", "by", "facet")  # of swept parameters in a plot
 # Columns of the table ``runs``, beside keys and metrics, with their types.
 RUNS = dict.fromkeys(("status", "device", "dtype", "products", "commit"), "string") | dict.fromkeys(
     ("seed", *(f"{purpose}_seed" for purpose in PURPOSES), "steps", "seconds"), "number"
@@ -207,7 +207,7 @@ def _check_measures(path: Path, value: Any) -> None:
     texts = [isinstance(pair, tuple) and list(map(type, pair)) == [str, str] for pair in pairs]
     if not all(texts):
         raise ConfigError(
-            f"{path}: MEASURES must give the meaning and the unit of each column, as in "
+            f"{path}: DERIVED_METRICS must give the meaning and the unit of each column, as in "
             "{'norm': ('norm of the weights', '')}"
         )
 
@@ -229,7 +229,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: does not declare {lacking[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
         raise ConfigError(f"{path}: does not define {function}()")
-    if kind in ("figures", "pictures") and not ast.get_docstring(tree_of(module)):
+    if kind in ("figures", "plots") and not ast.get_docstring(tree_of(module)):
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     found = literals(module)
     for name in upper:
@@ -242,7 +242,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         value = found[name]
         if name in ("LEAST", "POOLS", "MOST_PANELS"):
             continue
-        if name == "MEASURES":
+        if name == "DERIVED_METRICS":
             _check_measures(path, value)
             continue
         single = name in ("OPTIONAL_ROLES", "SHOWS") and isinstance(value, str)

@@ -112,7 +112,7 @@ def _look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) 
 
 def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
     """Modules that declare something, and what."""
-    for kind in ("tables", "figures", "pictures"):
+    for kind in ("tables", "figures", "plots"):
         for module in collection.modules(kind).values():
             yield module, declared(kind, module)
     for kind in ("run_list", "explorer.data"):
@@ -234,8 +234,8 @@ def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in own]
     keys = {"experiment", "system"}.union(*(system.parameters for system in known))
     _check_once(where, names, keys if names[:1] in UNITS else set())
-    if measured := says.get("MEASURES", ()):
-        _look_up(f"{where}, with MEASURES", "column", names, ("run_id", "step", *measured))
+    if measured := says.get("DERIVED_METRICS", ()):
+        _look_up(f"{where}, with DERIVED_METRICS", "column", names, ("run_id", "step", *measured))
 
 
 def _check_run_list(

@@ -18,7 +18,7 @@ from circlet.config.collection import Role
 from circlet.config.experiment import Arguments, Experiment, Seeds
 from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, unknown
-from circlet.study import measures, milestones, registry, validation
+from circlet.study import derived_metrics, milestones, registry, validation
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.limits import MAX_CHAIN
 from circlet.study.points import Block, Point
@@ -28,7 +28,7 @@ from circlet.study.starts import ParentIndex
 from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 # Keys of the config that tables and figures read if they say so (`CONFIG`), and without them.
-KEYS: dict[str, Any] = {"milestones": {}, "measures": [], "figures": None}
+KEYS: dict[str, Any] = {"milestones": {}, "derived_metrics": [], "figures": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,18 +165,18 @@ class Study:
         )
 
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
-        """The outcomes of the runs of a system: its own, its milestones and measures."""
+        """The outcomes of the runs of a system: its own, its milestones and derived metrics."""
         spec = self.known[system]
-        measured = measures.outcomes(self.collections, self.config.measures, system)
-        return (*spec.outcomes, *milestones.outcomes(self.config, spec), *measured)
+        derived = derived_metrics.outcomes(self.collections, self.config.derived_metrics, system)
+        return (*spec.outcomes, *milestones.outcomes(self.config, spec), *derived)
 
-    def measures(self, system: str) -> dict[str, tuple[Metric, str]]:
-        """The measures of the runs of a system by name: what they are, and their table."""
-        return measures.of_system(self.collections, self.config.measures, system)
+    def derived_metrics(self, system: str) -> dict[str, tuple[Metric, str]]:
+        """The derived metrics of the runs of a system by name: what they are, and their table."""
+        return derived_metrics.of_system(self.collections, self.config.derived_metrics, system)
 
     def metrics(self, system: str) -> dict[str, Metric]:
-        """What curves of a system can show: its own metrics, and measures."""
-        more = {name: metric for name, (metric, _) in self.measures(system).items()}
+        """What curves of a system can show: its own metrics, and derived ones."""
+        more = {name: metric for name, (metric, _) in self.derived_metrics(system).items()}
         return {**self.known[system].metrics, **more}
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:

@@ -7,8 +7,8 @@ have the same layout, every part of which may be left out:
     a system: what it declares, and what computes it (`circlet.systems`);
 ``tables/NAME.py``, ``figures/NAME.py``
     a table or a figure (`circlet.study.targets`);
-``pictures/NAME.py``
-    a kind of figure that any experiment can have (`circlet.study.pictures`);
+``plots/NAME.py``
+    a kind of figure that any experiment can have (`circlet.study.plots`);
 ``interventions/NAME.py``
     a transform of the initial state (`circlet.study.interventions`);
 ``run_list.py``, ``explorer/``
@@ -53,7 +53,7 @@ from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
 PACKAGE = Path(__file__).parents[1]
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-PARTS = ("systems", "tables", "figures", "pictures", "interventions", "commands")
+PARTS = ("systems", "tables", "figures", "plots", "interventions", "commands")
 FILES = ("claims.csv", "collection.yaml")
 OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
 LOSSES = {
@@ -209,6 +209,8 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
+    if (folder / "pictures").is_dir():
+        raise ConfigError(f"collections: {folder}: pictures/ is called plots/ now; rename it")
     made = [collection.modules(kind) for kind in PARTS]
     if not any(made) and not any((folder / file).exists() for file in FILES):
         raise ConfigError(

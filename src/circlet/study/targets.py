@@ -15,16 +15,16 @@ inputs that it declares in literals:
     logs that it reads, of the experiments with these roles or systems;
 ``CONFIG``
     other keys of the config that it reads, such as ``milestones``;
-``MEASURES``
+``DERIVED_METRICS``
     of a table whose rows are a run and a step: columns that are outcomes, with meaning and unit; it
-    is made only if the config asks for it (`circlet.study.measures`), so a figure that reads it
-    declares ``CONFIG = ("measures",)``;
+    is made only if the config asks for it (`circlet.study.derived_metrics`), so a figure that reads
+    it declares ``CONFIG = ("derived_metrics",)``;
 ``DATA``
     files beside it whose content counts as its code;
 ``FROM_COLLECTIONS``
     what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
     figures and descriptions of systems, ``equations`` of systems, the tables that have
-    ``outcomes``, or the ``measures`` that the config asks for; files with a ``*``,
+    ``outcomes``, or the ``derived_metrics`` that the config asks for; files with a ``*``,
     ``explorer/*.js``, of those of other systems, too.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
@@ -47,11 +47,11 @@ import msgspec
 from msgspec import structs
 
 from circlet.errors import ConfigError, LogError
-from circlet.study import cost, fingerprint, pictures
+from circlet.study import cost, fingerprint, plots
 from circlet.study.claims_file import claims
 from circlet.study.declarations import declared, in_order, literals, tree_of
-from circlet.study.pictures import Picture
 from circlet.study.plan import Study
+from circlet.study.plots import Plot
 from circlet.systems.spec import SystemSpec
 
 FEW_RUNS, LITTLE_MB = 2000, 1200  # of which most tables are made in seconds
@@ -163,8 +163,8 @@ def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
 def _made(study: Study) -> set[str]:
     """Names of the tables that the study yields."""
     every, made = modules(study, "tables"), set[str]()
-    listed = study.config.measures
-    every = {n: m for n, m in every.items() if n in listed or "MEASURES" not in literals(m)}
+    listed = study.config.derived_metrics
+    every = {n: m for n, m in every.items() if n in listed or "DERIVED_METRICS" not in literals(m)}
     while new := {n for n, m in every.items() if _possible("tables", m, study, made)} - made:
         made |= new
     return made
@@ -186,8 +186,8 @@ def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], li
         tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
     if "outcomes" in names:
         tables += [one.table for name in study.systems for one in study.outcomes(name)]
-    if "measures" in names:
-        tables += study.config.measures
+    if "derived_metrics" in names:
+        tables += study.config.derived_metrics
     return own, files, list(dict.fromkeys(tables))
 
 
@@ -226,7 +226,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
     says = declared(kind, module)
-    keys = (*says.get("CONFIG", ()), *(["measures"] if "MEASURES" in says else []))
+    keys = (*says.get("CONFIG", ()), *(["derived_metrics"] if "DERIVED_METRICS" in says else []))
     part = study.part(_experiments(says, study), _roles(says, study), keys)
     in_part = _made(part)  # what its job knows of
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
@@ -264,7 +264,7 @@ def names(study: Study) -> tuple[list[str], list[str]]:
     made = _made(study)
     figures = modules(study, "figures").items()
     drawn = [n for n, m in figures if _possible("figures", m, study, made)]
-    return sorted(made), [*(picture.name for picture in pictures.of(study)), *drawn]
+    return sorted(made), [*(plot.name for plot in plots.of(study)), *drawn]
 
 
 def tables(study: Study) -> list[Target]:
@@ -287,23 +287,23 @@ def _tables(study: Study) -> dict[str, Target]:
 
 
 def figures(study: Study) -> list[Target]:
-    """All figures that the study yields: pictures of its experiments, then those of collections."""
+    """All figures that the study yields: plots of its experiments, then those of collections."""
     made, every = _tables(study), modules(study, "figures")
-    drawn = [_picture(picture, study, made) for picture in pictures.of(study)]
+    drawn = [_plot(plot, study, made) for plot in plots.of(study)]
     names = (n for n, m in every.items() if _possible("figures", m, study, set(made)))
     return drawn + [_target("figures", name, every[name], study, made) for name in names]
 
 
-def _picture(picture: Picture, study: Study, made: dict[str, Target]) -> Target:
-    """The target of a picture; its study is its experiment, with no other picture."""
-    says = declared("pictures", picture.module)
-    part = study.part([picture.experiment], (), says.get("CONFIG", ()))
-    part = replace(part, config=structs.replace(part.config, figures=[picture.spec]))
+def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
+    """The target of a plot; its study is its experiment, with no other plot."""
+    says = declared("plots", plot.module)
+    part = study.part([plot.experiment], (), says.get("CONFIG", ()))
+    part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))
     tables = tuple(made[name] for name in says["TABLES"])
-    outputs = [study.folder / "figures" / f"{picture.name}.{end}" for end in ("svg", "png")]
+    outputs = [study.folder / "figures" / f"{plot.name}.{end}" for end in ("svg", "png")]
     inputs = [table.outputs[0] for table in tables]
-    code = code_of("figures", picture.module, part)
-    return Target("figures", picture.name, picture.module, part, tables, inputs, outputs, code)
+    code = code_of("figures", plot.module, part)
+    return Target("figures", plot.name, plot.module, part, tables, inputs, outputs, code)
 
 
 def ordered(study: Study) -> list[Target]:
@@ -355,10 +355,10 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
 
 def caption(figure: str, study: Study) -> str:
     """Caption of a figure, one line of plain text."""
-    of = {picture.name: picture for picture in pictures.of(study)}
+    of = {plot.name: plot for plot in plots.of(study)}
     module = of[figure].module if figure in of else modules(study, "figures")[figure]
     text = ast.get_docstring(tree_of(module))
-    lead = [pictures.caption_intro(study, of[figure])] if figure in of else []
+    lead = [plots.caption_intro(study, of[figure])] if figure in of else []
     return " ".join([*lead, *(text or "").split()])
 
 

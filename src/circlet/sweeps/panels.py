@@ -1,4 +1,4 @@
-"""What pictures of sweeps share: their rows, axes, colours and numbers."""
+"""What plots of sweeps share: their rows, axes, colours and numbers."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from circlet.plotting import style
 from circlet.storage import parquet
-from circlet.study import pictures
+from circlet.study import plots
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import Outcome
@@ -26,28 +26,28 @@ MOST_LABELS = 12  # most values in a legend; more get a colour bar
 
 
 class Sweep:
-    """The experiment of a picture: what it sweeps, and its rows of a table."""
+    """The experiment of a plot: what it sweeps, and its rows of a table."""
 
     def __init__(self, study: Study):
         self.study = study
-        (self.picture,) = pictures.of(study)
-        self.points = study.experiment(self.picture.experiment)
+        (self.plot,) = plots.of(study)
+        self.points = study.experiment(self.plot.experiment)
         self.swept = {parameter.name: parameter for parameter in swept(self.points)}
         self.outcomes = {one.name: one for one in study.outcomes(self.points[0].system.name)}
 
     def at(self, where: str) -> Swept | None:
-        """What is swept in a place of the picture, if anything is."""
-        return self.swept.get(self.picture.place(where))
+        """What is swept in a place of the plot, if anything is."""
+        return self.swept.get(self.plot.place(where))
 
     @property
     def facets(self) -> list[Swept]:
         """What has a panel for each value: none, one or two parameters."""
-        return [self.swept[name] for name in self.picture.places.get("facet", ())]
+        return [self.swept[name] for name in self.plot.places.get("facet", ())]
 
     def rows(self, name: str) -> pd.DataFrame:
         """Its rows of a table, with the places of swept values in columns of the parameters."""
         table = parquet.read_table(self.study, name)
-        table = table[table["experiment"] == self.picture.experiment].reset_index(drop=True)
+        table = table[table["experiment"] == self.plot.experiment].reset_index(drop=True)
         if "run_id" in table:
             table["point"] = table["run_id"].str.split("/").str[1]
         if "point" not in table:
@@ -159,7 +159,7 @@ def number(x: float, decimals: int | None = None) -> str:
 
 
 def decimals(outcome: Outcome, values: pd.Series) -> int:
-    """How many decimals the numbers of an outcome have in a picture: the same for all of them."""
+    """How many decimals the numbers of an outcome have in a plot: the same for all of them."""
     if np.isfinite(outcome.bounds[1]):
         return 2
     largest = values.abs().max()

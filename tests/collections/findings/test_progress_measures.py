@@ -23,7 +23,7 @@ def study(tmp_path_factory):
     made = planning.plan(
         {
             "results": str(tmp_path_factory.mktemp("r")),
-            "measures": ["progress_measures"],
+            "derived_metrics": ["progress_measures"],
             "experiments": {"attention": attention, "mlp": mlp, "silent": silent},
         }
     )

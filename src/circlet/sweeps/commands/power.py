@@ -10,7 +10,7 @@ from circlet import terminal
 from circlet.config import schema
 from circlet.errors import ConfigError, unknown
 from circlet.lazy_import import load
-from circlet.study import pictures, targets
+from circlet.study import plots, targets
 from circlet.study.plan import Study
 
 HELP = "how many seeds would do: for each point and outcome, and each claim that is not decided"
@@ -46,7 +46,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     if arguments.outcomes and (unused := widths.keys() - set(arguments.outcomes)):
         raise ConfigError(f"--half-width: {min(unused)} is not in --outcomes; add it there, too")
     power = load("circlet.sweeps.power")
-    shown = pictures.outcomes(study)
+    shown = plots.outcomes(study)
     chosen = arguments.outcomes or list(widths)
     asked = {(e, name) for e in study.config.experiments for name in chosen} or shown
     has_claims = any(target.name == "scorecard" for target in targets.tables(study))

@@ -23,7 +23,7 @@ from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     EXPERIMENT,
     column("parameter", pa.string(), "what is compared"),

@@ -1,6 +1,6 @@
 """Table ``curve_summary``: the metrics of every point at every logged step, averaged over runs.
 
-The ``measures`` of the config are included, at the steps at which they are measured.
+The ``derived_metrics`` of the config are included, at the steps at which they are measured.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
 TABLES = ()
-CONFIG = ("measures",)
-FROM_COLLECTIONS = ("measures",)
+CONFIG = ("derived_metrics",)
+FROM_COLLECTIONS = ("derived_metrics",)
 COLUMNS = [
     POINT,
     STEP,
@@ -28,14 +28,14 @@ COLUMNS = [
 
 
 def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
-    """Rows of a table of measures, by point."""
+    """Rows of a table of derived metrics, by point."""
     rows = parquet.read_table(study, table)
     return {point.key: own for point, _, own in log_frames.by_point(rows, study)}
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per point, logged step and metric."""
-    needed = {of for name in study.systems for _, of in study.measures(name).values()}
+    needed = {of for name in study.systems for _, of in study.derived_metrics(name).values()}
     measured = {name: _measured(study, name) for name in sorted(needed)}
     for point in study.points:
         metrics = point.system.metrics if "curves" in point.logs else {}
@@ -44,7 +44,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         shown = [(name, metric, curves) for name, metric in metrics.items()]
         shown += [
             (name, metric, measured[of][point.key])
-            for name, (metric, of) in study.measures(point.system.name).items()
+            for name, (metric, of) in study.derived_metrics(point.system.name).items()
         ]
         keys = log_frames.keys(point, study) | {"point": point.name, "n_planned": point.count}
         for name, metric, values in shown:

@@ -18,7 +18,7 @@ from circlet.study.swept import Swept, swept
 from circlet.sweeps.tables import outcome_summary
 
 TABLES = ("outcomes",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     EXPERIMENT,
     column("outcome", pa.string(), "what it is called"),

@@ -30,7 +30,7 @@ from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     POINT,
     column("outcome", pa.string(), "what it is called"),

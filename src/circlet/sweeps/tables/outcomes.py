@@ -1,7 +1,7 @@
 """Table ``outcomes``: what every finished run ends with, and when it got there.
 
-Outcomes are what its system declares, else all its metrics, and the ``milestones`` and ``measures``
-of the config; of measures, the value at the last logged step.
+Outcomes are what its system declares, else all its metrics, the ``milestones`` of the config, and
+its ``derived_metrics`` at the last logged step.
 A run has no row for an outcome that does not apply to it, such as ``head_of_success`` of a failure.
 """
 
@@ -18,7 +18,7 @@ from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
 
 TABLES = ("runs",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 FROM_COLLECTIONS = ("outcomes",)
 COLUMNS = [
     RUN,

@@ -22,7 +22,7 @@ from circlet.study.points import Point
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
 TABLES = ("progress_measures",)
-CONFIG = ("measures",)
+CONFIG = ("derived_metrics",)
 
 _PANELS = {
     "loss (nat)": {

@@ -30,7 +30,7 @@ SYSTEMS = ("constant_attention", "embedding_mlp")
 LOGS = ("runs", "parameters")
 TABLES = ()
 FROM_COLLECTIONS = ("equations",)
-MEASURES = {
+DERIVED_METRICS = {
     "restricted_loss": ("mean cross-entropy of all pairs by the key frequencies alone", "nat"),
     "excluded_loss": ("mean cross-entropy of train pairs without the key frequencies", "nat"),
     "fourier_gini": ("Gini coefficient of the signals of the embedding", "0..1"),
@@ -46,7 +46,7 @@ COLUMNS = [
     column("n_key_frequencies", pa.int32(), "signals above twice the mean at the last step"),
     column("train_loss", pa.float64(), "mean cross-entropy of train pairs", "nat"),
     column("test_loss", pa.float64(), "mean cross-entropy of test pairs", "nat"),
-    *(column(name, pa.float64(), *described) for name, described in MEASURES.items()),
+    *(column(name, pa.float64(), *described) for name, described in DERIVED_METRICS.items()),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from circlet.collections.odonnat.tables import snapshots
-from circlet.study.pictures import listed
+from circlet.study.plots import listed
 
 TABLES = ("heads", "spikes")
 
@@ -23,7 +23,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
 
 
 def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
-    """The run that stands for the two phases in figures, else that of most pictures with a head."""
+    """The run that stands for the two phases in figures, else that of most plots with a head."""
     frames = played.set_index("run_id")["frames"]
     known = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
     known = known.dropna(subset=["structure_step"])

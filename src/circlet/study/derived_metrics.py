@@ -1,9 +1,9 @@
-"""Measures: numbers of a run at logged steps, in tables that are made only if listed.
+"""Derived metrics: numbers of a run at logged steps, in tables that are made only if listed.
 
-A module in ``tables`` of a collection that declares ``MEASURES`` is a table of measures, a row per
-run and logged step. It costs time and needs logs that are not written by default, so it is made
-only if ``measures`` in the config lists it. Then the value of each measure at the last step is an
-outcome of the table's systems, and trajectories can show the measure at all steps.
+A module in ``tables`` of a collection that declares ``DERIVED_METRICS`` is a table of them, with a
+row per run and logged step. It costs time and needs logs that are not written by default, so it is made
+only if ``derived_metrics`` in the config lists it. Then the value of each at the last step is an
+outcome of the table's systems, and trajectories can show it at all steps.
 """
 
 from collections.abc import Iterable
@@ -14,15 +14,17 @@ from circlet.systems.spec import Metric, Outcome
 
 
 def tables(collections: Iterable[Collection]) -> dict[str, str]:
-    """Return the modules of all tables of measures of some collections, by name."""
+    """Return the modules of all tables of derived metrics of some collections, by name."""
     modules = {n: m for c in collections for n, m in c.modules("tables").items()}
-    return {name: module for name, module in modules.items() if "MEASURES" in literals(module)}
+    return {
+        name: module for name, module in modules.items() if "DERIVED_METRICS" in literals(module)
+    }
 
 
 def of_system(
     collections: Iterable[Collection], listed: Iterable[str], system: str
 ) -> dict[str, tuple[Metric, str]]:
-    """Return the measures of runs of a system by name: what they are, and their table.
+    """Return the derived metrics of runs of a system by name: what they are, and their table.
 
     ``listed`` are the tables that a config lists.
     """
@@ -30,15 +32,15 @@ def of_system(
     for table in listed:
         declared = literals(tables(collections)[table])
         if system in declared.get("SYSTEMS", (system,)):
-            measures = declared["MEASURES"].items()
-            found |= {name: (Metric(*meaning), table) for name, meaning in measures}
+            meanings = declared["DERIVED_METRICS"].items()
+            found |= {name: (Metric(*meaning), table) for name, meaning in meanings}
     return found
 
 
 def outcomes(
     collections: Iterable[Collection], listed: Iterable[str], system: str
 ) -> tuple[Outcome, ...]:
-    """Return the measures of a system as outcomes."""
+    """Return the derived metrics of a system as outcomes."""
     return tuple(
         Outcome(name, name.replace("_", " "), "mean", table, unit=metric.unit)
         for name, (metric, table) in of_system(collections, listed, system).items()

@@ -15,7 +15,7 @@ from circlet.study.swept import words
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("comparisons",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 POOLS = True
 
@@ -26,7 +26,7 @@ def draw(study: Study) -> Figure:
     rows = sweep.rows("comparisons")
     if rows.empty or not rows["n_first"].any():
         return nothing("no finished runs to compare")
-    return _forest(rows, [*sweep.picture.show])
+    return _forest(rows, [*sweep.plot.show])
 
 
 def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:

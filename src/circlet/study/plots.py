@@ -1,6 +1,6 @@
-"""Pictures: the figures of a study's experiments, from its config or by default rules.
+"""Plots: the figures of a study's experiments, from its config or by default rules.
 
-Each is drawn by a module in ``pictures/`` of a collection, which may be a user's. By default, an
+Each is drawn by a module in ``plots/`` of a collection, which may be a user's. By default, an
 experiment that sweeps nothing has the distributions of its outcomes; one parameter gives curves;
 two to four give heat maps; more, or points that are not a grid, give other kinds (`_usual`). If the
 system has metrics, their mean curves are drawn, too.
@@ -18,14 +18,14 @@ from circlet.study.declarations import PLACES, literals
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, fixes_seeds, swept, words
 
-NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a picture
+NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a plot
 MAX_FACETS = 2
 MAX_PANELS = 24  # for an outcome
 MAX_SHOWN = 3  # outcomes drawn by default
 
 
 @dataclass(frozen=True)
-class Picture:
+class Plot:
     """A figure of one experiment."""
 
     kind: str
@@ -47,25 +47,25 @@ class Picture:
 
 
 @functools.lru_cache(maxsize=64)
-def of(study: Study) -> list[Picture]:
-    """The pictures of a study, in the order of the config; raises ConfigError."""
-    modules = {n: m for c in study.collections for n, m in c.modules("pictures").items()}
+def of(study: Study) -> list[Plot]:
+    """The plots of a study, in the order of the config; raises ConfigError."""
+    modules = {n: m for c in study.collections for n, m in c.modules("plots").items()}
     figures = study.config.figures
     if figures is None:
         # In this order a job has them, too, whose config is sorted.
         names = sorted(study.config.experiments)
         figures = [figure for name in names for figure in _usual(study, name)]
-    pictures: dict[str, Picture] = {}
+    plots: dict[str, Plot] = {}
     for i, figure in enumerate(figures):
-        picture = _picture(f"figures.{i}", study, modules, figure, pictures)
-        pictures[picture.name] = picture
-    return list(pictures.values())
+        plot = _plot(f"figures.{i}", study, modules, figure, plots)
+        plots[plot.name] = plot
+    return list(plots.values())
 
 
 def outcomes(study: Study) -> set[tuple[str, str]]:
-    """The outcomes that the pictures of a study show, each with its experiment."""
+    """The outcomes that the plots of a study show, each with its experiment."""
     drawn = [one for one in of(study) if not _shows_metrics(literals(one.module))]
-    return {(picture.experiment, name) for picture in drawn for name in picture.show}
+    return {(plot.experiment, name) for plot in drawn for name in plot.show}
 
 
 def _usual(study: Study, name: str) -> list[dict[str, Any]]:
@@ -97,20 +97,20 @@ def _shows_metrics(declared: Mapping[str, Any]) -> bool:
     return declared.get("SHOWS") == "metrics"
 
 
-def _picture(
+def _plot(
     where: str,
     study: Study,
     modules: Mapping[str, str],
     figure: dict[str, Any],
-    others: Mapping[str, Picture],
-) -> Picture:
-    """The picture that an entry of the config's `figures` describes."""
+    others: Mapping[str, Plot],
+) -> Plot:
+    """The plot that an entry of the config's `figures` describes."""
     kinds = figure.keys() - set(FigureOptions.__struct_fields__)
     if len(kinds) != 1:
-        raise ConfigError(f"{where}: must have one kind of picture ({', '.join(sorted(modules))})")
+        raise ConfigError(f"{where}: must have one kind of plot ({', '.join(sorted(modules))})")
     (kind,) = kinds
     if kind not in modules:
-        raise ConfigError(f"{where}: {unknown('kind of picture', kind, modules)}")
+        raise ConfigError(f"{where}: {unknown('kind of plot', kind, modules)}")
     experiment = figure[kind]
     if experiment not in study.config.experiments:
         said = unknown("experiment", experiment, study.config.experiments)
@@ -119,7 +119,7 @@ def _picture(
     places = _places(where, study, figure, kind, declared)
     show = _shown(where, study, figure, study.config.experiments[experiment].system, declared)
     name = _name(where, study, figure, f"{experiment}_{kind.rpartition('.')[2]}", others)
-    return Picture(kind, modules[kind], experiment, places, show, name)
+    return Plot(kind, modules[kind], experiment, places, show, name)
 
 
 def _places(
@@ -130,7 +130,7 @@ def _places(
     for place in PLACES:
         if place in figure and place not in allowed:
             takes = ", ".join(allowed) or "no parameters"
-            raise ConfigError(f"{where}.{place}: a picture of kind {kind} takes {takes}")
+            raise ConfigError(f"{where}.{place}: a plot of kind {kind} takes {takes}")
     points = study.experiment(experiment)
     parameters = swept(points)
     if len(parameters) < (least := declared.get("LEAST", 0)):
@@ -171,13 +171,13 @@ def _shown(
 
 
 def _name(
-    where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Picture]
+    where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Plot]
 ) -> str:
     """The name of its file: as the config says, or one that no other has."""
     name, n = str(figure.get("name", usual)), 1
     while name in others:
         if "name" in figure:
-            raise ConfigError(f"{where}.name: another picture is named {name!r}, too")
+            raise ConfigError(f"{where}.name: another plot is named {name!r}, too")
         n += 1
         name = f"{usual}_{n}"
     if any(name in c.modules("figures") for c in study.collections):
@@ -223,12 +223,12 @@ def _placed(
     return places, [parameter.name for parameter in left]
 
 
-def caption_intro(study: Study, picture: Picture) -> str:
+def caption_intro(study: Study, plot: Plot) -> str:
     """The first sentence of its caption: what of which experiment."""
-    points = study.experiment(picture.experiment)
+    points = study.experiment(plot.experiment)
     system = points[0].system
     labels = {one.name: one.label for one in study.outcomes(system.name)}
-    shown = [labels.get(name, words(name)) for name in picture.show]
+    shown = [labels.get(name, words(name)) for name in plot.show]
     parameters = [words(p.name) for p in swept(points)]
     runs = sorted({point.count for point in points})
     each = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
@@ -237,14 +237,14 @@ def caption_intro(study: Study, picture: Picture) -> str:
     over = f" over {listed(parameters)}" if parameters else ""
     what = listed(list(dict.fromkeys(shown)))
     per = f"{len(points)} settings with {each} each" if len(points) > 1 else each
-    return f"{picture.experiment}: {what}{over}; {per}, {points[0].steps} steps."
+    return f"{plot.experiment}: {what}{over}; {per}, {points[0].steps} steps."
 
 
-def title(picture: Picture) -> str:
+def title(plot: Plot) -> str:
     """What it is called: its experiment, and its kind."""
-    kind = picture.kind.rpartition(".")[2]
+    kind = plot.kind.rpartition(".")[2]
     drawn = {"heat": "phase diagram"}.get(kind, words(kind))
-    return f"{words(picture.experiment)}: {drawn}"
+    return f"{words(plot.experiment)}: {drawn}"
 
 
 def listed(words: list[str]) -> str:

@@ -9,7 +9,7 @@ from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import planning, targets
 
-ASKED = {"measures": ["progress_measures"]}
+ASKED = {"derived_metrics": ["progress_measures"]}
 NAMES = ["restricted_loss", "excluded_loss", "fourier_gini", "fourier_ipr",
          "distance_irrelevance", "gradient_symmetricity", "phase_alignment"]  # fmt: skip
 
@@ -42,7 +42,7 @@ def test_measures_are_outcomes_of_the_systems_that_they_are_about():
     own = {one.name: one for one in study.outcomes("constant_attention")}
     assert list(own)[-len(NAMES) :] == NAMES
     assert own["fourier_ipr"].bounds == (0, 1) and own["excluded_loss"].unit == "nat"
-    assert not study.measures("particles")
+    assert not study.derived_metrics("particles")
     assert list(study.metrics("constant_attention"))[-len(NAMES) :] == NAMES
 
 
@@ -74,12 +74,12 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (config() | {"measures": ["progres_measures"]},
-         "measures.0: there is no table of measures 'progres_measures' (did you mean"),
-        (config() | {"measures": ["structures"]}, "there is no table of measures 'structures'"),
+        (config() | {"derived_metrics": ["progres_measures"]},
+         "_metrics.0: there is no table of derived metrics 'progres_measures' (did you mean"),
+        (config() | {"derived_metrics": ["structures"]}, "no table of derived metrics 'structures'"),
         (logging() | ASKED | {"milestones": {"fourier_ipr": {"metric": "test_loss", "below": 1}}},
-         "measures: fourier_ipr is also an outcome of constant_attention"),
-        (config() | {"measures": ASKED["measures"] * 2}, "measures"),
+         "derived_metrics: fourier_ipr is also an outcome of constant_attention"),
+        (config() | {"derived_metrics": ASKED["derived_metrics"] * 2}, "derived_metrics"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_measured_is_one_line(given, said):
@@ -88,11 +88,11 @@ def test_what_cannot_be_measured_is_one_line(given, said):
     assert "\n" not in str(error.value)
 
 
-def test_a_collection_of_ones_own_can_have_measures(mine, tmp_path):
+def test_a_collection_of_ones_own_can_have_derived_metrics(mine, tmp_path):
     file = mine / "tables/distances.py"
-    edit(file, "TABLES = ()", 'TABLES = ()\nMEASURES = {"distance": ("far", "")}')
+    edit(file, "TABLES = ()", 'TABLES = ()\nDERIVED_METRICS = {"distance": ("far", "")}')
     edit(file, "RUN, SEED, column", "RUN, STEP, column")
-    asked = config_of(mine, results=tmp_path / "r") | {"measures": ["mine.distances"]}
+    asked = config_of(mine, results=tmp_path / "r") | {"derived_metrics": ["mine.distances"]}
     outcomes = planning.plan(asked).outcomes("mine.drift")
     assert [one.table for one in outcomes if one.name == "distance"] == ["mine.distances"]
 

@@ -12,7 +12,7 @@ from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 LEAST = 2
 POOLS = True
@@ -25,7 +25,7 @@ def draw(study: Study) -> Figure:
     if not points["n_runs"].any():
         return nothing("no finished run to draw")
     pairs = [(a, b) for i, a in enumerate(parameters) for b in parameters[i + 1 :]]
-    shown = sweep.picture.show
+    shown = sweep.plot.show
     figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(pairs), squeeze=False)
     for row, name in zip(grid, shown, strict=True):

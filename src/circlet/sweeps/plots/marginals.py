@@ -19,7 +19,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes", "effects", "marginals")
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 LEAST = 1
 POOLS = True
@@ -56,7 +56,7 @@ def draw(study: Study) -> Figure:
     runs, lines, effects = (sweep.rows(name) for name in ("outcomes", "marginals", "effects"))
     if runs.empty:
         return nothing("no finished run to draw")
-    shown, parameters = sweep.picture.show, list(sweep.swept.values())
+    shown, parameters = sweep.plot.show, list(sweep.swept.values())
     figure = Figure(figsize=(2.4 * len(parameters) + 0.5, 2.2 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(parameters), squeeze=False, sharey="row")
     for row, name in zip(grid, shown, strict=True):

@@ -14,7 +14,7 @@ from circlet.study.swept import text, value, words
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 POOLS = True
 
@@ -28,7 +28,7 @@ def draw(study: Study) -> Figure:
     if not rows["n_runs"].any():
         return nothing("no finished run to draw")
     points = evenly(sweep.points, _MOST)
-    shown = sweep.picture.show
+    shown = sweep.plot.show
     figure = Figure(figsize=(2.2 * len(shown) + 2.4, 0.24 * len(points) + 0.9))
     grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     names = []

@@ -1,4 +1,4 @@
-"""Which pictures an experiment has by rule, what a config can ask for, and what is refused."""
+"""Which plots an experiment has by rule, what a config can ask for, and what is refused."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from conftest import config, experiment
 
 from circlet.errors import ConfigError
-from circlet.study import pictures, planning, targets
+from circlet.study import planning, plots, targets
 
 DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
 FOUR = DECAYS | DIMENSIONS | {"p": [5, 7], "hidden": [4, 8]}
@@ -14,7 +14,7 @@ DTYPES = {"dtype": ["float32", "float64"]}
 
 
 def of(figures=None, **changes):
-    return pictures.of(planning.plan(config(**changes) | {"figures": figures}))
+    return plots.of(planning.plan(config(**changes) | {"figures": figures}))
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def of(figures=None, **changes):
 )  # fmt: skip
 def test_an_experiment_has_what_suits_its_sweep(changes, kinds):
     found = of(**changes)
-    assert [picture.kind for picture in found] == kinds
-    assert [picture.name for picture in found] == [f"e_{kind}" for kind in kinds]
+    assert [plot.kind for plot in found] == kinds
+    assert [plot.name for plot in found] == [f"e_{kind}" for kind in kinds]
 
 
 def test_parameters_take_the_places_left():
@@ -55,7 +55,7 @@ def test_parameters_take_the_places_left():
 
 
 def test_a_picture_is_of_its_experiment_alone():
-    """An edit of another experiment, or of another picture, draws it no second time."""
+    """An edit of another experiment, or of another plot, draws it no second time."""
     two = {"a": experiment(sweep=DECAYS), "b": experiment()}
 
     def keys(**changes):
@@ -76,19 +76,19 @@ def test_captions_say_what_of_which_runs():
         "e: ends as a circle, test accuracy, imperfections of grids and delay of generalising "
         "(steps) over weight decay; 3 settings with 4 runs each, 5 steps. Each dot is a run"
     )
-    assert pictures.title(pictures.of(study)[0]) == "e: curves"
+    assert plots.title(plots.of(study)[0]) == "e: curves"
 
 
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
         ({"heat": "f"}, "figures.0.heat: there is no experiment 'f' (there are: e)"),
-        ({"heats": "e"}, "there is no kind of picture 'heats' (did you mean 'heat'?"),
-        ({"heat": "e", "curves": "e"}, "must have one kind of picture"),
-        ({"x": "p"}, "must have one kind of picture"),
+        ({"heats": "e"}, "there is no kind of plot 'heats' (did you mean 'heat'?"),
+        ({"heat": "e", "curves": "e"}, "must have one kind of plot"),
+        ({"x": "p"}, "must have one kind of plot"),
         ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
         ({"heat": "e", "x": "d", "y": "d"}, "d is given two places"),
-        ({"heat": "e", "by": "d"}, "figures.0.by: a picture of kind heat takes x, y, facet"),
+        ({"heat": "e", "by": "d"}, "figures.0.by: a plot of kind heat takes x, y, facet"),
         ({"heat": "e", "show": ["circles"]}, "there is no outcome 'circles'"),
         ({"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
         ({"distributions": "e"}, "also varies weight_decay"),
@@ -121,5 +121,5 @@ def test_a_picture_needs_what_it_is_of(kind, own, said):
 
 
 def test_two_pictures_need_two_names():
-    with pytest.raises(ConfigError, match=r"figures\.1\.name: another picture is named 'one'"):
+    with pytest.raises(ConfigError, match=r"figures\.1\.name: another plot is named 'one'"):
         of([{"points": "e", "name": "one"}, {"marginals": "e", "name": "one"}], sweep=DECAYS)

@@ -18,7 +18,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcomes", "outcome_summary")
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ("x", "by", "facet")
 LEAST = 1
 
@@ -75,7 +75,7 @@ def draw(study: Study) -> Figure:
     runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary")
     if runs.empty:
         return nothing("no finished run to draw")
-    shown = sweep.picture.show
+    shown = sweep.plot.show
     every = [list(sweep.panels(rows[rows["outcome"] == name])) for name in shown]
     of_facets = len(every[0]) > 1
     # Without facets outcomes stand side by side, three in a row.

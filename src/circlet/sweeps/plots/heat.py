@@ -21,7 +21,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import Outcome
 
 TABLES = ("outcome_summary",)
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ("x", "y", "facet")
 LEAST = 1
 
@@ -118,7 +118,7 @@ def draw(study: Study) -> Figure:
     columns, lines = ([len(facet.values) for facet in sweep.facets] + [1, 1])[:2]
     dense = nx * columns > _MOST_TEXTS
     cell = _SMALL if dense else _CELL
-    maps = [(n, c) for n in sweep.picture.show for c in ("estimate", "width")[: 1 + dense]]
+    maps = [(n, c) for n in sweep.plot.show for c in ("estimate", "width")[: 1 + dense]]
     width, height = max(cell[0] * nx, 1.2) + 0.55, max(cell[1] * ny, 1.0) + 0.85
     figure = Figure(figsize=(columns * width + 1.3, len(maps) * lines * height))
     grid = figure.subplots(len(maps) * lines, columns, squeeze=False)

@@ -19,7 +19,7 @@ from circlet.sweeps.panels import Sweep
 from circlet.systems.spec import SHARE
 
 TABLES = ("curve_summary",)
-CONFIG = ("measures",)
+CONFIG = ("derived_metrics",)
 PLACES = ("by", "facet")
 SHOWS = "metrics"
 POOLS = True
@@ -60,7 +60,7 @@ def draw(study: Study) -> Figure:
     each first one.
     """
     sweep = Sweep(study)
-    rows, groups = sweep.rows("curve_summary"), _groups(sweep.picture.show)
+    rows, groups = sweep.rows("curve_summary"), _groups(sweep.plot.show)
     if rows.empty:
         return nothing("no finished run to draw")
     of_facets = list(sweep.panels(rows))

@@ -12,7 +12,7 @@ from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcomes", "outcome_summary")
-CONFIG = ("milestones", "measures")
+CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 
 
@@ -22,7 +22,7 @@ def draw(study: Study) -> Figure:
     runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
     if runs.empty:
         return nothing("no finished run to draw")
-    shown = sweep.picture.show
+    shown = sweep.plot.show
     columns = min(3, len(shown))
     lines = -(-len(shown) // columns)
     figure = Figure(figsize=(2.9 * columns + 0.2, 1.75 * lines + 0.1))
