@@ -76,7 +76,7 @@ def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
     [
         (config() | {"derived_metrics": ["progres_measures"]},
          "_metrics.0: there is no table of derived metrics 'progres_measures' (did you mean"),
-        (config() | {"derived_metrics": ["structures"]}, "no table of derived metrics 'structures'"),
+        (config() | {"derived_metrics": ["structures"]}, "of derived metrics 'structures'"),
         (logging() | ASKED | {"milestones": {"fourier_ipr": {"metric": "test_loss", "below": 1}}},
          "derived_metrics: fourier_ipr is also an outcome of constant_attention"),
         (config() | {"derived_metrics": ASKED["derived_metrics"] * 2}, "derived_metrics"),

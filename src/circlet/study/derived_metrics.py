@@ -1,9 +1,9 @@
 """Derived metrics: numbers of a run at logged steps, in tables that are made only if listed.
 
 A module in ``tables`` of a collection that declares ``DERIVED_METRICS`` is a table of them, with a
-row per run and logged step. It costs time and needs logs that are not written by default, so it is made
-only if ``derived_metrics`` in the config lists it. Then the value of each at the last step is an
-outcome of the table's systems, and trajectories can show it at all steps.
+row per run and logged step. It costs time and needs logs that are not written by default, so it is
+made only if ``derived_metrics`` in the config lists it. Then the value of each at the last step is
+an outcome of the table's systems, and trajectories can show it at all steps.
 """
 
 from collections.abc import Iterable
