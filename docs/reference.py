@@ -1,6 +1,9 @@
-"""Markdown tables and the JSON schema of a config, generated from its types."""
+"""Markdown tables of keys, parameters and modules, and the JSON schema of a config."""
 
+import ast
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -8,7 +11,10 @@ import yaml
 from circlet.config import reading, schema
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
-from circlet.study import limits
+from circlet.study import limits, points, registry
+from circlet.systems.spec import Parameter, SystemSpec
+
+ROOT = Path(__file__).parents[1]
 
 KINDS = {
     "config": Config,
@@ -58,3 +64,58 @@ def json_schema() -> str:
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "a circlet study"}
     text = yaml.safe_dump(head | schema.of(Config), sort_keys=False, width=100)
     return f"# Written by docs/render.py from src/circlet/config.\n{text}"
+
+
+def systems() -> dict[str, SystemSpec]:
+    """The systems of circlet, in the order of its collections."""
+    return {n: s for c in registry.SHIPPED for n, s in registry.Systems([c]).items()}
+
+
+def allowed(parameter: Parameter) -> str:
+    """The values that a parameter may have."""
+    limits = parameter.limits
+    if parameter.type == "boolean":
+        return "`true`, `false`"
+    if "enum" in limits:
+        return ", ".join(f"`{word}`" for word in limits["enum"])
+    words = {
+        "minimum": "at least", "exclusiveMinimum": "above",
+        "maximum": "at most", "exclusiveMaximum": "below",
+    }  # fmt: skip
+    said = [f"{word} {limits[key]}" for key, word in words.items() if key in limits]
+    return ", ".join(said) or "any number"
+
+
+def parameters(system: SystemSpec) -> str:
+    """The parameters of a system as a Markdown table, and what must hold of them."""
+    lines = ["| parameter | default | allowed | meaning |", "|---" * 4 + "|"]
+    for name, one in system.parameters.items():
+        text = one.description.replace("+-", "±")
+        for word in one.limits.get("enum", ()):
+            text = re.sub(rf"\b{word}:", f"`{word}`:", text)
+        lines.append(f"| `{name}` | `{points.canonical(one.default)}` | {allowed(one)} | {text} |")
+    schedules = {kind: log.schedule for kind, log in system.logs.items()}
+    written = (f"`{kind}`: `{schema.flow(schedule)}`" for kind, schedule in schedules.items())
+    lines += ["", f"Logs by default: {', '.join(written)}."]
+    if rules := ", ".join(f"`{rule.text}`" for rule in system.requires):
+        lines += ["", f"Required: {rules}."]
+    return "\n".join(lines)
+
+
+def packages() -> list[str]:
+    """The package itself, and all in it but those of collections."""
+    folder = ROOT / "src/circlet"
+    found = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py"))
+    return sorted("" if name == "." else name for name in found if "collections/" not in name)
+
+
+def modules(package: str) -> str:
+    """The modules of a package as a Markdown table, each with the start of its docstring."""
+    folder = ROOT / "src/circlet" / package
+    lines = ["| module | contents |", "|---|---|"]
+    for file in sorted(folder.glob("*.py")):
+        text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        said = " ".join(text.split("\n\n")[0].split()).replace("``", "`")
+        if said and file.name != "__main__.py":
+            lines.append(f"| [{file.name}](../{file.relative_to(ROOT)}) | {said} |")
+    return "\n".join(lines)

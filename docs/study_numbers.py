@@ -1,0 +1,304 @@
+"""Numbers and tables of the frozen studies, for pages."""
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import fisher_exact
+
+from circlet import terminal
+from circlet.analysis import claims, stats
+from circlet.analysis.verdicts import NOT_RUN, VERDICTS
+from circlet.collections.ding import moduli, shorter_runs
+from circlet.pages.story import number
+from circlet.storage import parquet
+from circlet.study import claims_file, registry
+from circlet.study.planning import plan_file
+
+DOCS = Path(__file__).parent
+
+
+@cache
+def table(study: str, name: str) -> pd.DataFrame:
+    """A table of a frozen study."""
+    return parquet.read(DOCS / f"studies/{study}/tables/{name}.parquet").to_pandas()
+
+
+def claim(study: str, name: str) -> Any:
+    """The row of a claim in the scorecard of a study."""
+    rows = table(study, "scorecard").set_index("claim")
+    return rows.loc[name]
+
+
+def interval(low: float, high: float) -> str:
+    """A 95 % interval."""
+    return f"[{number(low)}, {number(high)}]"
+
+
+def value(study: str, name: str) -> str:
+    """Our value of a claim, with its interval."""
+    row = claim(study, name)
+    ends = interval(row["measured_low"], row["measured_high"])
+    return f"{number(row['measured'])} {ends}"
+
+
+def tally(study: str, collection: str) -> str:
+    """How often each verdict occurs among the tests of a collection, as a Markdown table."""
+    card = table(study, "scorecard")
+    found = claims.tallies(card[card["paper"] == collection])
+    head = " | ".join(name.replace("_", " ") for name in found.columns)
+    lines = [f"| claims | {head} |", "|---" * (1 + len(found.columns)) + "|"]
+    for kind, row in found.iterrows():
+        lines.append(f"| {claims_file.TALLIES[str(kind)]} | {' | '.join(str(n) for n in row)} |")
+    return "\n".join(lines)
+
+
+def by_chance(study: str, collection: str) -> str:
+    """How many tests would deviate by chance at most, were all true."""
+    card = table(study, "scorecard")
+    own = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
+    return f"{claims.by_chance(own):.1f}"
+
+
+def answer(study: str, collection: str) -> str:
+    """How many tests of a collection have each verdict, in a sentence."""
+    card = table(study, "scorecard")
+    return claims.answer(card[card["paper"] == collection])
+
+
+def shipped(collection: str) -> registry.Collection:
+    """A collection of circlet."""
+    return next(c for c in registry.SHIPPED if c.name == collection)
+
+
+def about(collection: str, what: str) -> Any:
+    """What the collection.yaml of a collection says."""
+    return getattr(shipped(collection).metadata, what)
+
+
+def reasons(study: str, collection: str) -> str:
+    """Why claims of a collection deviate, as recorded in its claims.csv: a Markdown list."""
+    card = table(study, "scorecard")
+    recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
+    own = card[card["paper"] == collection]
+    own = own.assign(reason=own["claim"].map(recorded).fillna(""))
+    return "\n".join(
+        f"- {'; '.join(f'*{text}*' for text in found['statement'])}: {reason}"
+        for reason, found in claims.deviations(own)
+        if reason
+    )
+
+
+def tail(study: str, name: str) -> float:
+    """Fisher's exact test of a published share of runs against ours; its p."""
+    row = claim(study, name)
+    runs = int(row["unit"].removeprefix("of "))
+    theirs = (round(row["published"]), runs)
+    ours = (round(row["measured"] / runs * row["measured_n"]), int(row["measured_n"]))
+    counts = [[k, n - k] for k, n in (theirs, ours)]
+    return float(fisher_exact(counts).pvalue)
+
+
+def strangest(study: str, name: str, collection: str) -> float:
+    """The same p, of the smallest of as many as the collection has tests."""
+    card = table(study, "scorecard")
+    n = int(((card["paper"] == collection) & (card["tally"] == claims_file.TEST)).sum())
+    return float(1 - (1 - tail(study, name)) ** n)
+
+
+def verdicts(
+    study: str, collection: str, *chosen: str, tests: bool = False, source: str = ""
+) -> str:
+    """The claims of a collection with some verdicts, or of one source, as a Markdown table."""
+    card = table(study, "scorecard")
+    own = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
+    if source:
+        own = own[own["source"] == source]
+    if tests:
+        own = own[own["tally"] == claims_file.TEST]
+    lines = ["| verdict | where | claim | here | agrees within | n |", "|---" * 6 + "|"]
+    for row in own.itertuples():
+        ends = interval(row.measured_low, row.measured_high)
+        here = f"{number(row.measured)} {ends}" if row.measured_n else ""
+        same = terminal.span(row.same_low, row.same_high).replace("-", "−")
+        further = row.reference not in ("paper", "circlet", row.source.lower())
+        where = f"{row.source} ({row.reference})" if further else row.source
+        statement = row.statement.replace("|", "\\|")
+        unit = f" {row.unit}" if row.unit and row.measured_n else ""
+        lines.append(
+            f"| {row.verdict.replace('_', ' ')} | {where} | {statement} | {here}{unit} | {same} "
+            f"| {row.measured_n} |"
+        )
+    return "\n".join(lines)
+
+
+def shorter(study: str, collection: str) -> str:
+    """Which claims shorter runs decide as the study's do, as a Markdown table.
+
+    Exits if ``claims.csv`` does not have the same in its column ``shorter``.
+    """
+    known = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
+    known = known[known["collection"] == collection]
+    found = shorter_runs.compared(lambda name: table(study, name), known)
+    shown = {row["claim"]: row["same"] for row in found}
+    for name, given in known.set_index("claim")["shorter"].items():
+        if given != shown.get(str(name), ""):
+            raise SystemExit(f"claims.csv: {name}: shorter must be {shown.get(str(name), '')!r}")
+    steps = (*shorter_runs.STEPS, shorter_runs.LAST)
+    lines = [f"| claim | {' | '.join(f'step {step}' for step in steps)} | same from |"]
+    lines.append("|---" * (len(steps) + 2) + "|")
+    for row in found:
+        back = math.exp if row["kind"] in ("ratio", "words_ratio") else float
+        cells = [
+            f"{number(row['values'][step])}; {interval(back(gap.low), back(gap.high))}"
+            for step, gap in row["gaps"].items()
+        ]
+        last = number(row["values"][shorter_runs.LAST])
+        factor = "a factor of " if back is math.exp else "±"
+        what = f"{row['statement']} (margin: {factor}{number(row['margin'])})"
+        first = row["same"].removeprefix("steps>=") or "none"
+        lines.append(f"| {' | '.join([what, *cells, last, first])} |")
+    return "\n".join(lines)
+
+
+def frozen_verdicts(collection: str) -> str:
+    """The verdicts of the frozen studies on the claims of a collection, as CSV.
+
+    Exits if two studies have judged the same claim.
+    """
+    cards = [
+        table(path.parents[1].name, "scorecard").assign(study=path.parents[1].name)
+        for path in sorted(DOCS.glob("studies/*/tables/scorecard.parquet"))
+    ]
+    every = pd.concat(cards, ignore_index=True)
+    own = every[(every["paper"] == collection) & (every["verdict"] != NOT_RUN)]
+    if own["claim"].duplicated().any():
+        raise SystemExit(f"{collection}: two frozen studies have judged the same claim")
+    return own.to_csv(columns=claims.FROZEN, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def made(study: str) -> str:
+    """What made a study, in a sentence."""
+    rows = table(study, "provenance")
+    hours = rows["hours"].sum()
+    commits = ", ".join(sorted({str(c)[:7] for c in rows["commit"]}))
+    machines = "; ".join(sorted(set(rows["machine"])))
+    return (
+        f"{rows['runs'].sum()} runs, {hours:.1f} hours on one core ({machines}), commit {commits}"
+    )
+
+
+def summary(study: str, experiment: str, outcome: str, scale: float = 1, **where: Any) -> str:
+    """Estimate of an outcome at the point of an experiment with these values, and its interval."""
+    at = {"experiment": experiment, "outcome": outcome, **where}
+    found = row(study, "outcome_summary", **at)
+    center, low, high = (scale * found[name] for name in ("estimate", "low", "high"))
+    return f"{number(center)} {interval(low, high)}"
+
+
+def extremes(study: str, experiment: str, outcome: str, **where: Any) -> pd.Series:
+    """Estimates of an outcome at the points of an experiment with these values, smallest first."""
+    rows = table(study, "outcome_summary")
+    for column, wanted in {"experiment": experiment, "outcome": outcome, **where}.items():
+        rows = rows[rows[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+    return rows["estimate"].sort_values()
+
+
+def effect(study: str, experiment: str, outcome: str, parameter: str, column: str) -> str:
+    """What a parameter does to an outcome of an experiment: ``rho``, or the ``change`` per unit."""
+    at = {"experiment": experiment, "outcome": outcome, "parameter": parameter}
+    return cell(study, "effects", column, **at)
+
+
+def row(study: str, name: str, **where: Any) -> Any:
+    """The only row of a table with these values; None: with no value."""
+    rows = table(study, name)
+    for column, wanted in where.items():
+        rows = rows[rows[column].isna() if wanted is None else rows[column] == wanted]
+    if len(rows) != 1:
+        raise SystemExit(f"docs/render.py: {len(rows)} rows of {name} of {study} have {where}")
+    return rows.iloc[0]
+
+
+def cell(study: str, name: str, column: str, **where: Any) -> str:
+    """An estimate in the only row of a table with these values, with its interval."""
+    found = row(study, name, **where)
+    return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
+
+
+def at_step(study: str, name: str, experiment: str, column: str, step: int) -> str:
+    """Mean over the runs of an experiment at a step, with its interval."""
+    rows = table(study, name)
+    own = (rows["experiment"] == experiment) & (rows["step"] == step)
+    found = stats.mean(rows.loc[own, column])
+    return f"{number(found.value)} {interval(found.low, found.high)}"
+
+
+def over_runs(study: str, name: str, column: str) -> str:
+    """Geometric mean over runs of that over their rows of a table, with its interval."""
+    rows = table(study, name)
+    logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
+    found = stats.geometric_mean(np.exp(logs))
+    return f"{number(found.value)} {interval(found.low, found.high)}"
+
+
+def rises(study: str) -> str:
+    """How many of the spikes have a larger sharpness than ten logged steps earlier."""
+    known = table(study, "spikes").dropna(subset=["sharpness", "sharpness_earlier"])
+    return f"{(known['sharpness'] > known['sharpness_earlier']).sum()} of {len(known)}"
+
+
+def lasso_r2(study: str) -> pd.DataFrame:
+    """Mean R² of linear fits by dimension, a column per method."""
+    fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
+    return fits.pivot_table(index="d", columns="method", values="r2")
+
+
+def usual(study: str, column: str) -> str:
+    """Mean R² of the Lasso at the paper's alpha over runs, by a column of ``ode_path``."""
+    path = table(study, "ode_path")
+    return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
+
+
+def moduli_scatter() -> dict[str, Any]:
+    """Scatter of mean numbers of circles about a line in p, by kind of modulus, and their noise."""
+    counts = table("full_length", "circle_counts").query("experiment == 'moduli'")
+    scatter = moduli.about_line(counts)
+    texts: dict[str, Any] = {}
+    for name, rows in (
+        ("prime", scatter[scatter["prime"]]),
+        ("composite", scatter[~scatter["prime"]]),
+    ):
+        texts[f"{name}s"] = len(rows)
+        texts[name] = math.sqrt((rows["residual"] ** 2).mean())
+        texts[f"{name}_noise"] = math.sqrt(rows["noise"].mean())
+    return texts
+
+
+def arithmetic(study: str, name: str) -> dict[str, Any]:
+    """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
+    rows = table(study, "precision")
+    own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
+    losses = table(study, "losses")
+    late = losses[losses["run_id"].isin(own["run_id"]) & (losses["step"] >= 15000)]
+    highest = late.loc[late.groupby("run_id")["train_loss"].idxmax()]
+    return {
+        "n": len(own),
+        "highest": f"{highest['train_loss'].min():.2g} to {highest['train_loss'].max():.2g}",
+        "steps": f"{highest['step'].min()} to {highest['step'].max()}",
+        "seconds": own["seconds"].median(),
+        "spikes": f"{own['late_spike'].min():.2g} to {own['late_spike'].max():.2g}",
+        "losing": int((own["lost"] > 0).sum()),
+        "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),
+        "kept": int((own["n_circles"] - own["gained"]).sum()),
+        "gained": int(own["gained"].sum()),
+    }
+
+
+@cache
+def planted() -> pd.DataFrame:
+    """Wrong results that were planted in frozen studies, and what became of them."""
+    return pd.read_csv(DOCS / "studies/planted_errors.csv")
