@@ -111,8 +111,8 @@ def claims(collection: Collection) -> list[Claim]:
     return rows
 
 
-def _check_numbers(where: str, row: Claim) -> None:
-    """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
+def _numbers(where: str, row: Claim) -> dict[str, float]:
+    """The numbers of a claim; NaN where it has none."""
     values = {}
     for name in NUMBERS:
         try:
@@ -121,32 +121,35 @@ def _check_numbers(where: str, row: Claim) -> None:
             raise ConfigError(f"{where}: {name} must be a number") from None
         if math.isinf(values[name]):
             raise ConfigError(f"{where}: {name} must be finite")
-    kind = row["kind"]
+    return values
+
+
+def _check_numbers(where: str, row: Claim) -> None:
+    """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
+    values, kind = _numbers(where, row), row["kind"]
+    published, low, high, n = (
+        values[name] for name in ("published", "published_low", "published_high", "published_n")
+    )
     for names in NEEDS[kind]:
         if all(math.isnan(values[name]) for name in names.split()):
             raise ConfigError(f"{where}: {' or '.join(names.split())}: a {kind} needs it")
-    if math.isnan(values["published_low"]) != math.isnan(values["published_high"]):
-        raise ConfigError(
-            f"{where}: published_low and published_high must both be given, or neither"
-        )
-    if (
-        values["published_low"] > values["published"]
-        or values["published_high"] < values["published"]
-    ):
-        raise ConfigError(f"{where}: published must lie between published_low and published_high")
-    if values["least"] > values["most"]:
-        raise ConfigError(f"{where}: least must not be above most")
-    if kind == "share" and not 0 <= values["published"] <= values["published_n"]:
-        raise ConfigError(f"{where}: published must be a count among published_n runs")
-    if kind == "correlation" and (abs(values["published"]) >= 1 or values["published_n"] < 4):
-        raise ConfigError(
-            f"{where}: published must lie between -1 and 1, with published_n of at least 4"
-        )
-    smallest = 1.0 if kind in ("ratio", "words_ratio") else 0.0
-    if values["margin"] < smallest or (values["margin"] == smallest and kind != "exact"):
-        what = "a factor above 1" if smallest else "above 0"
-        raise ConfigError(f"{where}: margin must be {what}")
-    if kind in ("ratio", "words_ratio") and any(
-        values[name] <= 0 for name in ("published", "published_low", "least", "most")
-    ):
-        raise ConfigError(f"{where}: a {kind} needs numbers above 0")
+    is_factor = kind in ("ratio", "words_ratio")
+    smallest = 1.0 if is_factor else 0.0
+    is_too_small = values["margin"] < smallest or (values["margin"] == smallest and kind != "exact")
+    numbers = (published, low, values["least"], values["most"])
+    # NaN is neither larger nor smaller than anything.
+    for is_wrong, rule in (
+        (math.isnan(low) != math.isnan(high),
+         "published_low and published_high must both be given, or neither"),
+        (low > published or high < published,
+         "published must lie between published_low and published_high"),
+        (values["least"] > values["most"], "least must not be above most"),
+        (kind == "share" and not 0 <= published <= n,
+         "published must be a count among published_n runs"),
+        (kind == "correlation" and (abs(published) >= 1 or n < 4),
+         "published must lie between -1 and 1, with published_n of at least 4"),
+        (is_too_small, f"margin must be {'a factor above 1' if is_factor else 'above 0'}"),
+        (is_factor and any(number <= 0 for number in numbers), f"a {kind} needs numbers above 0"),
+    ):  # fmt: skip
+        if is_wrong:
+            raise ConfigError(f"{where}: {rule}")
