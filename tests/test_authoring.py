@@ -335,10 +335,11 @@ def test_logged_steps_are_expected_to_take_longer(cache):
 
 
 def test_a_collection_that_imports_another_can_be_measured(cache, network):
+    config = written(study_of(network, "results")) | {"collections": [str(network), str(NETWORKS)]}
     (network / "equations/quadratic.py").write_text(
         "from circlet.collections.networks.equations.quadratic import *\n"
     )
-    config = written(study_of(network, "results")) | {"collections": [str(network), str(NETWORKS)]}
+    fingerprint.forget()
     points = planning.plan(config).points
     measured.measure(points)
     assert measured.of(points[0]).weights == 112
@@ -388,9 +389,9 @@ def test_the_same_shapes_used_more_often_are_measured_again(network):
     head = "loss(network, examples):\n"
     loop = "    for _ in range(network.times):\n        network(examples[0])\n"
     edit(equations, head, head + loop)
-    config = study_of(network, "results").config
+    config = written(study_of(network, "results"))
     config["experiments"]["x"]["sweep"] = {"times": [1, 50]}
-    points = planning.plan(config | {"collections": [str(network)]}).points
+    points = planning.plan(config).points
     first, second = map(measure._signature, points)
     assert first != second
 

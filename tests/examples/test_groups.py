@@ -1,7 +1,6 @@
 """The example of a user's collection: groups, their representations, and a study of networks."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -270,7 +269,7 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
     assert set(curves["run_id"]) == set(own.index[own["group"] == "S3"])
     assert set(loaded.log("embeddings")["group"]) == {"S3", "C5"}
 
-    given = ["--study", json.dumps(small.config), "--collections", str(FOLDER)]
+    given = ["--study", small.json, "--collections", str(FOLDER)]
     cli.main(["power", *given, "--half-width", "n_survivors=0.1"])
     said = capsys.readouterr().out
     assert "n_survivors" in said and "more runs" in said
