@@ -11,7 +11,7 @@ import yaml
 from circlet.config import reading, schema
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
-from circlet.study import limits, points, registry
+from circlet.study import declared_systems, limits, points, registry
 from circlet.systems.spec import Parameter, SystemSpec
 
 ROOT = Path(__file__).parents[1]
@@ -68,7 +68,7 @@ def json_schema() -> str:
 
 def systems() -> dict[str, SystemSpec]:
     """The systems of circlet, in the order of its collections."""
-    return {n: s for c in registry.SHIPPED for n, s in registry.Systems([c]).items()}
+    return {n: s for c in registry.SHIPPED for n, s in declared_systems.Systems([c]).items()}
 
 
 def allowed(parameter: Parameter) -> str:

@@ -26,13 +26,13 @@ from circlet.analysis.make import computed
 from circlet.config import schema
 from circlet.config.experiment import Logs, Schedule
 from circlet.storage import parquet
-from circlet.study import planning, registry, targets
+from circlet.study import declared_systems, planning, registry, targets
 from circlet.training import job
 
 ROOT = Path(__file__).parents[1]
 # What has not come after so many seconds will not come, however slow and busy the machine is.
 PATIENCE = 400
-SYSTEMS = registry.Systems(registry.SHIPPED)
+SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 MINE = ROOT / "tests/mine"  # a collection as of a user
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
 # The copy of the project in pytest's cache is no part of its repository.
@@ -122,9 +122,11 @@ def table_of(module, study):
 
 def respecify(monkeypatch, **changes):
     """Let all systems declare something else."""
-    found = registry.Systems.__getitem__
+    found = declared_systems.Systems.__getitem__
     monkeypatch.setattr(
-        registry.Systems, "__getitem__", lambda self, name: replace(found(self, name), **changes)
+        declared_systems.Systems,
+        "__getitem__",
+        lambda self, name: replace(found(self, name), **changes),
     )
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from circlet.study import fingerprint, registry
+from circlet.study import declared_systems, fingerprint, registry
 
 TESTS = Path(__file__).parent
-SYSTEMS = registry.Systems(registry.SHIPPED)
+SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 
 
 def path_of(name):

@@ -13,7 +13,7 @@ from circlet import new, terminal
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import progress
-from circlet.study import cost, fingerprint, measured, planning, registry
+from circlet.study import cost, declared_systems, fingerprint, measured, planning
 from circlet.training import job
 
 NETWORKS = ROOT / "tests/networks"
@@ -232,7 +232,7 @@ def network(tmp_path, request):
 def study_of(folder, results):
     """The study as a newly started process sees it."""
     fingerprint.forget()
-    registry._spec.cache_clear()
+    declared_systems._spec.cache_clear()
     for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:
         del sys.modules[name]
     settings = {"system": f"{folder.name}.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}

@@ -21,7 +21,14 @@ from circlet import build
 from circlet.config.collection import Needs
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
-from circlet.study import interventions, own_collections, planning, registry, targets
+from circlet.study import (
+    declared_systems,
+    interventions,
+    own_collections,
+    planning,
+    registry,
+    targets,
+)
 from circlet.study.plan import Study
 from circlet.study.points import Block, Point
 from circlet.study.registry import Collection
@@ -47,7 +54,9 @@ class Finding:
 def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is none."""
     own = registry.find([str(path)])[-1]
-    own_collections.check((*registry.SHIPPED, own), registry.Systems((*registry.SHIPPED, own)))
+    own_collections.check(
+        (*registry.SHIPPED, own), declared_systems.Systems((*registry.SHIPPED, own))
+    )
     yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
     for name in own.modules("interventions"):
         yield from _tried(name, _intervention(own, name))
@@ -102,7 +111,7 @@ def _found(about: str, tried: Iterator[str]) -> Iterator[Finding]:
 
 def _study(own: Collection, results: Path) -> Study:
     """A study with an experiment of each system at its defaults, and of each possible role."""
-    systems = registry.Systems([own])
+    systems = declared_systems.Systems([own])
     logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
     steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
     usual = {"steps": steps, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
@@ -156,7 +165,7 @@ def _two_values(parameter: Parameter) -> list[Any]:
 def _intervention(own: Collection, name: str) -> Iterator[str]:
     """Apply an intervention to a run of a system: of its collection, or else of circlet."""
     failed: dict[str, Exception] = {}
-    for system in registry.Systems([own, *registry.SHIPPED]).values():
+    for system in declared_systems.Systems([own, *registry.SHIPPED]).values():
         try:
             _apply(name, system)
         except Exception as error:

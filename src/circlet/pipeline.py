@@ -23,7 +23,7 @@ from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
 from circlet.storage.job_configs import JobConfigs
-from circlet.study import cost, limits, measured, planning, targets
+from circlet.study import cost, limits, measured, planning, priorities, targets
 from circlet.study.points import Block
 from circlet.study.targets import Target
 
@@ -266,7 +266,7 @@ class Pipeline:
 
     @cached_property
     def _priorities(self) -> tuple[dict[str, int], dict[str, int]]:
-        return targets.priorities(self.study, self.of_kind("figures"))
+        return priorities.priorities(self.study, self.of_kind("figures"))
 
     def priority(self, what: Target | str) -> int:
         """Priority of a target, or of the blocks of an experiment: the first figures soon."""

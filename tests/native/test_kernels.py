@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from circlet import native, terminal
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import measured, planning, registry
+from circlet.study import declared_systems, measured, planning, registry
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, job, native_run
 from circlet.training.optimizers import optimizer
 from circlet.training.stack import Stack
 
-SYSTEMS = registry.Systems(registry.SHIPPED)
+SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 CPU = torch.device("cpu")
 built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
 sizes, widths = st.integers(1, 40), st.integers(1, 300)
@@ -217,7 +217,7 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
         "from circlet.study import registry\n"
         "from circlet.training import native_run\n"
         "for name in ('embedding_mlp', 'sparse_transformer'):\n"
-        "    spec = registry.Systems(registry.SHIPPED)[name]\n"
+        "    spec = declared_systems.Systems(registry.SHIPPED)[name]\n"
         "    own, seeds = spec.defaults, Seeds(0, 0, 0, 0)\n"
         "    starts = n.starts(spec.equations)\n"
         "    start = starts.initial(own, seeds)\n"

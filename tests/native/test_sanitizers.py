@@ -37,7 +37,7 @@ CASES = [
     ("particles", {"p": 3, "d": 1}),
     ("particles", {"p": 11, "d": 4}),
 ]
-systems = registry.Systems(registry.SHIPPED)
+systems = declared_systems.Systems(registry.SHIPPED)
 for name, own in CASES:
     for dtype in ("float32", "float64"):
         spec = systems[name]

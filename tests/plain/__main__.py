@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import plain
 from circlet.bench import training
-from circlet.study import registry
+from circlet.study import declared_systems, registry
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for system in registry.Systems(registry.SHIPPED):
+    for system in declared_systems.Systems(registry.SHIPPED):
         point = training.block(system, 1).point
         run = plain.one(system, point.parameters, point.seeds(0), torch.float32)
         numbers = itertools.count(1)

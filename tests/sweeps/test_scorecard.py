@@ -12,7 +12,7 @@ from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.study import claims_file, planning, registry
+from circlet.study import claims_file, declared_systems, planning, registry
 from circlet.sweeps.tables import scorecard
 
 PUBLISHED = claims.read(planning.plan_file(ROOT / "config/paper.yaml"))
@@ -161,7 +161,9 @@ def test_claims_in_words_are_those_of_their_table(paper):
 
 def test_conditions_name_real_parameters():
     known = {"steps", "epochs", "shared"}
-    known = known.union(*(s.parameters for s in registry.Systems(registry.SHIPPED).values()))
+    known = known.union(
+        *(s.parameters for s in declared_systems.Systems(registry.SHIPPED).values())
+    )
     owners = {"parent"}.union(*(c.roles for c in registry.SHIPPED))
     assert set(PUBLISHED["role"]) <= owners
     for name in (n for c in PUBLISHED["conditions"] for n in scorecard._assignments(c)):

@@ -12,7 +12,7 @@ import yaml
 from conftest import PATIENCE, ROOT, config
 
 from circlet.errors import ConfigError
-from circlet.study import cost, planning, targets
+from circlet.study import cost, planning, priorities, targets
 
 COMMAND = 'echo "$CIRCLET_STATUS $CIRCLET_RESULTS $(tail -n 1)" >> told'
 
@@ -135,16 +135,16 @@ def test_no_result_depends_on_the_command(tmp_path):
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
     study = planning.plan_file(ROOT / "config/config.yaml")
     figures = targets.figures(study)
-    experiments, others = targets.priorities(study, figures)
+    experiments, others = priorities.priorities(study, figures)
 
     def seconds(figure):
-        points = (p for name in targets.trained_for(figure) for p in study.experiment(name))
+        points = (p for name in priorities.trained_for(figure) for p in study.experiment(name))
         return sum(cost.cpu_seconds(block) for point in points for block in point.blocks)
 
     for figure in figures:
         own = others[f"figures/{figure.name}"]
         assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.with_dependencies(figure))
-        assert all(experiments[name] >= own for name in targets.trained_for(figure))
+        assert all(experiments[name] >= own for name in priorities.trained_for(figure))
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]
     assert takes == pytest.approx(sorted(takes))  # sums in another order

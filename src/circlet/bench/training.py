@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from circlet import native
-from circlet.study import registry
+from circlet.study import declared_systems, registry
 from circlet.study.planning import plan
 from circlet.study.points import Block
 from circlet.training import native_run
@@ -23,7 +23,7 @@ RUNS = {"cpu": 50, "cuda": 1024}  # of a block
 
 def systems() -> list[str]:
     """Names of circlet's systems."""
-    return sorted(registry.Systems(registry.SHIPPED))
+    return sorted(declared_systems.Systems(registry.SHIPPED))
 
 
 def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:

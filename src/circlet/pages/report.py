@@ -25,7 +25,6 @@ from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, cost, measured, plots, targets
 from circlet.study.plan import Study
-from circlet.study.plots import Plot
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
@@ -57,15 +56,9 @@ def _undrawn(figure: Target) -> str:
     return " ".join(html.unescape(text) for text in TEXTS.findall(image))
 
 
-def _plot(figure: Target) -> Plot | None:
-    """The plot that a figure is; None if it is one of a collection."""
-    drawn = plots.of(figure.study)
-    return drawn[0] if drawn and drawn[0].name == figure.name else None
-
-
 def _title(figure: Target, title: str = "") -> str:
     """The title that its collection gives a figure, else its name in words."""
-    if plot := _plot(figure):
+    if plot := plots.named(figure.study, figure.name):
         title = plots.title(plot)
     words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
     title = title or " ".join(WORDS.get(word, word) for word in words)
@@ -78,7 +71,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         image = figure.outputs[0].read_bytes()
     judged = card[card["figure"] == figure.name]
     watched = story.watched(figure.study, runs, image.decode())
-    if plot := _plot(figure):
+    if plot := plots.named(figure.study, figure.name):
         watched = story.examples(figure.study, runs, plot.experiment)
     return {
         "name": figure.name,

@@ -18,7 +18,7 @@ from circlet.config.collection import Role
 from circlet.config.experiment import Arguments, Experiment, Seeds
 from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, unknown
-from circlet.study import derived_metrics, milestones, registry, validation
+from circlet.study import declared_systems, derived_metrics, milestones, validation
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.limits import MAX_CHAIN
 from circlet.study.points import Block, Point
@@ -73,9 +73,9 @@ class Study:
         return {name: role for c in self.collections for name, role in c.roles.items()}
 
     @cached_property
-    def known(self) -> registry.Systems:
+    def known(self) -> declared_systems.Systems:
         """All systems of its collections, by name."""
-        return registry.Systems(self.collections)
+        return declared_systems.Systems(self.collections)
 
     @property
     def systems(self) -> list[str]:
@@ -271,7 +271,7 @@ def _too_many_in_a_row(where: str) -> str:
     )
 
 
-def resolved(config: Config, systems: registry.Systems) -> Config:
+def resolved(config: Config, systems: declared_systems.Systems) -> Config:
     """Return a config with the defaults of its systems; see `validation.resolved`."""
     groups = {
         group: {

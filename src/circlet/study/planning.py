@@ -10,7 +10,7 @@ from msgspec import structs
 from circlet.config import reading, schema
 from circlet.config.model import Config
 from circlet.errors import ConfigError, unknown
-from circlet.study import checks, limits, own_collections, registry, validation
+from circlet.study import checks, declared_systems, limits, own_collections, registry, validation
 from circlet.study.plan import Study, resolved
 
 
@@ -54,7 +54,7 @@ def _made(config: Config, is_resolved: bool) -> Study:
     Its experiments are checked, unless a plan has done so.
     """
     collections = registry.find(config.collections)
-    systems = registry.Systems(collections)
+    systems = declared_systems.Systems(collections)
     if not is_resolved:
         own_collections.check(collections, systems)
         for group in ("experiments", "parents"):

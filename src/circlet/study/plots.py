@@ -62,6 +62,11 @@ def of(study: Study) -> list[Plot]:
     return list(plots.values())
 
 
+def named(study: Study, name: str) -> Plot | None:
+    """The plot of this name; None if it is no plot, but a figure of a collection."""
+    return next((plot for plot in of(study) if plot.name == name), None)
+
+
 def outcomes(study: Study) -> set[tuple[str, str]]:
     """The outcomes that the plots of a study show, each with its experiment."""
     drawn = [one for one in of(study) if not _shows_metrics(literals(one.module))]

@@ -9,7 +9,6 @@ of logs are made only here.
 
 import itertools
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ import numpy as np
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.schedules import steps_of
 from circlet.study import fingerprint
+from circlet.study.block_sizes import balanced_group_size, default_size, first_seeds
 from circlet.study.interventions import INTERVENTIONS, list_interventions, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.seeds import PURPOSES, Seeds
@@ -36,19 +36,11 @@ JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial")
 
 
-SIZES = (50, 20, 10, 5, 2, 1)  # seeds per block, if the config does not say
-
-
 def canonical(value: Any) -> str:
     """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
     if isinstance(value, list):
         return "+".join(map(canonical, value))
     return format(value, ".15g") if isinstance(value, float) else str(value)
-
-
-def balanced_group_size(count: int, most: int) -> int:
-    """Size of groups of at most ``most``, as few and as alike as ``count`` allows."""
-    return math.ceil(count / math.ceil(count / most))
 
 
 @dataclass(frozen=True)
@@ -322,35 +314,13 @@ class Point:
 
     @cached_property
     def block_size(self) -> int:
-        """Most seeds of a block: as the config says, else what is worth a job.
-
-        Fifty runs if ten thousand steps of them take less than a minute; otherwise the largest of
-        the other ``SIZES`` for which they take less than ten minutes. This depends only on the
-        parameters, so no other edit changes a block. Systems whose cost is measured have twenty.
-        """
-        if self.settings.block:
-            return self.settings.block
-        system = self.system
-        if not system.flops_per_step:
-            return SIZES[1]
-        seconds = 1e4 * system.flops_per_step(**self.parameters) / system.flops_per_second
-        if SIZES[0] * seconds <= 60:
-            return SIZES[0]
-        return next((size for size in SIZES[1:] if size * seconds <= 600), 1)
+        """Most seeds of a block: as the config says, else what is worth a job."""
+        return self.settings.block or default_size(self.system, self.parameters)
 
     @property
     def _starts(self) -> list[int]:
-        """First seeds of its blocks.
-
-        Without ``block`` they are the first of all seeds and the multiples of the size; with fifty
-        also 20. So adding seeds changes at most the last block, and only if it ends elsewhere.
-        """
-        seeds, size = self.every_seed, self.block_size
-        first = seeds.start if self.settings.block else seeds.start // size * size + size
-        starts = {seeds.start, *range(first, seeds.stop, size)}
-        if size == SIZES[0] and not self.settings.block and 20 in seeds:
-            starts.add(20)
-        return sorted(starts)
+        """First seeds of its blocks."""
+        return first_seeds(self.every_seed, self.block_size, bool(self.settings.block))
 
     @property
     def every_seed(self) -> range:

@@ -37,7 +37,7 @@ import ast
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -318,39 +318,6 @@ def with_dependencies(target: Target) -> list[Target]:
     for child in found:  # grows as it goes
         found += [table for table in child.tables if table not in found]
     return found
-
-
-def trained_for(target: Target) -> set[str]:
-    """Experiments whose logs a target needs, and those that they start from."""
-    configs = [t.study.config for t in with_dependencies(target) if "LOGS" in literals(t.module)]
-    return {name for config in configs for name in (*config.experiments, *config.parents)}
-
-
-def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
-    """Who comes first, so that there soon are figures to look at: larger numbers do.
-
-    A figure comes before those that need more training, together with what it is made from.
-    ``drawn`` are its figures. The first result has numbers of experiments by name, the second those
-    of targets, by ``kind/name``.
-    """
-    seconds = {
-        name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)
-        for name in study.config.experiments
-    }
-
-    every = {figure.name: (figure, trained_for(figure) & seconds.keys()) for figure in drawn}
-    takes = {name: sum(seconds[e] for e in needed) for name, (_, needed) in every.items()}
-    levels = sorted(set(takes.values()), reverse=True)
-    experiments: dict[str, int] = {}
-    others: dict[str, int] = {}
-    for name, (figure, needed) in every.items():
-        rank = 1 + levels.index(takes[name])
-        for e in needed:
-            experiments[e] = max(rank, experiments.get(e, 0))
-        for target in with_dependencies(figure):
-            key = f"{target.kind}/{target.name}"
-            others[key] = max(rank, others.get(key, 0))
-    return experiments, others
 
 
 def caption(figure: str, study: Study) -> str:

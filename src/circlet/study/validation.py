@@ -17,6 +17,7 @@ from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
 from circlet.config.schema import Schema
 from circlet.errors import ConfigError, unknown
 from circlet.study import limits
+from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
     INTERVENTIONS,
     OF_EMBEDDING,
@@ -25,7 +26,6 @@ from circlet.study.interventions import (
     list_interventions,
 )
 from circlet.study.points import Point
-from circlet.study.registry import Systems
 from circlet.study.seeds import PURPOSES
 from circlet.systems.spec import SystemSpec
 

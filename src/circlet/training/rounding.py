@@ -99,3 +99,12 @@ class _Coarsest(TorchDispatchMode):
         if torch.is_grad_enabled():
             self.of_loss = max(self.of_loss, eps)
         return result
+
+
+def relative(computed: dict[int, Values], plain: dict[int, Values]) -> Shares:
+    """Relative difference of each gradient and metric, absolute where they are small."""
+
+    def scale(seed: int, name: str, expected: Tensor) -> Tensor:
+        return (1.0 if is_metric(name) else 1e-3) + expected.norm()
+
+    return shares(computed, plain, scale)

@@ -255,9 +255,9 @@ class _Trial:
                 return {seed: values for part in parts for seed, values in part.items()}
 
             plain = fresh(tried)
-            shares = _relative(ours, plain)
+            shares = rounding.relative(ours, plain)
             if max(shares.values()) > CLOSE and (
-                beyond := rounding.beyond(shares, plain, fresh, _relative, self.path)
+                beyond := rounding.beyond(shares, plain, fresh, rounding.relative, self.path)
             ):
                 (seed, name), worst = beyond
                 what = name if rounding.is_metric(name) else f"the gradient of {name}"
@@ -336,15 +336,6 @@ class _Trial:
             return (expected - start).norm() + rate * math.sqrt(expected.numel())
 
         return rounding.shares(trained, plain, scale)
-
-
-def _relative(computed: dict[int, Values], plain: dict[int, Values]) -> Shares:
-    """Relative difference of each gradient and metric, absolute where they are small."""
-
-    def scale(seed: int, name: str, expected: Tensor) -> Tensor:
-        return (1.0 if rounding.is_metric(name) else 1e-3) + expected.norm()
-
-    return rounding.shares(computed, plain, scale)
 
 
 def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:

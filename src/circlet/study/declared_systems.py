@@ -1,0 +1,83 @@
+"""The systems of collections by name, each with what follows from its declaration."""
+
+import functools
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from circlet.config.experiment import Logs
+from circlet.errors import ConfigError
+from circlet.study import registry
+from circlet.study.registry import Collection, explained, path_of
+from circlet.systems.parameters import CURVES, signals
+from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
+
+OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
+LOSSES = {
+    "train_loss": Metric("loss on the train set"),
+    "test_loss": Metric("loss on the test set"),
+}
+
+
+class Systems(Mapping[str, SystemSpec]):
+    """The systems of some collections by name, each imported when it is asked for."""
+
+    def __init__(self, collections: Iterable[Collection]):
+        self.collections = tuple(collections)
+        self._modules = {n: m for c in self.collections for n, m in c.modules("systems").items()}
+
+    def __getitem__(self, name: str) -> SystemSpec:
+        """The system of this name; raises KeyError, and ConfigError if it is wrongly declared."""
+        return _spec(name, self._modules[name], path_of(self._modules[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        """Their names."""
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._modules)
+
+
+@functools.cache
+def _spec(name: str, module: str, path: Path) -> SystemSpec:
+    with explained(path):
+        system = getattr(importlib.import_module(module), "SYSTEM", None)
+    if not isinstance(system, SystemSpec):
+        raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
+    if unknown := system.logs.keys() - set(Logs.__struct_fields__):
+        kinds = ", ".join(Logs.__struct_fields__)
+        raise ConfigError(f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {kinds})")
+    if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
+        raise ConfigError(
+            f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "
+            "embedding='embed.weight'"
+        )
+    *package, _, stem = module.split(".")
+    equations = ".".join([*package, "equations", stem])
+    metrics = system.metrics or (LOSSES if system.is_trained else {})
+    own = next(c for c in registry.imported() if c.package == ".".join(module.split(".")[:3]))
+    outcomes = system.outcomes or tuple(
+        Outcome(name, name.replace("_", " "), "mean", unit=metric.unit)
+        for name, metric in metrics.items()
+    )
+    return replace(
+        system,
+        name=name,
+        module=module,
+        equations=equations,
+        metrics=metrics,
+        logs=system.logs or _usual_logs(system),
+        outcomes=tuple(replace(o, table=own.resolved("tables", o.table)) for o in outcomes),
+    )
+
+
+def _usual_logs(system: SystemSpec) -> dict[str, Log]:
+    """Logs of a system that does not say which it has."""
+    logs = {"curves": CURVES} if system.is_trained else {}
+    if system.embedding:
+        if "p" in system.parameters and system.frequencies:
+            logs["signals"] = signals(per_decade=20)
+        logs["embeddings"] = Log({})
+    return logs | {"parameters": Log({})}

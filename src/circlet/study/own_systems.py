@@ -1,0 +1,205 @@
+"""Check of what a system of a user declares, when a study is planned."""
+
+import inspect
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from circlet.config import schema
+from circlet.config.experiment import Logs
+from circlet.config.schema import Schema
+from circlet.errors import ConfigError, did_you_mean
+from circlet.study import fingerprint, interventions, registry
+from circlet.study.declarations import (
+    RESERVED,
+    RUNS,
+    columns,
+    declared,
+    defined,
+)
+from circlet.study.registry import explained, path_of
+from circlet.systems.spec import Metric, Outcome, SystemSpec
+
+KEYWORDS = (
+    "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "pattern",
+)  # fmt: skip
+FORMULAS = (
+    "flops_per_step", "product_flops_per_step", "weights", "activations", "cpu_batch",
+    "steps_per_epoch",
+)  # fmt: skip
+KINDS = (
+    "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
+    "gradients, metrics; simulated: initial, data, step"
+)
+UNITS = ["run_id"], ["point"]  # first columns of tables to which circlet adds keys
+OPTIMIZERS = ("adamw", "adam", "sgd")
+MAX_LISTED = 8  # names in a message
+
+
+def look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ConfigError for the first of some names that is not known."""
+    for name in names:
+        if name not in known:  # imports it, if it is a system
+            names_there = list(known)
+            hint = did_you_mean(name, names_there).strip()
+            if not hint and len(names_there) <= MAX_LISTED:
+                hint = f"there are: {', '.join(names_there)}"
+            said = f" ({hint})" if hint else ""
+            raise ConfigError(f"{where}: there is no {what} {name!r}{said}")
+
+
+def check_system(system: SystemSpec) -> None:
+    """Whether its defaults fit its schemas, its schedules are some, and its formulas give numbers.
+
+    `circlet.systems.spec` has types, which only a type checker looks at.
+    """
+    if way := fingerprint.way_to("torch", system.module):
+        raise ConfigError(
+            f"{path_of(system.module)}: imports {', which imports '.join([*way[1:], 'torch'])}: "
+            f"that takes seconds in every plan; move the computation to "
+            f"{path_of(system.equations)}"
+        )
+    where = f"{path_of(system.module)}: SYSTEM"
+    if system.version != "" and type(system.version) is not int:
+        raise ConfigError(f"{where}: version must be an integer")
+    for name, parameter in system.parameters.items():
+        look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
+        check_fits(f"{where}: {name}: default", parameter.default, parameter.schema)
+    schedules = {kind: log.schedule for kind, log in system.logs.items()}
+    check_fits(f"{where}: logs", schedules, schema.of(Logs))
+    for name in FORMULAS:
+        formula = getattr(system, name) or (lambda **_: 0)
+        if not isinstance(_value(where, name, formula, system), int | float):
+            raise ConfigError(f"{where}: {name} must give a number")
+    for rule in system.requires:
+        _value(where, "requires", rule.holds, system)
+    if system.flops_per_step:
+        needed = {"weights", "activations"}
+        if lacking := sorted(name for name in needed if not getattr(system, name)):
+            raise ConfigError(
+                f"{where}: gives flops_per_step, but not {lacking[0]}; give both, or neither: then "
+                "what its runs cost is measured"
+            )
+        if system.embedding:
+            look_up(f"{where}: flops_per_step is given, embedding, too", "parameter",
+                     system.parameters, ("p", "d"))  # fmt: skip
+    _check_metrics(where, system)
+    _check_functions(system)
+
+
+def _check_metrics(where: str, system: SystemSpec) -> None:
+    taken = {*RESERVED, *system.parameters}
+    for name, metric in system.metrics.items():
+        if not isinstance(metric, Metric):
+            raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
+        if not registry.NAME.fullmatch(name) or name in taken:
+            raise ConfigError(
+                f"{where}: metrics: {name!r} must be lower-case letters, digits and underscores, "
+                "and not a parameter or another column of runs"
+            )
+
+
+def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
+    """Columns that rows of a system have in a table, with their types; empty if unknown."""
+    if table == "runs":
+        own = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
+    else:
+        own = dict(columns(module) or ())
+    if [*own][:1] not in UNITS:
+        return own
+    acts = [interventions.columns(name) for name in interventions.INTERVENTIONS]
+    parameters = {k: v["type"] for schemas in (system.schemas, *acts) for k, v in schemas.items()}
+    return {"experiment": "string", "system": "string"} | parameters | own
+
+
+def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
+    """Whether the outcomes of a system have names, kinds, and columns of tables."""
+    where = f"{path_of(system.module)}: SYSTEM: outcomes"
+    seen = set()
+    for one in system.outcomes:
+        if not isinstance(one, Outcome):
+            raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
+        if not registry.NAME.fullmatch(one.name) or one.name in seen:
+            raise ConfigError(
+                f"{where}: {one.name!r} must be lower-case letters, digits and underscores, once"
+            )
+        seen.add(one.name)
+        look_up(f"{where}: {one.name}", "kind", ("share", "mean", "count", "time"), [one.kind])
+        look_up(f"{where}: {one.name}", "table", tables, [one.table])
+        low, high = one.bounds
+        threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
+        check_fits(f"{where}: {one.name}: threshold", one.threshold, threshold)
+        check_fits(f"{where}: {one.name}: where", one.where, {"type": "object"})
+        _check_column(f"{where}: {one.name}", one, system, tables)
+
+
+def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
+    """Whether an outcome's table has rows of all runs of its system, and its columns."""
+    needed = [outcome.table]
+    for name in needed:  # grows as it goes
+        says = declared("tables", tables[name])
+        if says.keys() & {"ROLES", "OPTIONAL_ROLES"}:
+            raise ConfigError(
+                f"{where}: the table {name} has only runs with a role; an outcome needs a table "
+                "with SYSTEMS in place of ROLES"
+            )
+        needed += [other for other in says["TABLES"] if other in tables and other not in needed]
+    where = f"{where}: table {outcome.table}"
+    about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
+    if system.name not in about:
+        raise ConfigError(f"{where}: has no run of {system.name}, which is not in its SYSTEMS")
+    known = columns_of(outcome.table, tables[outcome.table], system)
+    if not known:
+        return
+    if "run_id" not in known:
+        raise ConfigError(f"{where}: has no row per run; its first column must be RUN")
+    column = outcome.column or outcome.name
+    after = [f"{column}_after"] if outcome.kind == "time" else []
+    look_up(where, "column", known, [column, *after, *outcome.where])
+    if known[column] in ("string", "array"):
+        raise ConfigError(f"{where}: column {column!r} must be numbers or truth values")
+    for name, value in outcome.where.items():
+        if known[name] and isinstance(value, str) != (known[name] == "string"):
+            raise ConfigError(f"{where}: where: the column {name!r} never equals {value!r}")
+
+
+def _check_functions(system: SystemSpec) -> None:
+    """Whether its equations have the functions of some kind of system, and it their parameters."""
+    has, file = defined(system.equations), path_of(system.equations)
+    is_network = {"network", "loss"} <= has
+    if "loss" in has:
+        needed = {"data"} if is_network else {"data", "initial"}
+    else:
+        needed = {"data", "initial"} | ({"metrics"} if "gradients" in has else {"step"})
+    if lacking := sorted(needed - has):
+        raise ConfigError(f"{file}: does not define {lacking[0]}() ({KINDS})")
+    where = f"{path_of(system.module)}: SYSTEM"
+    if has & {"loss", "gradients"} and not system.is_trained:
+        raise ConfigError(
+            f"{where}: it is trained, but has no parameter 'learning_rate'; use LEARNING_RATE of "
+            "circlet.systems.parameters"
+        )
+    if "optimizer" in system.parameters:
+        choices = system.parameters["optimizer"].limits.get("enum", ["any text"])
+        look_up(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
+    if system.embedding not in ("", "embedding") and not is_network:
+        raise ConfigError(
+            f"{where}: embedding must be 'embedding', the name that initial() returns"
+        )
+
+
+def check_fits(where: str, value: Any, allowed: Schema) -> None:
+    """Raise ConfigError unless a value fits a schema."""
+    try:
+        schema.check(value, allowed)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
+    """A formula at the defaults."""
+    wanted = inspect.signature(formula).parameters.values()
+    required = [p.name for p in wanted if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
+    look_up(f"{where}: {name}", "parameter", system.parameters, required)
+    with explained(Path(inspect.getfile(formula)), f"{name} at the defaults"):
+        return formula(**system.defaults)
