@@ -129,13 +129,18 @@ class Pipeline:
         self.job_configs = JobConfigs(self.study.results / "job_configs")
         # How commands such as `status` get the study, if no single config file has all of it.
         self.study_file = self.study.results / "study.json"
-        self.is_in_file = bool(self.outer and self.files) and checked(self.files[-1]) == used
+        self.is_in_file = bool(self.outer and self.files) and self._contents[-1] == used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
         self.is_at_work = False  # whether it has the lock, and jobs may run
         self.wanted: set[Path] = set()  # what Snakemake makes, or has found to be there
         self._prepare_environment()
         self._register()
+
+    @cached_property
+    def _contents(self) -> list[dict[str, Any]]:
+        """What each of its config files says."""
+        return [checked(path) for path in self.files]
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """The config with the folders of its collections and of its results as they are meant."""
@@ -145,8 +150,8 @@ class Pipeline:
             raise ConfigError("has no config: write `config: config` into the module statement")
         resolved = dict(config)
         # Snakemake leaves folders as they are given: relative to the file.
-        for path in self.files:
-            resolved |= {k: v for k, v in checked(path).items() if k == "collections"}
+        for content in self._contents:
+            resolved |= {k: v for k, v in content.items() if k == "collections"}
         folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):
             here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
