@@ -91,7 +91,7 @@ def main() -> None:
     for path, text in pages().items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
             sys.exit(
-                f"{path.relative_to(ROOT)}: is not what the frozen studies give; run `make docs`"
+                f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`"
             )
         if not check:
             path.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from circlet.config import schema
-from circlet.config.experiment import Schedule
+from circlet.config.experiment import Experiment, Schedule
 from circlet.config.schedules import steps_of
 from circlet.errors import ConfigError
 from circlet.study import cost, measured, planning, points
@@ -171,6 +171,19 @@ def test_new_options_change_no_job_that_is_done(monkeypatch):
     assert planning.plan(config()).points[0].parameters["dropout"] == 0
     after = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     assert after == before
+
+
+# What follows from each key of an experiment: other runs, other blocks of them, or other tables.
+RUNS = {
+    *("system", "parameters", "sweep", "sample", "cases", "steps", "epochs", "dtype", "products"),
+    *("seeds", "interventions", "log"),
+}
+BLOCKS, TABLES = {"block", "keep_state"}, {"compare"}
+
+
+def test_what_follows_from_each_key_is_decided():
+    """A new key must be in `Point.identity`, if other numbers follow from it."""
+    assert {*Experiment.__struct_fields__} == RUNS | BLOCKS | TABLES
 
 
 def test_logs_that_a_system_lacks_are_refused():

@@ -100,7 +100,7 @@ class Logs(Keys, frozen=True, kw_only=True):
 
     @property
     def schedules(self) -> dict[str, Schedule | None]:
-        """Schedules by kind of log; null writes nothing."""
+        """Schedules by kind of log; null writes no rows."""
         all_kinds = ((kind, getattr(self, kind)) for kind in self.__struct_fields__)
         return {kind: schedule for kind, schedule in all_kinds if schedule is not UNSET}
 

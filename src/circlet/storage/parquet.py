@@ -101,14 +101,17 @@ def reading(path: Path) -> Iterator[None]:
 def read_table(
     study: Study, name: str, role: str = "", columns: list[str] | None = None
 ) -> "pd.DataFrame":
-    """A table of the study, or its rows of the experiment with a role; all columns, or some.
+    """Rows of a table about experiments of the study, or that with a role; all columns, or some.
 
     Raises LogError if it is missing or damaged, or was not made from the config, the code and the
     tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
     """
     found = read(study.table(name), study.keys.get(name))
-    frame = (found.select(columns) if columns else found).to_pandas()
-    return frame[frame["experiment"] == study.reproduce[role]] if role else frame
+    if "experiment" in found.column_names:
+        known = (*study.config.experiments, *study.config.parents, None)
+        about = pa.array([study.reproduce[role]] if role else known, pa.string())
+        found = found.filter(pc.is_in(found["experiment"], about))
+    return (found.select(columns) if columns else found).to_pandas()
 
 
 def read(path: Path, key: str | None = None) -> pa.Table:

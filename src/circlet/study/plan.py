@@ -44,7 +44,7 @@ class Study:
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
     keys: Mapping[str, str] = field(default_factory=dict)  # of tables: what their readers check
     notify: str | None = None  # the command to run at its end
-    is_resolved: bool = False  # whether a plan has checked it
+    is_checked: bool = False  # whether a plan has checked it
 
     @property
     def results(self) -> Path:
@@ -236,7 +236,7 @@ class Study:
         points: dict[str, Point] = {}
         starts: ParentIndex | None = None
         for point in _combinations(name, self.known[experiment.system], experiment, self.results):
-            if not self.is_resolved:
+            if not self.is_checked:
                 validation.check_point(where, point)
             if parents := validation.parents(point):
                 starts = starts or ParentIndex(made[parents[0]], point.intervenes("transfer"))

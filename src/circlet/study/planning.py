@@ -21,7 +21,7 @@ def plan(config: dict[str, Any]) -> Study:
     except RecursionError:
         raise ConfigError("is nested too deeply") from None
     limits.check_results(checked.results)
-    study = _made(checked, is_resolved=False)
+    study = _study(checked, is_checked=False)
     limits.check_totals(study.config)
     if both := study.config.experiments.keys() & study.config.parents.keys():
         raise ConfigError(f"parents.{min(both)}: is also an experiment")
@@ -45,17 +45,17 @@ def decode(text: str, collections: Sequence[str] = ()) -> Study:
     config = msgspec.json.decode(text, type=Config)
     if collections:
         config = structs.replace(config, collections=list(collections))
-    return _made(config, is_resolved=True)
+    return _study(config, is_checked=True)
 
 
-def _made(config: Config, is_resolved: bool) -> Study:
+def _study(config: Config, is_checked: bool) -> Study:
     """The study of a config with the defaults of its systems.
 
     Its experiments are checked, unless a plan has done so.
     """
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
-    if not is_resolved:
+    if not is_checked:
         own_collections.check(collections, systems)
         for group in ("experiments", "parents"):
             for name, experiment in getattr(config, group).items():
@@ -64,8 +64,8 @@ def _made(config: Config, is_resolved: bool) -> Study:
                     raise ConfigError(f"{group}.{name}.system: {said}")
     notify = config.notify  # no result depends on it
     config = resolved(structs.replace(config, collections=[], notify=None), systems)
-    if not is_resolved:
+    if not is_checked:
         for group in ("experiments", "parents"):
             for name, experiment in getattr(config, group).items():
                 validation.check_experiment(f"{group}.{name}", experiment, systems)
-    return Study(config, collections, Path(config.results), notify=notify, is_resolved=is_resolved)
+    return Study(config, collections, Path(config.results), notify=notify, is_checked=is_checked)
