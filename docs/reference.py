@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -36,7 +35,7 @@ def keys(kind: str) -> str:
 
 def _rows(declared: schema.Schema, above: str = "") -> Iterator[str]:
     for name, key in declared["properties"].items():
-        default = f"`{_written(key['default'])}`" if "default" in key else ""
+        default = f"`{schema.flow(key['default'])}`" if "default" in key else ""
         yield f"| `{above}{name}` | {default} | {key['description']} |"
         inner = {**key.get("additionalProperties", {}), **key} if _is_mapping(key) else key
         inner = inner.get("items", inner) if name == "more" else inner
@@ -46,11 +45,6 @@ def _rows(declared: schema.Schema, above: str = "") -> Iterator[str]:
 
 def _is_mapping(key: schema.Schema) -> bool:
     return isinstance(key.get("additionalProperties"), dict)
-
-
-def _written(value: Any) -> str:
-    """A default as YAML has it."""
-    return schema.flow(value)
 
 
 def limit(name: str) -> str:

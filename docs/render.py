@@ -90,9 +90,7 @@ def main() -> None:
     check = "--check" in sys.argv
     for path, text in pages().items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
-            sys.exit(
-                f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`"
-            )
+            sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
         if not check:
             path.write_text(text, encoding="utf-8")
     if not check:

@@ -10,6 +10,8 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from circlet import build, errors, terminal
 from circlet.lazy_import import load
 from circlet.storage import files, progress
@@ -22,6 +24,8 @@ log = logging.getLogger("circlet")
 
 def study_of(arguments: argparse.Namespace) -> Study:
     """The study of a command's config file or JSON; raises ConfigError if it is not one."""
+    if arguments.study is None and arguments.collections:
+        raise errors.ConfigError("--collections: is for --study; a config file names its own")
     if arguments.study is None:
         return planning.plan_file(arguments.configfile)
     text = arguments.study
@@ -33,7 +37,12 @@ def study_of(arguments: argparse.Namespace) -> Study:
         except (OSError, ValueError) as error:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
     if getattr(arguments, "log", None):  # Snakemake's jobs get what a plan has checked
-        return planning.decode(text, arguments.collections or ())
+        try:
+            return planning.decode(text, arguments.collections or ())
+        except (msgspec.DecodeError, KeyError) as error:
+            raise errors.ConfigError(
+                f"--study: with --log it must be a study that circlet has planned: {error}"
+            ) from None
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels

@@ -173,7 +173,7 @@ class Pipeline:
     def _planned(self) -> str | None:
         """The study as it was when jobs were planned; None if `start` was not called."""
         try:
-            return Path(os.environ[self._variable("STUDY")]).read_text(encoding="utf-8")
+            return Path(os.environ.get(self._variable("STUDY"), "none")).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 

@@ -21,6 +21,7 @@ def message(changes):
     return text
 
 
+INF = float("inf")
 BAD = {
     "unknown key": (config(stepz=5), "experiments.e: unknown key 'stepz'"),
     "unknown top key": (config() | {"result": "x"}, "unknown key 'result'"),
@@ -73,6 +74,27 @@ BAD = {
                          "2024 is not a valid name"),
     "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
     "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
+    "a key that is a number": (config() | {"reproduce": {5: "e"}}, "5 is not a valid name"),
+    "no value": (config(steps=None), "e.steps: has no value: give one, or leave the key out"),
+    "infinite threshold": (config() | {"milestones": {"a": {"metric": "test_loss", "above": INF}}},
+                           "milestones.a.above: inf must be finite"),
+    "a milestone that is not there": (config() | {"milestones": {"memorised_stpe": None}},
+                                      "did you mean 'memorised_step'?"),
+    "half a delay": (config() | {"milestones": {
+        "a": {"metric": "test_loss", "above": 1, "from": "memorised_step"}}}, "or from and to"),
+    "a delay from nothing": (config() | {"milestones": {"memorised_step": None}},
+                             "remove this usual one, too, with `delay: null`"),
+    "cases and a sample": (config(cases=[{"p": 5}, {"p": 7}], sample=5), "both cases and sample"),
+    "more seeds nowhere": (
+        config(cases=[{"p": 5, "d": 3}, {"p": 7}],
+               seeds={"count": 2, "more": [{"where": {"p": 5, "d": 2}, "count": 4}]}),
+        "e.seeds.more.0.where: no point has all of these values"),
+    "two parents": (
+        {"results": "r", "experiments": {
+            "a": experiment("sparse_transformer"), "b": experiment("sparse_transformer"),
+            "c": experiment("embedding_mlp", interventions=[
+                {"keep": {"strongest": 1, "of": "a"}}, {"transfer": {"of": "b"}}])}},
+        "c.interventions: all must start from one experiment, not a and b"),
     "dtype": (config(dtype="float16"), "e.dtype: 'float16' is not one of"),
     "products": (config(products="float16"), "e.products: 'float16' is not one of"),
     "products of float64": (

@@ -85,6 +85,8 @@ def test_captions_say_what_of_which_runs():
         ({"heat": "f"}, "figures.0.heat: there is no experiment 'f' (there are: e)"),
         ({"heats": "e"}, "there is no kind of plot 'heats' (did you mean 'heat'?"),
         ({"heat": "e", "curves": "e"}, "must have one kind of plot"),
+        ({"heat": "e", "shwo": "delay"}, "there is no option 'shwo' (did you mean 'show'?"),
+        ({"heat": "e", "facet": ["d", "d"]}, "['d', 'd'] lists a value twice"),
         ({"x": "p"}, "must have one kind of plot"),
         ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
         ({"heat": "e", "x": "d", "y": "d"}, "d is given two places"),

@@ -15,7 +15,7 @@ from circlet.analysis import claims
 from circlet.cli import main
 from circlet.errors import ConfigError
 from circlet.storage import schema
-from circlet.study import fingerprint, own_collections, planning, targets
+from circlet.study import declarations, fingerprint, planning, targets
 from circlet.training import job
 
 SPEC = "from circlet.systems.spec import SystemSpec\n"
@@ -438,7 +438,7 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
 
 def test_what_a_plan_knows_of_the_table_of_runs_is_there():
     system = planning.plan(config()).known["particles"]
-    assert own_collections.RUNS.keys() == {
+    assert declarations.RUNS.keys() == {
         "seed",
         "commit",
         *schema.names(schema.outcome([system])),

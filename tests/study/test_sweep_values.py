@@ -98,7 +98,7 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": {"logspace": [0, 1, 3]}}}, "logspace: both ends must be larger than 0"),
         ({"sweep": {"p": {"linspace": [5, 7]}}}, "the first and the last value, and how many"),
         ({"sweep": {"p": {"range": [7, 5]}}}, "range: [7, 5]: has no values"),
-        ({"sweep": {"p": {"range": [5, 9, 0]}}}, "first, end and step, whole numbers"),
+        ({"sweep": {"p": {"range": [5, 9, 0]}}}, "must be whole numbers: first, end and step"),
         ({"sweep": {"p": {"range": [0, 1e9]}}}, "at most 10000 are allowed"),
         ({"sweep": {"p": {"logspaced": [1, 2, 3]}}}, "did you mean 'logspace'?"),
         ({"sweep": {"p": {"uniform": [5, 9]}}}, "number of points, as in `sample: 100`"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from importlib import import_module
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from conftest import config, config_of, edit, make_all, make_tables, ran, run_bl
 
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, schema
+from circlet.study import milestones as study_milestones
 from circlet.study import planning, plots, targets
 from circlet.sweeps.tables import effects, milestones, outcomes
 from circlet.systems.spec import Outcome
@@ -190,7 +192,11 @@ def test_a_crossing_is_an_interval():
             {"wait": {"from": "memorised_step", "to": "x"}},
             "no milestone with a metric 'x' (there are: m",
         ),
-        ({"delay": {"metric": "test_loss"}}, "delay: with from and to, remove metric"),
+        ({"delay": {"metric": "test_loss"}}, "delay: must have a metric, and either above or"),
+        (
+            {"wait": {"from": "memorised_step", "to": "generalised_step", "metric": "test_loss"}},
+            "wait: with from and to, remove metric",
+        ),
         ({"is_circle": {"metric": "test_loss", "below": 1}}, "is also an outcome of a system"),
         ({"run_id": {"metric": "test_loss", "below": 1}}, "run_id: is also a column of tables"),
         ({"weight_decay": {"metric": "test_loss", "below": 1}}, "decay: is also a column of table"),
@@ -282,3 +288,17 @@ def test_words_are_compared_with_the_first(tmp_path):
     runs = pd.read_parquet(made.table("runs"))
     means = runs.groupby("initialisation")["test_accuracy"].mean()
     assert found["change"].iloc[0] == pytest.approx(means["glorot"] - means["torch"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"below": 0.5}, {"metric": "train_accuracy", "below": 0.5, "label": "step of memorising"}),
+        ({"metric": "test_loss"}, {"metric": "test_loss", "above": 0.99}),
+    ],
+)
+def test_a_threshold_or_a_delay_replaces_the_usual_one(given, kept):
+    changed = {"memorised_step": given, "delay": None}
+    study = planning.plan(config() | {"milestones": changed})
+    found = study_milestones.of_config(study.config)["memorised_step"]
+    assert msgspec.to_builtins(found) == {"label": "step of memorising"} | given | kept

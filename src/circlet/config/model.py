@@ -60,7 +60,7 @@ class FigureOptions(Keys, frozen=True, kw_only=True):
         Meta(description="The swept parameter shown by colour (`curves`, `trajectories`)."),
     ] = UNSET
     facet: Annotated[
-        str | Annotated[list[str], Meta(min_length=1, max_length=2)] | UnsetType,
+        str | Annotated[list[str], Meta(min_length=1, max_length=2), UNIQUE] | UnsetType,
         Meta(
             description="The swept parameter with a panel for each value, or a list of two "
             "(`heat`, `curves`, `trajectories`). Swept parameters that are not named fill the "
@@ -68,7 +68,7 @@ class FigureOptions(Keys, frozen=True, kw_only=True):
         ),
     ] = UNSET
     show: Annotated[
-        Annotated[list[str], Meta(min_length=1, max_length=12)] | UnsetType,
+        Annotated[list[str], Meta(min_length=1, max_length=12), UNIQUE] | UnsetType,
         Meta(
             description="Outcomes, or for `trajectories` metrics; by default the first three "
             "outcomes and the delay."

@@ -43,8 +43,9 @@ def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
             made[key] = _plain(made[key], definitions)
     if "properties" in made:
         made["properties"] = {k: _plain(v, definitions) for k, v in made["properties"].items()}
-    if "propertyNames" in made:  # a pattern alone would allow 2024
-        made["propertyNames"]["type"] = "string"
+    if made.get("type") == "object" and made.get("additionalProperties") is not False:
+        # A pattern alone would allow 2024.
+        made["propertyNames"] = made.get("propertyNames", {}) | {"type": "string"}
     if made.pop("x-figure", False):
         made["properties"] = of(FigureOptions)["properties"]
         made["additionalProperties"] = {"type": "string"}
@@ -178,6 +179,8 @@ def _wrong_type(error: Any, prefix: str) -> str:
         return f"{_message(error)}: YAML reads it as text, write {_number(value)}"
     if expected == "object" and value is None:
         return "has no value: write {} for none"
+    if value is None:
+        return "has no value: give one, or leave the key out"
     if "object" in expected:
         such = error.schema.get("examples", [])
         hint = f", such as {flow(such[0])}" if such else ""

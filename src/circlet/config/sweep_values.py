@@ -45,6 +45,11 @@ def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> 
         )
     if drawn and experiment.cases:
         raise ConfigError(f"{where}: has both cases and values drawn at random; remove one of them")
+    sample = experiment.sample
+    count = sample.count if isinstance(sample, Sample) else sample
+    # Cases that were drawn earlier are as many as the sample.
+    if experiment.sample and experiment.cases and len(experiment.cases) != count:
+        raise ConfigError(f"{where}: has both cases and sample; remove one of them")
     if experiment.sample and not (drawn or experiment.cases):
         raise ConfigError(
             f"{where}.sample: nothing is drawn at random; give a parameter a range under `sweep`, "
@@ -68,11 +73,15 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
     _check_finite(where, kind, numbers)
     if kind == "range":
         if any(number != int(number) for number in numbers) or not all(numbers[2:]):
-            raise ConfigError(f"{where}.range: must be first, end and step, whole numbers")
+            raise ConfigError(
+                f"{where}.range: must be whole numbers: first, end and step; else use linspace"
+            )
         values: list[Any] = list(range(*map(int, numbers))[:10_001])
     else:
         if len(numbers) != 3 or numbers[2] != int(numbers[2]) or not 2 <= numbers[2] <= 10_000:
-            raise ConfigError(f"{where}.{kind}: must be the first and the last value, and how many")
+            raise ConfigError(
+                f"{where}.{kind}: must be the first and the last value, and how many (2 to 10 000)"
+            )
         first, last, count = numbers
         if kind == "logspace" and not (first > 0 and last > 0):
             raise ConfigError(f"{where}.logspace: both ends must be larger than 0")

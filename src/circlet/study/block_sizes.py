@@ -37,6 +37,6 @@ def first_seeds(seeds: range, size: int, is_given: bool) -> list[int]:
     """
     first = seeds.start if is_given else seeds.start // size * size + size
     starts = {seeds.start, *range(first, seeds.stop, size)}
-    if size == SIZES[0] and not is_given and 20 in seeds:
-        starts.add(20)
+    if size == SIZES[0] and not is_given and SIZES[1] in seeds:
+        starts.add(SIZES[1])
     return sorted(starts)

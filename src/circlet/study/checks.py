@@ -1,5 +1,6 @@
 """Rules about a study as a whole: each raises ConfigError naming the key."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ def check(study: Study) -> None:
     _check_derived_metrics(study)
     _ = study.points  # no two are the same
     _check_compared(study)
+    _check_more_seeds(study)
     _check_milestones(study)
     _check_logs_of_derived_metrics(study)
     limits.check_blocks(study.points)
@@ -43,6 +45,13 @@ def _check_derived_metrics(study: Study) -> None:
         taken = [*outcomes, *study.known[system].metrics]
         if twice := [name for name in study.derived_metrics(system) if taken.count(name) > 1]:
             raise ConfigError(f"derived_metrics: {twice[0]} is also an outcome of {system}")
+    seen: dict[tuple[str, str], str] = {}
+    for table in study.config.derived_metrics:
+        says = literals(tables[table])
+        for system in says.get("SYSTEMS", study.systems):
+            for name in says["DERIVED_METRICS"]:
+                if (other := seen.setdefault((system, name), table)) != table:
+                    raise ConfigError(f"derived_metrics: {table} and {other} both have {name!r}")
 
 
 def _check_logs_of_derived_metrics(study: Study) -> None:
@@ -83,6 +92,17 @@ def _check_compared(study: Study) -> None:
             )
 
 
+def _check_more_seeds(study: Study) -> None:
+    """Whether each entry of `more` is about a point."""
+    for name, experiment in study.config.experiments.items():
+        values = [point.parameters | point.arithmetic for point in study.experiment(name)]
+        for i, more in enumerate(experiment.seeds.more):
+            if not any(more.where.items() <= one.items() for one in values):
+                raise ConfigError(
+                    f"experiments.{name}.seeds.more.{i}.where: no point has all of these values"
+                )
+
+
 def _check_milestones(study: Study) -> None:
     """Whether each is a threshold or a delay, something has its metric, and its name is free."""
     given, milestone_of = study.config.milestones, milestones.of_config(study.config)
@@ -99,9 +119,20 @@ def _check_milestones(study: Study) -> None:
                 f"{where}: is also {taken[name]}; choose another name, or remove the milestone "
                 f"with `{name}: null`"
             )
-        if milestone.start and milestone.end:
-            _check_delay(where, milestone, milestone_of)
-        elif not milestone.metric or (milestone.above is UNSET) == (milestone.below is UNSET):
+        if name in given and given[name] is None:
+            raise ConfigError(f"{where}: {unknown('milestone to remove', name, milestones.USUAL)}")
+        for key in ("above", "below"):
+            value = getattr(milestone, key)
+            if value is not UNSET and not math.isfinite(value):
+                raise ConfigError(f"{where}.{key}: {value} must be finite")
+        if milestone.start and milestone.end and milestone.start != milestone.end:
+            _check_delay(where, milestone, milestone_of, is_usual=name not in given)
+        elif (
+            not milestone.metric
+            or (milestone.above is UNSET) == (milestone.below is UNSET)
+            or milestone.start
+            or milestone.end
+        ):
             raise ConfigError(
                 f"{where}: must have a metric, and either above or below; or from and to"
             )
@@ -112,7 +143,9 @@ def _check_milestones(study: Study) -> None:
             )
 
 
-def _check_delay(where: str, delay: Milestone, milestone_of: dict[str, Milestone]) -> None:
+def _check_delay(
+    where: str, delay: Milestone, milestone_of: dict[str, Milestone], is_usual: bool
+) -> None:
     for key in ("above", "below", "metric"):
         if getattr(delay, key) is not UNSET:
             raise ConfigError(f"{where}: with from and to, remove {key}")
@@ -120,7 +153,8 @@ def _check_delay(where: str, delay: Milestone, milestone_of: dict[str, Milestone
     for key, name in (("from", delay.start), ("to", delay.end)):
         if name not in steps:
             said = unknown("milestone with a metric", str(name), steps)
-            raise ConfigError(f"{where}.{key}: {said}")
+            remedy = f"; remove this usual one, too, with `{where.rpartition('.')[2]}: null`"
+            raise ConfigError(f"{where}.{key}: {said}{remedy if is_usual else ''}")
 
 
 def _check_roles(study: Study) -> None:
@@ -171,7 +205,10 @@ def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
     """What a role needs of the logs of an experiment."""
     for kind in needs.every_epoch:
         epochs = ((p, range(0, p.steps + 1, p.steps_per_epoch)) for p in points)
-        if not all(set(ends) <= set(point.steps_logged(kind)) for point, ends in epochs):
+        if not all(
+            len(ends) <= point.n_logged(kind) and set(ends) <= set(point.steps_logged(kind))
+            for point, ends in epochs
+        ):
             yield f"that logs {kind} of every epoch", "does not"
     if needs.every_signal:
         dense = range(min(needs.every_signal, points[0].steps) + 1)

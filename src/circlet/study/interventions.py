@@ -121,6 +121,8 @@ def _own(name: str) -> ModuleType:
         raise ConfigError(
             f"{path}: must declare ARGUMENTS, a dictionary of circlet.systems.spec.Parameter"
         )
+    if "of" in arguments:
+        raise ConfigError(f"{path}: ARGUMENTS: 'of' is taken: with READS it names an experiment")
     if not callable(getattr(own, "apply", None)):
         raise ConfigError(f"{path}: does not define apply()")
     if getattr(own, "READS", "") not in ("", "signals", "parameters"):

@@ -20,15 +20,25 @@ USUAL = {
 
 def of_config(config: Config) -> dict[str, Milestone]:
     """Return all milestones of a study: the usual ones, changed as the config says, and others."""
-    found = USUAL | {name: one for name, one in config.milestones.items() if one}
-    for name in USUAL.keys() & config.milestones.keys():
-        if (changed := config.milestones[name]) is None:
+    found = dict(USUAL)
+    for name, given in config.milestones.items():
+        if given is None and name in USUAL:
             del found[name]
         else:
-            keys = structs.asdict(changed).items()
-            changes = {key: value for key, value in keys if value is not UNSET}
-            found[name] = structs.replace(USUAL[name], **changes)
+            found[name] = _changed(USUAL.get(name, Milestone()), given or Milestone())
     return found
+
+
+def _changed(usual: Milestone, given: Milestone) -> Milestone:
+    """A milestone with what the config gives; a threshold or a delay replaces the usual one."""
+    changes = {k: value for k, value in structs.asdict(given).items() if value is not UNSET}
+    if changes.keys() & {"start", "end"}:
+        usual = Milestone(label=usual.label, start=usual.start, end=usual.end)
+    elif changes.keys() & {"metric", "above", "below"}:
+        usual = structs.replace(usual, start=UNSET, end=UNSET)
+    if changes.keys() & {"above", "below"}:
+        usual = structs.replace(usual, above=UNSET, below=UNSET)
+    return structs.replace(usual, **changes)
 
 
 def of_system(config: Config, system: SystemSpec) -> dict[str, Milestone]:

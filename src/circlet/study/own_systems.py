@@ -1,6 +1,7 @@
 """Check of what a system of a user declares, when a study is planned."""
 
 import inspect
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from circlet.study.declarations import (
     defined,
 )
 from circlet.study.registry import explained, path_of
-from circlet.systems.spec import Metric, Outcome, SystemSpec
+from circlet.systems.spec import Metric, Outcome, Parameter, Rule, SystemSpec
 
 KEYWORDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "pattern",
@@ -63,15 +64,28 @@ def check_system(system: SystemSpec) -> None:
     if system.version != "" and type(system.version) is not int:
         raise ConfigError(f"{where}: version must be an integer")
     for name, parameter in system.parameters.items():
+        if not isinstance(parameter, Parameter):
+            raise ConfigError(f"{where}: parameters: {name} must be a Parameter")
+        if not registry.NAME.fullmatch(name) or name in RESERVED:
+            raise ConfigError(
+                f"{where}: parameters: {name!r} must be lower-case letters, digits and "
+                "underscores, and not a column of runs"
+            )
         look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
         check_fits(f"{where}: {name}: default", parameter.default, parameter.schema)
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
     check_fits(f"{where}: logs", schedules, schema.of(Logs))
     for name in FORMULAS:
         formula = getattr(system, name) or (lambda **_: 0)
-        if not isinstance(_value(where, name, formula, system), int | float):
+        value = _value(where, name, formula, system)
+        if not isinstance(value, int | float):
             raise ConfigError(f"{where}: {name} must give a number")
+        if getattr(system, name) and not 0 < value < math.inf:
+            raise ConfigError(f"{where}: {name} must give a number above 0, not {value}")
+    look_up(f"{where}: shapes", "parameter", system.parameters, system.shapes)
     for rule in system.requires:
+        if not isinstance(rule, Rule):
+            raise ConfigError(f"{where}: requires: each must be a Rule")
         _value(where, "requires", rule.holds, system)
     if system.flops_per_step:
         needed = {"weights", "activations"}

@@ -7,6 +7,7 @@ system has metrics, their mean curves are drawn, too.
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,6 +112,9 @@ def _plot(
 ) -> Plot:
     """The plot that an entry of the config's `figures` describes."""
     kinds = figure.keys() - set(FigureOptions.__struct_fields__)
+    if len(kinds & modules.keys()) == 1 and len(kinds) > 1:
+        said = unknown("option", min(kinds - modules.keys()), FigureOptions.__struct_fields__)
+        raise ConfigError(f"{where}: {said}")
     if len(kinds) != 1:
         raise ConfigError(f"{where}: must have one kind of plot ({', '.join(sorted(modules))})")
     (kind,) = kinds
@@ -179,15 +183,16 @@ def _name(
     where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Plot]
 ) -> str:
     """The name of its file: as the config says, or one that no other has."""
-    name, n = str(figure.get("name", usual)), 1
-    while name in others:
-        if "name" in figure:
+    figures = {name for c in study.collections for name in c.modules("figures")}
+    if name := figure.get("name"):
+        if name in others:
             raise ConfigError(f"{where}.name: another plot is named {name!r}, too")
-        n += 1
-        name = f"{usual}_{n}"
-    if any(name in c.modules("figures") for c in study.collections):
-        raise ConfigError(f"{where}.name: there is a figure {name!r}; give another `name`")
-    return name
+        if name in figures:
+            raise ConfigError(f"{where}.name: there is a figure {name!r}; give another `name`")
+        return str(name)
+    taken = {*others, *figures}
+    names = itertools.chain([usual], (f"{usual}_{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def _placed(

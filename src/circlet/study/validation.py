@@ -37,11 +37,12 @@ def typed(value: Any, declared: Schema) -> Any:
     """A parameter value in its declared type: 1 and 1.0 are the same number."""
     if isinstance(value, list):
         return [typed(v, declared.get("items", declared)) for v in value]
-    kind = {"number": float, "integer": int}.get(declared.get("type", ""))
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not kind or not is_number or not _is_finite(value) or kind(value) != value:
+    kind = declared.get("type")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         return value  # as it is, for the schema to refuse
-    return kind(value) + kind(0)  # -0.0 is 0.0
+    if kind == "number":
+        return float(value) + 0.0  # -0.0 is 0.0
+    return int(value) if kind == "integer" and int(value) == value else value
 
 
 def _all_typed(values: Mapping[str, Any], schemas: Mapping[str, Schema]) -> dict[str, Any]:
@@ -160,6 +161,10 @@ def _check_interventions(
             raise ConfigError(f"{where}: {unknown('intervention', name, available)}")
         _check_intervention(f"{where}.{name}", name, arguments)
         names.append(name)
+    if len(starts := sorted({*parents(experiment)})) > 1:
+        raise ConfigError(
+            f"{where}: all must start from one experiment, not {' and '.join(starts)}"
+        )
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"{where}: {min(twice)} is listed twice")
     if "freeze" in names and not system.is_trained:
@@ -317,6 +322,8 @@ def _check_frequencies(where: str, point: Point) -> None:
         return
     p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2
     for name, arguments in list_interventions(point.interventions):
+        if name not in SPECTRAL:
+            continue
         here = f"{where}.interventions.{name}"
         for k in (arguments.get("frequency", 0), *arguments.get("frequencies", [])):
             if k > last:
