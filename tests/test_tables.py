@@ -329,13 +329,13 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
     assert set(found["is_circle"]) == {is_circle}
 
 
-def test_runs_of_another_experiment_have_no_part_in_a_role(tmp_path):
+def test_a_table_is_read_as_far_as_it_is_about_the_study_or_a_role(tmp_path):
     s = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    parquet.write(
-        pa.table({"experiment": ["e", "other"], "value": [1, 2]}), s.table("structures"), {}
-    )
+    rows = pa.table({"experiment": ["e", "other", None], "value": [1, 2, 3]})
+    parquet.write(rows, s.table("structures"), {})
     assert parquet.read_table(s, "structures", "table1")["value"].tolist() == [1]
-    assert parquet.read_table(s, "structures")["value"].tolist() == [1, 2]
+    # Null: about no experiment, as a claim that is not run.
+    assert parquet.read_table(s, "structures")["value"].tolist() == [1, 3]
 
 
 def test_the_commit_of_a_run_is_that_of_its_log(study):

@@ -214,7 +214,7 @@ def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
     code = (
         "import sys, numpy as np, circlet.native as n\n"
         "from circlet.study.seeds import Seeds\n"
-        "from circlet.study import registry\n"
+        "from circlet.study import declared_systems, registry\n"
         "from circlet.training import native_run\n"
         "for name in ('embedding_mlp', 'sparse_transformer'):\n"
         "    spec = declared_systems.Systems(registry.SHIPPED)[name]\n"

@@ -234,10 +234,3 @@ def test_no_table_is_taken_for_another(tmp_path):
                 parquet.read_table(study, target.name)
         target.outputs[0].write_bytes(content[target.name])
         parquet.read_table(study, target.name)
-
-
-def test_a_table_is_read_as_far_as_it_is_about_the_study(tmp_path):
-    study = planning.plan(config(tmp_path))
-    rows = pa.table({"experiment": pa.array(["e", "other", None]), "x": [1, 2, 3]})
-    parquet.write(rows, study.table("some"), {})
-    assert parquet.read_table(study, "some")["x"].tolist() == [1, 3]  # null: about no experiment
