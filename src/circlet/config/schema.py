@@ -20,6 +20,7 @@ from circlet.lazy_import import load
 T = TypeVar("T")
 Schema = dict[str, Any]
 
+_SWEPT = "what varies goes under `sweep`"
 MAX_SHOWN = 5  # unknown keys in a message
 RENAMED = {"measures": "derived_metrics"}  # keys of earlier releases
 MAX_ERRORS = 1000  # of which the most relevant is shown
@@ -170,18 +171,18 @@ def _unknown_keys(error: Any) -> str:
 
 def _wrong_type(error: Any, prefix: str) -> str:
     value, expected = error.instance, error.validator_value
+    types = {expected} if isinstance(expected, str) else {*expected} - {"null"}
     given = shown(value)
     if isinstance(value, list) and prefix.endswith(".parameters"):
-        return f"{given} is a list: what varies goes under `sweep`"
-    if expected in ("array", ["array", "object"]):
+        return f"{given} is a list: {_SWEPT}"
+    if value is None:
+        is_mapping = types == {"object"}
+        return f"has no value: {'write {} for none' if is_mapping else 'give one, or leave it out'}"
+    if types in ({"array"}, {"array", "object"}):
         return f"{given} must be a list" + (f": write [{_number(value)}]" if _number(value) else "")
     if _looks_like_a_number(value):
         return f"{_message(error)}: YAML reads it as text, write {_number(value)}"
-    if expected == "object" and value is None:
-        return "has no value: write {} for none"
-    if value is None:
-        return "has no value: give one, or leave the key out"
-    if "object" in expected:
+    if "object" in types:
         such = error.schema.get("examples", [])
         hint = f", such as {flow(such[0])}" if such else ""
         return f"{given} must be a mapping of keys to values{hint}"
@@ -199,6 +200,8 @@ def _broken_limit(error: Any) -> str:
         case "exclusiveMaximum" | "exclusiveMinimum":
             side = "below" if error.validator == "exclusiveMaximum" else "above"
             return f"{shown(value)} must be {side} {limit}"
+        case "enum" if isinstance(value, list):
+            return f"{shown(value)} is a list: {_SWEPT}"
         case "required":
             return f"needs {' and '.join(repr(name) for name in limit if name not in value)}"
         case "dependentRequired":
