@@ -34,7 +34,7 @@ BAD = {
     "no results": ({"experiments": {"e": experiment()}}, "needs 'results'"),
     "no list": (config(sweep={"p": 11}), "e.sweep.p: 11 must be a list: write [11]"),
     "no list of figures": (config() | {"figures": "heat"}, "figures: 'heat' must be a list"),
-    "a list of one type": (config(dtype=["float32"]), "e.dtype: ['float32'] is a list: what varies"),
+    "two types": (config(dtype=["float32"]), "e.dtype: ['float32'] is a list: what varies"),
     "no mapping": (config(seeds=40), "e.seeds: 40 must be a mapping of keys"),
     "text": (config(sweep={"p": [11, "13"]}), "e.sweep.p: '13' is not of type 'integer'"),
     "wrong type": (config(steps="many"), "experiments.e.steps: 'many' is not of type 'integer'"),
