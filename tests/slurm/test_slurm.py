@@ -141,7 +141,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
 
-    here = sweep.at(tmp_path / "here")
+    here = planning.plan(sweep.config | {"results": str(tmp_path / "here")})
     for block in here.blocks:
         job.run_block(block, "cpu")
     ours = pd.concat(
