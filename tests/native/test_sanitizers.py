@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from circlet import native
 native.path_of = lambda kind: Path(sys.argv[1])
-from circlet.study import registry
+from circlet.study import declared_systems, registry
 from circlet.study.seeds import Seeds
 from circlet.training import native_run
 

@@ -314,15 +314,15 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
         "seeds": {"count": 1},
         "log": {"signals": {"at": steps}, "embeddings": {"at": steps}},
     }
-    study = {"results": "results/long", "experiments": {"e": settings}}  # fmt: skip
+    study = {"results": "results/long", "experiments": {"e": settings, "f": settings}}
     (empty_project.folder / "config/long.yaml").write_text(json.dumps(study))
     folder = empty_project.folder / "results/long/job_configs"
     empty_project.snakemake("--dry-run", config="config/long.yaml")
     assert not folder.exists()
     empty_project.snakemake("table_runs", config="config/long.yaml")
-    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 1
-    # Of a block, of tables, and of the whole.
-    assert len(list(folder.iterdir())) == 3
+    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 2
+    # Of each block, of tables, and of the whole.
+    assert len(list(folder.iterdir())) == 4
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
 
 

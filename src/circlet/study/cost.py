@@ -162,7 +162,9 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     logs = block.count * sum(
         record_bytes(point, kind) * point.n_logged(kind) for kind in point.logs[1:]
     )
-    logs *= 1.25  # and the checkpoint made from them
+    # And the checkpoint made from them; what is freed is not all given back, so peaks of the same
+    # block differ by a quarter.
+    logs *= 1.5
     if on_gpu:  # the tensors are there; the driver's libraries are here
         return 3000 + math.ceil(logs / 1e6)
     # A state, its gradient, and the two moments of AdamW with what it computes them from.
