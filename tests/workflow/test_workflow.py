@@ -321,8 +321,8 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     assert not folder.exists()
     empty_project.snakemake("table_runs", config="config/long.yaml")
     assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 2
-    # Of each block, of tables, and of the whole.
-    assert len(list(folder.iterdir())) == 4
+    # Of each block, and of the whole, which is the study of this table, too.
+    assert len(list(folder.iterdir())) == 3
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
 
 
