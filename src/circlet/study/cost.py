@@ -164,7 +164,7 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     )
     # And the checkpoint made from them; what is freed is not all given back, so peaks of the same
     # block differ by a quarter.
-    logs *= 1.5
+    logs *= 1.4
     if on_gpu:  # the tensors are there; the driver's libraries are here
         return 3000 + math.ceil(logs / 1e6)
     # A state, its gradient, and the two moments of AdamW with what it computes them from.
