@@ -37,14 +37,9 @@ def _rows(declared: schema.Schema, above: str = "") -> Iterator[str]:
     for name, key in declared["properties"].items():
         default = f"`{schema.flow(key['default'])}`" if "default" in key else ""
         yield f"| `{above}{name}` | {default} | {key['description']} |"
-        inner = {**key.get("additionalProperties", {}), **key} if _is_mapping(key) else key
-        inner = inner.get("items", inner) if name == "more" else inner
-        if name in INNER and isinstance(inner, dict) and "properties" in inner:
+        if name in INNER:
+            inner = key if "properties" in key else key.get("items") or key["additionalProperties"]
             yield from _rows(inner, f"{above}{name}.")
-
-
-def _is_mapping(key: schema.Schema) -> bool:
-    return isinstance(key.get("additionalProperties"), dict)
 
 
 def limit(name: str) -> str:

@@ -31,7 +31,7 @@ def _commands_of_collections(argv: list[str]) -> dict[str, str]:
         options, _ = parser.parse_known_args(argv[1:])
         folders = options.collections or reading.collections(options.configfile)
         collections = registry.find(folders)
-    modules = {n: m for c in collections for n, m in c.modules("commands").items()}
+    modules = registry.modules(collections, "commands")
     return {n: m for n, m in modules.items() if "." not in n or n == argv[0]}
 
 

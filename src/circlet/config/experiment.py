@@ -113,6 +113,10 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     ]
     count: Annotated[Count, Meta(description="Number of seeds there.")]
 
+    def is_about(self, values: Arguments) -> bool:
+        """Whether a point with these values has these seeds."""
+        return all(values.get(name) == value for name, value in self.where.items())
+
 
 SharedSeed = Index | Annotated[list[Index], Meta(min_length=1, max_length=10_000), UNIQUE] | None
 

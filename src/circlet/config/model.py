@@ -4,7 +4,7 @@ A config is decoded once, after it was checked against the schema that follows f
 what a job gets is decoded without a check.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -159,6 +159,12 @@ class Config(Keys, frozen=True, kw_only=True):
             "lists the verdicts of frozen studies for them, uncounted."
         ),
     ] = {}
+
+    @property
+    def located(self) -> Iterator[tuple[str, Experiment]]:
+        """All experiments and parents, each with where it is in the config."""
+        yield from ((f"experiments.{name}", one) for name, one in self.experiments.items())
+        yield from ((f"parents.{name}", one) for name, one in self.parents.items())
 
 
 def experiment_of(figure: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ it, stops at the first and does not name the experiment.
 import functools
 import itertools
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -147,7 +147,8 @@ def _explain(error: Any, prefix: str) -> str:
     """One line for one schema error: the key, what is wrong, and what would be right."""
     key = _dotted((prefix, *error.absolute_path) if prefix else error.absolute_path)
     if error.validator == "additionalProperties":
-        text = _unknown_keys(error)
+        allowed = error.schema.get("properties", {})
+        text = unknown_keys(sorted(map(str, error.instance.keys() - allowed.keys())), allowed)
     elif "propertyNames" in error.absolute_schema_path:
         name = shown(error.instance)
         text = f"{name} is not a valid name (lower-case letters, digits and underscores)"
@@ -158,9 +159,8 @@ def _explain(error: Any, prefix: str) -> str:
     return f"{key}: {text}" if key else text
 
 
-def _unknown_keys(error: Any) -> str:
-    allowed = error.schema.get("properties", {})
-    unknown = sorted(map(str, error.instance.keys() - allowed.keys()))
+def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
+    """Error text for keys that are not known: the nearest known key, and all known ones."""
     if renamed := [name for name in unknown if RENAMED.get(name) in allowed]:
         return f"{renamed[0]!r} is called {RENAMED[renamed[0]]!r} now"
     named = ", ".join(map(shown, unknown[:MAX_SHOWN]))

@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import UNSET
 
+from circlet.config import schema
 from circlet.config.collection import Needs
 from circlet.config.model import Milestone
-from circlet.errors import ConfigError, did_you_mean, unknown
+from circlet.errors import ConfigError, unknown
 from circlet.study import derived_metrics, limits, milestones, plots, swept
 from circlet.study.declarations import RESERVED, declared, literals
 from circlet.study.interventions import list_interventions
@@ -56,8 +57,9 @@ def _check_derived_metrics(study: Study) -> None:
 
 def _check_logs_of_derived_metrics(study: Study) -> None:
     """Whether an experiment has the logs of each table of derived metrics."""
+    tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
     for i, name in enumerate(study.config.derived_metrics):
-        says = literals(derived_metrics.tables(study.collections)[name])
+        says = literals(tables[name])
         logs = set(says.get("LOGS", ())) - {"runs"}
         systems = says.get("SYSTEMS", study.systems)
         points = [point for point in study.points if point.system.name in systems]
@@ -97,7 +99,7 @@ def _check_more_seeds(study: Study) -> None:
     for name, experiment in study.config.experiments.items():
         values = [point.parameters | point.arithmetic for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
-            if not any(more.where.items() <= one.items() for one in values):
+            if not any(map(more.is_about, values)):
                 raise ConfigError(
                     f"experiments.{name}.seeds.more.{i}.where: no point has all of these values"
                 )
@@ -162,9 +164,7 @@ def _check_roles(study: Study) -> None:
     for role, name in study.config.reproduce.items():
         where = f"reproduce.{role}"
         if role not in study.roles:
-            hint = did_you_mean(role, study.roles)
-            known = ", ".join(sorted(study.roles))
-            raise ConfigError(f"reproduce: unknown key {role!r} ({hint}known: {known})")
+            raise ConfigError(f"reproduce: {schema.unknown_keys([role], study.roles)}")
         if name not in study.config.experiments:
             raise ConfigError(f"{where}: {unknown('experiment', name, study.config.experiments)}")
         for needed, instead in _unmet(study, name, study.roles[role].needs):

@@ -25,7 +25,7 @@ class Systems(Mapping[str, SystemSpec]):
 
     def __init__(self, collections: Iterable[Collection]):
         self.collections = tuple(collections)
-        self._modules = {n: m for c in self.collections for n, m in c.modules("systems").items()}
+        self._modules = registry.modules(self.collections, "systems")
 
     def __getitem__(self, name: str) -> SystemSpec:
         """The system of this name; raises KeyError, and ConfigError if it is wrongly declared."""

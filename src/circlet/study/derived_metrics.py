@@ -8,6 +8,7 @@ an outcome of the table's systems, and trajectories can show it at all steps.
 
 from collections.abc import Iterable
 
+from circlet.study import registry
 from circlet.study.declarations import literals
 from circlet.study.registry import Collection
 from circlet.systems.spec import Metric, Outcome
@@ -15,10 +16,8 @@ from circlet.systems.spec import Metric, Outcome
 
 def tables(collections: Iterable[Collection]) -> dict[str, str]:
     """Return the modules of all tables of derived metrics of some collections, by name."""
-    modules = {n: m for c in collections for n, m in c.modules("tables").items()}
-    return {
-        name: module for name, module in modules.items() if "DERIVED_METRICS" in literals(module)
-    }
+    modules = registry.modules(collections, "tables").items()
+    return {name: module for name, module in modules if "DERIVED_METRICS" in literals(module)}
 
 
 def of_system(
@@ -29,8 +28,9 @@ def of_system(
     ``listed`` are the tables that a config lists.
     """
     found: dict[str, tuple[Metric, str]] = {}
+    modules = registry.modules(collections, "tables")
     for table in listed:
-        declared = literals(tables(collections)[table])
+        declared = literals(modules[table])
         if system in declared.get("SYSTEMS", (system,)):
             meanings = declared["DERIVED_METRICS"].items()
             found |= {name: (Metric(*meaning), table) for name, meaning in meanings}

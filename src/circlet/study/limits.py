@@ -51,10 +51,9 @@ def check_results(results: str) -> None:
 def check_totals(config: Config) -> None:
     """Raise ConfigError if there are too many points. Nothing is listed to find out."""
     points = 0
-    for group in ("experiments", "parents"):
-        for name, experiment in getattr(config, group).items():
-            points += _count(experiment)
-            _check_total(f"{group}.{name}", "points", points, MAX_POINTS, "vary less")
+    for where, experiment in config.located:
+        points += _count(experiment)
+        _check_total(where, "points", points, MAX_POINTS, "vary less")
 
 
 def check_blocks(points: Iterable[Point]) -> None:

@@ -42,10 +42,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         return
     for collection in own:
         _ = collection.metadata  # checks it
-    tables, figures = (
-        {n: m for c in collections for n, m in c.modules(kind).items()}
-        for kind in ("tables", "figures")
-    )
+    tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()
     logs = {"runs", *Logs.__struct_fields__}

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections.abc import Collection as Names
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,7 @@ def check_system(system: SystemSpec) -> None:
     for name, parameter in system.parameters.items():
         if not isinstance(parameter, Parameter):
             raise ConfigError(f"{where}: parameters: {name} must be a Parameter")
-        if not registry.NAME.fullmatch(name) or name in RESERVED:
-            raise ConfigError(
-                f"{where}: parameters: {name!r} must be lower-case letters, digits and "
-                "underscores, and not a column of runs"
-            )
+        _check_name(f"{where}: parameters", name, RESERVED, "a column of runs")
         look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
         check_fits(f"{where}: {name}: default", parameter.default, parameter.schema)
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
@@ -102,15 +99,18 @@ def check_system(system: SystemSpec) -> None:
 
 
 def _check_metrics(where: str, system: SystemSpec) -> None:
-    taken = {*RESERVED, *system.parameters}
+    taken, what = {*RESERVED, *system.parameters}, "a parameter or another column of runs"
     for name, metric in system.metrics.items():
         if not isinstance(metric, Metric):
             raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
-        if not registry.NAME.fullmatch(name) or name in taken:
-            raise ConfigError(
-                f"{where}: metrics: {name!r} must be lower-case letters, digits and underscores, "
-                "and not a parameter or another column of runs"
-            )
+        _check_name(f"{where}: metrics", name, taken, what)
+
+
+def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
+    if not registry.NAME.fullmatch(name) or name in taken:
+        raise ConfigError(
+            f"{where}: {name!r} must be lower-case letters, digits and underscores, and not {what}"
+        )
 
 
 def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:

@@ -324,12 +324,7 @@ def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) ->
 
 def _seeds(seeds: Seeds, values: Arguments) -> int:
     """Number of seeds at a point: of all, or the most of those that name its parameters."""
-    more = [
-        one.count
-        for one in seeds.more
-        if all(values.get(name) == value for name, value in one.where.items())
-    ]
-    return max(more, default=seeds.count)
+    return max((more.count for more in seeds.more if more.is_about(values)), default=seeds.count)
 
 
 def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:

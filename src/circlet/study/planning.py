@@ -57,15 +57,13 @@ def _study(config: Config, is_checked: bool) -> Study:
     systems = declared_systems.Systems(collections)
     if not is_checked:
         own_collections.check(collections, systems)
-        for group in ("experiments", "parents"):
-            for name, experiment in getattr(config, group).items():
-                if experiment.system not in systems:
-                    said = unknown("system", experiment.system, sorted(systems))
-                    raise ConfigError(f"{group}.{name}.system: {said}")
+        for where, experiment in config.located:
+            if experiment.system not in systems:
+                said = unknown("system", experiment.system, sorted(systems))
+                raise ConfigError(f"{where}.system: {said}")
     notify = config.notify  # no result depends on it
     config = resolved(structs.replace(config, collections=[], notify=None), systems)
     if not is_checked:
-        for group in ("experiments", "parents"):
-            for name, experiment in getattr(config, group).items():
-                validation.check_experiment(f"{group}.{name}", experiment, systems)
+        for where, experiment in config.located:
+            validation.check_experiment(where, experiment, systems)
     return Study(config, collections, Path(config.results), notify=notify, is_checked=is_checked)

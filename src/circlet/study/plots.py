@@ -15,6 +15,7 @@ from typing import Any
 
 from circlet.config.model import FigureOptions
 from circlet.errors import ConfigError, unknown
+from circlet.study import registry
 from circlet.study.declarations import PLACES, literals
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, fixes_seeds, swept, words
@@ -50,7 +51,7 @@ class Plot:
 @functools.lru_cache(maxsize=64)
 def of(study: Study) -> list[Plot]:
     """The plots of a study, in the order of the config; raises ConfigError."""
-    modules = {n: m for c in study.collections for n, m in c.modules("plots").items()}
+    modules = registry.modules(study.collections, "plots")
     figures = study.config.figures
     if figures is None:
         # In this order a job has them, too, whose config is sorted.
@@ -183,7 +184,7 @@ def _name(
     where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Plot]
 ) -> str:
     """The name of its file: as the config says, or one that no other has."""
-    figures = {name for c in study.collections for name in c.modules("figures")}
+    figures = registry.modules(study.collections, "figures")
     if name := figure.get("name"):
         if name in others:
             raise ConfigError(f"{where}.name: another plot is named {name!r}, too")

@@ -182,6 +182,11 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     return (*SHIPPED, *found.values())
 
 
+def modules(collections: Iterable[Collection], kind: str) -> dict[str, str]:
+    """Modules of one of the folders of some collections, by the name of what they make."""
+    return {n: m for collection in collections for n, m in collection.modules(kind).items()}
+
+
 def imported() -> tuple[Collection, ...]:
     """The shipped collections, and those of users that this process has found."""
     return (*SHIPPED, *_own.values())
@@ -189,7 +194,7 @@ def imported() -> tuple[Collection, ...]:
 
 def own_modules(kind: str) -> dict[str, str]:
     """Modules of one of the folders of all collections of users that this process has found."""
-    return {n: m for collection in _own.values() for n, m in collection.modules(kind).items()}
+    return modules(_own.values(), kind)
 
 
 def own_folders(modules: Iterable[str]) -> list[str]:

@@ -47,7 +47,7 @@ import msgspec
 from msgspec import structs
 
 from circlet.errors import ConfigError, LogError
-from circlet.study import cost, fingerprint, plots
+from circlet.study import cost, fingerprint, plots, registry
 from circlet.study.claims_file import claims
 from circlet.study.declarations import declared, in_order, literals, tree_of
 from circlet.study.plan import Study
@@ -131,7 +131,7 @@ class Target:
 
 def modules(study: Study, kind: str) -> dict[str, str]:
     """Modules of all tables, figures or systems of the study's collections, by name."""
-    return {n: m for c in study.collections for n, m in c.modules(kind).items()}
+    return registry.modules(study.collections, kind)
 
 
 def _roles(says: dict[str, Any], study: Study) -> list[str]:
