@@ -6,7 +6,7 @@ import pytest
 from conftest import config, experiment
 
 from circlet.errors import ConfigError
-from circlet.study import planning, plots, targets
+from circlet.study import contributions, planning, plots, targets
 
 DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
 FOUR = DECAYS | DIMENSIONS | {"p": [5, 7], "hidden": [4, 8]}
@@ -71,7 +71,7 @@ def test_a_picture_is_of_its_experiment_alone():
 
 def test_captions_say_what_of_which_runs():
     study = planning.plan(config(sweep=DECAYS, seeds={"count": 4}))
-    caption = targets.caption("e_curves", study)
+    caption = contributions.caption("e_curves", study)
     assert caption.startswith(
         "e: ends as a circle, test accuracy, imperfections of grids and delay of generalising "
         "(steps) over weight decay; 3 settings with 4 runs each, 5 steps. Each dot is a run"

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 import circlet
 from circlet import native
 from circlet.storage import locks, parquet
-from circlet.study import planning, targets
+from circlet.study import contributions, planning, targets
 
 TEXT = (ROOT / "docs/elsewhere.md").read_text()
 CONFIG, PROFILE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
@@ -161,7 +161,7 @@ def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
     made = folder.path / "out"
     assert len(pd.read_parquet(made / "tables/runs.parquet")) == 4
     assert (made / "partial/figures/weight_magnitudes.svg").stat().st_size > 5000
-    caption = targets.caption("weight_magnitudes", planning.plan(study))
+    caption = contributions.caption("weight_magnitudes", planning.plan(study))
     assert caption[:20] in (made / "partial/report.html").read_text()
     assert (made / "partial/explorer.html").stat().st_size > 10_000
     (folder.path / "Snakefile").write_text(HEAD + module("one", "config", prefix=""))

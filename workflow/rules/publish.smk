@@ -3,7 +3,9 @@ FIGURES = PLAN.of_kind("figures")
 # Where ../report/figure.rst finds them; as parameters they would draw a figure again. The config
 # of a module belongs to the workflow around it, so this is another.
 config = config | {
-    "captions": {figure.name: targets.caption(figure.name, STUDY) for figure in FIGURES}
+    "captions": {
+        figure.name: contributions.caption(figure.name, STUDY) for figure in FIGURES
+    }
 }
 
 for figure in FIGURES:

@@ -23,7 +23,7 @@ from circlet.analysis import claims
 from circlet.analysis.verdicts import DEVIATES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
-from circlet.study import claims_file, cost, measured, plots, targets
+from circlet.study import claims_file, contributions, cost, measured, plots, targets
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
@@ -76,7 +76,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     return {
         "name": figure.name,
         "title": _title(figure, title),
-        "caption": targets.caption(figure.name, figure.study),
+        "caption": contributions.caption(figure.name, figure.study),
         "image": base64.b64encode(image).decode(),
         "counts": claims.counts(judged),
         "uncounted": int((judged["tally"] != claims_file.TEST).sum()),
@@ -140,7 +140,7 @@ def _setting(points: list[Point]) -> dict[str, Any]:
 def _system(system: SystemSpec) -> dict[str, str]:
     """What a system is, and its parameters where an experiment gives no others."""
     usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
-    about = targets.description(system)
+    about = contributions.description(system)
     return {"name": system.name, "about": about, "usual": "; ".join(usual)}
 
 

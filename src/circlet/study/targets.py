@@ -33,7 +33,6 @@ other keys and the seeds of the runs. A figure's docstring is its caption; it de
 ``draw(study)``, which returns a matplotlib figure, and computes nothing that a table could hold.
 """
 
-import ast
 import hashlib
 import json
 import math
@@ -47,12 +46,10 @@ import msgspec
 from msgspec import structs
 
 from circlet.errors import ConfigError, LogError
-from circlet.study import cost, fingerprint, plots, registry
-from circlet.study.claims_file import claims
-from circlet.study.declarations import declared, in_order, literals, tree_of
+from circlet.study import contributions, cost, fingerprint, plots, registry
+from circlet.study.declarations import declared, in_order, literals
 from circlet.study.plan import Study
 from circlet.study.plots import Plot
-from circlet.systems.spec import SystemSpec
 
 FEW_RUNS, LITTLE_MB = 2000, 1200  # of which most tables are made in seconds
 # What makes a file of a table or figure from what its module returns.
@@ -170,46 +167,9 @@ def _made(study: Study) -> set[str]:
     return made
 
 
-def _contributions(module: str, study: Study) -> tuple[list[str], list[Path], list[str]]:
-    """What collections contribute to a target: modules, files, and tables that it may use."""
-    names = literals(module).get("FROM_COLLECTIONS", ())
-    own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
-    tables = [table for module in own for table in _own_tables(module)]
-    files = [
-        path
-        for name in names
-        if "." in name and not name.endswith(".py")
-        for c in (study.collections if "*" in name else study.used_collections)
-        for path in sorted(c.folder.glob(name))
-    ]
-    if "claims.csv" in names:
-        tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
-    if "outcomes" in names:
-        tables += [one.table for name in study.systems for one in study.outcomes(name)]
-    if "derived_metrics" in names:
-        tables += study.config.derived_metrics
-    return own, files, list(dict.fromkeys(tables))
-
-
-def contributed(study: Study, file: str) -> list[str]:
-    """Modules of this name, ``run_list.py``, of the collections that serve the study's systems."""
-    parts = Path(file).with_suffix("").parts
-    return [
-        ".".join([collection.package, *parts])
-        for collection in study.collections
-        if collection.supports(study.systems) and (collection.folder / file).exists()
-    ]
-
-
-def _own_tables(module: str) -> tuple[str, ...]:
-    """Tables that a module of a collection declares, such as its run_list.py."""
-    kind = module.removeprefix("circlet.collections.").partition(".")[2]
-    return tuple(declared(kind, module)["TABLES"])
-
-
 def code_of(kind: str, module: str, study: Study) -> str:
     """Fingerprint of the code and the files that make a target."""
-    own, files, _ = _contributions(module, study)
+    own, files, _ = contributions.of_collections(module, study)
     makers = [MAKERS[kind]] if kind in MAKERS else []
     # Its system's declaration, as it is in the names of runs and in the columns of tables.
     systems = modules(study, "systems")
@@ -217,11 +177,11 @@ def code_of(kind: str, module: str, study: Study) -> str:
     uses = literals(module).get("FROM_COLLECTIONS", ())
     if "equations" in uses:
         own += [study.known[name].equations for name in study.systems]
-    has_captions = "captions" in uses
-    captions = [caption(name, study) for name in sorted(names(study)[1])] if has_captions else []
-    if has_captions:
-        captions += [description(study.known[name]) for name in sorted(study.systems)]
-    return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(captions))
+    texts: list[str] = []
+    if "captions" in uses:
+        texts = [contributions.caption(name, study) for name in sorted(names(study)[1])]
+        texts += [contributions.description(study.known[name]) for name in sorted(study.systems)]
+    return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(texts))
 
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
@@ -230,8 +190,9 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     part = study.part(_experiments(says, study), _roles(says, study), keys)
     in_part = _made(part)  # what its job knows of
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
-    contributed = _contributions(module, part)[0]
-    needed = {*says["TABLES"], *(table for own in contributed for table in _own_tables(own))}
+    needed = set(says["TABLES"])
+    for contributed in contributions.of_collections(module, part).modules:
+        needed |= set(contributions.declared_tables(contributed))
     if lacking := (needed & made.keys()) - in_part:
         has = made[min(lacking)].study.reproduce
         raise ConfigError(
@@ -254,7 +215,7 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
     """Names of the tables that a target is made from if the study has them."""
-    contributed = _contributions(module, study)[2]
+    contributed = contributions.of_collections(module, study).tables
     found = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
     return list(dict.fromkeys(found))
 
@@ -320,21 +281,6 @@ def with_dependencies(target: Target) -> list[Target]:
     return found
 
 
-def caption(figure: str, study: Study) -> str:
-    """Caption of a figure, one line of plain text."""
-    of = {plot.name: plot for plot in plots.of(study)}
-    module = of[figure].module if figure in of else modules(study, "figures")[figure]
-    text = ast.get_docstring(tree_of(module))
-    lead = [plots.caption_intro(study, of[figure])] if figure in of else []
-    return " ".join([*lead, *(text or "").split()])
-
-
-def description(system: SystemSpec) -> str:
-    """What its module says of a system, in one line: the first paragraph of its docstring."""
-    text = ast.get_docstring(tree_of(system.module)) or ""
-    return " ".join(text.split("\n\n")[0].split())
-
-
 def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:
     """The report page of the study."""
     drawn = figures(study) if drawn is None else drawn
@@ -349,7 +295,10 @@ def explorer(study: Study) -> Target:
 def _page(name: str, study: Study, shown: Sequence[Path] = ()) -> Target:
     """A page, made from some tables, as far as the study yields them, and some figures."""
     module = f"circlet.pages.{name}"
-    reads = {*literals(module)["OPTIONAL_TABLES"], *_contributions(module, study)[2]}
+    reads = {
+        *literals(module)["OPTIONAL_TABLES"],
+        *contributions.of_collections(module, study).tables,
+    }
     tables = tuple(table for table in _tables(study).values() if table.name in reads)
     inputs = [table.outputs[0] for table in tables] + [*shown]
     outputs = [study.folder / f"{name}.html"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column, metrics, names
-from circlet.study import targets
+from circlet.study import contributions
 from circlet.study.plan import Study
 from circlet.sweeps import explorer_budget
 
@@ -35,7 +35,7 @@ COLUMNS = [
 
 def columns(study: Study) -> list[pa.Field]:
     """Its columns: those of all runs, metrics of its systems, and those of their collections."""
-    lists = (load(name) for name in targets.contributed(study, "run_list.py"))
+    lists = (load(name) for name in contributions.contributed(study, "run_list.py"))
     measured = metrics(study.known[name] for name in study.systems)
     own = {field.name: field for one in lists for field in one.COLUMNS}  # several may have one
     return [*COLUMNS, *measured, *own.values()]
@@ -52,7 +52,7 @@ def _best(runs: pd.DataFrame) -> pd.Series:
 def table(study: Study) -> pd.DataFrame:
     """A row per run of any system."""
     runs = parquet.read_table(study, "runs")
-    parts = [load(name).runs(study) for name in targets.contributed(study, "run_list.py")]
+    parts = [load(name).runs(study) for name in contributions.contributed(study, "run_list.py")]
     found = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
     frame = runs.join(found, on="run_id")
     words = frame["status"].str.replace("_", " ")

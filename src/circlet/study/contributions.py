@@ -1,0 +1,71 @@
+"""What collections contribute to targets of circlet: modules, files, tables, and captions."""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+from circlet.study import plots, registry
+from circlet.study.claims_file import claims
+from circlet.study.declarations import declared, literals, tree_of
+from circlet.study.plan import Study
+from circlet.systems.spec import SystemSpec
+
+
+class Contributions(NamedTuple):
+    """What collections contribute to a target."""
+
+    modules: list[str]
+    files: list[Path]
+    tables: list[str]  # that it may use
+
+
+def of_collections(module: str, study: Study) -> Contributions:
+    """Return what the study's collections contribute to the target of a module."""
+    names = literals(module).get("FROM_COLLECTIONS", ())
+    own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
+    tables = [table for module in own for table in declared_tables(module)]
+    files = [
+        path
+        for name in names
+        if "." in name and not name.endswith(".py")
+        for c in (study.collections if "*" in name else study.used_collections)
+        for path in sorted(c.folder.glob(name))
+    ]
+    if "claims.csv" in names:
+        tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
+    if "outcomes" in names:
+        tables += [one.table for name in study.systems for one in study.outcomes(name)]
+    if "derived_metrics" in names:
+        tables += study.config.derived_metrics
+    return Contributions(own, files, list(dict.fromkeys(tables)))
+
+
+def contributed(study: Study, file: str) -> list[str]:
+    """Modules of this name, ``run_list.py``, of the collections that serve the study's systems."""
+    parts = Path(file).with_suffix("").parts
+    return [
+        ".".join([collection.package, *parts])
+        for collection in study.collections
+        if collection.supports(study.systems) and (collection.folder / file).exists()
+    ]
+
+
+def declared_tables(module: str) -> tuple[str, ...]:
+    """Tables that a module of a collection declares, such as its run_list.py."""
+    kind = module.removeprefix("circlet.collections.").partition(".")[2]
+    return tuple(declared(kind, module)["TABLES"])
+
+
+def caption(figure: str, study: Study) -> str:
+    """Caption of a figure, one line of plain text."""
+    plot = plots.named(study, figure)
+    module = plot.module if plot else registry.modules(study.collections, "figures")[figure]
+    text = ast.get_docstring(tree_of(module))
+    lead = [plots.caption_intro(study, plot)] if plot else []
+    return " ".join([*lead, *(text or "").split()])
+
+
+def description(system: SystemSpec) -> str:
+    """What its module says of a system, in one line: the first paragraph of its docstring."""
+    text = ast.get_docstring(tree_of(system.module)) or ""
+    return " ".join(text.split("\n\n")[0].split())
