@@ -115,7 +115,8 @@ def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
     if earlier is not None:
         planned = (study.whole or study).config.experiments
         for name, settings in earlier.config.experiments.items():
-            if planned.get(name, settings) != settings:
+            is_kept = name not in study.config.experiments
+            if is_kept and planned.get(name, settings) != settings:
                 raise LogError(f"{folder}: experiment {name} was frozen with other settings")
         config = structs.replace(
             config,
