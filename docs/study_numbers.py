@@ -56,11 +56,11 @@ def tally(study: str, collection: str) -> str:
     return "\n".join(lines)
 
 
-def by_chance(study: str, collection: str) -> str:
-    """How many tests would deviate by chance at most, were all true."""
-    card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
-    return f"{claims.by_chance(own):.1f}"
+def by_chance(**papers: str) -> str:
+    """How many tests of some papers disagree, and would by chance; ``papers``: study by paper."""
+    cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
+    every = pd.concat(cards)
+    return str(claims.by_chance(every[every["tally"] == claims_file.TEST]))
 
 
 def answer(study: str, collection: str) -> str:
@@ -132,7 +132,7 @@ def verdicts(
             f"| {row.verdict.replace('_', ' ')} | {where} | {statement} | {here}{unit} | {same} "
             f"| {row.measured_n} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines) if len(own) else "None."
 
 
 def shorter(study: str, collection: str) -> str:

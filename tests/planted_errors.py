@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from circlet import frozen
 from circlet.analysis import make
-from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
+from circlet.analysis.verdicts import AGREES, DISAGREES, NOT_RUN, OPEN
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet
@@ -292,8 +292,8 @@ def verdict(before, after):
     """The outcome, and the claims that revealed it."""
     if after is None:
         return NOTICED, ["refused"]
-    agreed = before["verdict"].isin([REPRODUCED, COMPATIBLE])
-    for outcome, verdicts in ((NOTICED, [DEVIATES]), (BLURRED, [UNDECIDED, NOT_RUN])):
+    agreed = before["verdict"].isin(AGREES)
+    for outcome, verdicts in ((NOTICED, DISAGREES), (BLURRED, [*OPEN, NOT_RUN])):
         claims = after["claim"][agreed & after["verdict"].isin(verdicts)]
         if len(claims):
             return outcome, list(claims)

@@ -105,9 +105,12 @@ def test_tallies_and_what_would_deviate_by_chance():
     found = claims.tallies(card)
     assert list(found.index) == ["test", "repeat"]
     assert found.loc["test"].to_dict() == {
-        "reproduced": 1, "compatible": 0, "deviates": 1, "undecided": 1, "not_run": 0,
+        "reproduced": 1, "compatible": 0, "differs": 0, "deviates": 1, "undecided": 1,
+        "undecidable": 0, "not_run": 0,
     }  # fmt: skip
-    assert claims.by_chance(card[card["tally"] == "test"]) == pytest.approx(0.125)
+    chance = claims.by_chance(card[card["tally"] == "test"])
+    assert chance[:3] == (1, 3, pytest.approx(0.125))
+    assert chance.p == pytest.approx(1 - 0.95**2 * 0.975)
 
 
 def test_references_are_cited():

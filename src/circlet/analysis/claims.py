@@ -1,12 +1,12 @@
 """The published claims of a study (`circlet.study.claims_file`), as a frame."""
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from circlet.analysis.verdicts import DEVIATES, NOT_RUN, VERDICTS
+from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
 from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TALLIES, TEST, WHERE, claims
 from circlet.study.plots import listed
 
@@ -84,15 +84,36 @@ def text_of(keys: dict) -> str:
     )
 
 
-def by_chance(card: pd.DataFrame) -> float:
-    """Expected number of deviating claims, of those with a value, if all of them were true.
+class Chance(NamedTuple):
+    """How many claims disagree, against how many would by chance if all were true."""
+
+    disagree: int  # differ or deviate
+    judged: int
+    expected: float  # at most
+    p: float  # probability that at least as many disagree; at most
+
+    def __str__(self) -> str:
+        verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
+        return (
+            f"{self.disagree} of {self.judged} {verb}; if all were true, at most about "
+            f"{self.expected:.1f} would by chance (p = {self.p:.2g} for {self.disagree} or more)"
+        )
+
+
+def by_chance(card: pd.DataFrame) -> Chance:
+    """How many of the claims with a value disagree, and would by chance if all were true.
 
     Intervals of 95 % leave a true value out once in twenty times; of a sentence with one bar, once
-    in forty on the wrong side, if the value lies at the bar. It is an upper bound: a difference
-    within the margin does not deviate, and sentences are seldom true by so little.
+    in forty on the wrong side, if the value lies at the bar. These are upper bounds: some of the
+    intervals that leave it out lie within the margin, and sentences are seldom true by so little.
     """
     run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
-    return float(np.where(run["kind"].str.startswith("words"), 0.025, 0.05).sum())
+    rates = np.where(run["kind"].str.startswith("words"), 0.025, 0.05)
+    law = np.ones(1)  # of the number that disagree, claims taken as independent
+    for rate in rates:
+        law = np.convolve(law, (1 - rate, rate))
+    disagree = int(run["verdict"].isin(DISAGREES).sum())
+    return Chance(disagree, len(run), float(rates.sum()), float(law[disagree:].sum()))
 
 
 def counts(card: pd.DataFrame) -> dict[str, int]:
@@ -104,9 +125,14 @@ def counted(verdicts: pd.Series) -> str:
     """How often each verdict occurs: ``3 reproduced, 1 deviates``."""
     counts = verdicts.value_counts()
     words = {v: v.replace("_", " ") for v in VERDICTS}
-    if counts.get(DEVIATES, 0) != 1:
-        words[DEVIATES] = "deviate"
+    for verb in DISAGREES:
+        words[verb] = _verb(verb, counts.get(verb, 0))
     return ", ".join(f"{counts[v]} {word}" for v, word in words.items() if v in counts)
+
+
+def _verb(verdict: str, n: int) -> str:
+    """``differs`` or ``deviates`` after a number."""
+    return verdict if n == 1 else verdict.removesuffix("s")
 
 
 def answer(card: pd.DataFrame) -> str:
@@ -115,21 +141,24 @@ def answer(card: pd.DataFrame) -> str:
     counts = tests["verdict"].value_counts()
     said = []
     for name in (name for name in VERDICTS if name in counts):
-        one = counts[name] == 1
-        verb = {DEVIATES: f"deviate{'s' if one else ''}"}.get(name, "is" if one else "are")
-        words = "" if name == DEVIATES else f" {name.replace('_', ' ')}"
-        said.append(f"{counts[name]} {verb}{words}")
+        words = f"{'is' if counts[name] == 1 else 'are'} {name.replace('_', ' ')}"
+        words = _verb(name, counts[name]) if name in DISAGREES else words
+        said.append(f"{counts[name]} {words}")
     return f"Of {len(tests)} test{'s'[: len(tests) != 1]}, {listed(said)}." if said else ""
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The claims of a scorecard that deviate, by recorded reason; empty text if there is none.
+    """The claims of a scorecard that deviate or differ, by verdict and recorded reason.
 
-    ``card`` has a column ``reason``. Of claims without one each stands for itself.
+    ``card`` has a column ``reason``, empty text if none is recorded. A claim without one stands for
+    itself.
     """
-    found = card[card["verdict"] == DEVIATES]
-    alike = found["reason"].where(found["reason"] != "", found["claim"])
-    return [(str(own["reason"].iloc[0]), own) for _, own in found.groupby(alike, sort=False)]
+    found = []
+    for verdict in (DEVIATES, DIFFERS):
+        rows = card[card["verdict"] == verdict]
+        alike = rows["reason"].where(rows["reason"] != "", rows["claim"])
+        found += [(str(own["reason"].iloc[0]), own) for _, own in rows.groupby(alike, sort=False)]
+    return found
 
 
 def tallies(card: pd.DataFrame) -> pd.DataFrame:

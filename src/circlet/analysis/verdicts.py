@@ -8,13 +8,18 @@ the same as Newcombe's method. It decides:
 reproduced
     the whole interval lies within the margin;
 deviates
-    it excludes zero, and reaches beyond the margin;
+    the whole interval lies beyond the margin;
+differs
+    it excludes zero and crosses the end of the margin: the values differ, perhaps by less than
+    the margin;
 compatible
     it contains zero, but reaches beyond the margin;
 undecided
     there is no interval, or there are fewer than ``FEWEST`` independent units; or it contains
     zero, and would do so with a probability above ``MOST_UNNOTICED`` if the value were off by
-    twice the margin.
+    twice the margin;
+undecidable
+    the last would hold however many runs we made, because the paper's sample is too small.
 
 Each kind of claim has a scale on which its margin is given. On the first three scales a single run
 has a standard deviation of about one. docs/verdicts.md explains the scales and margins.
@@ -51,9 +56,13 @@ LEAST_FINISHED = 0.9  # share of the planned runs; lost runs are seldom a random
 FEWEST = 5  # independent units behind a value that is judged
 MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a run
 
-REPRODUCED, COMPATIBLE, DEVIATES = "reproduced", "compatible", "deviates"
-UNDECIDED, NOT_RUN = "undecided", "not_run"
-VERDICTS = (REPRODUCED, COMPATIBLE, DEVIATES, UNDECIDED, NOT_RUN)
+REPRODUCED, COMPATIBLE = "reproduced", "compatible"
+DIFFERS, DEVIATES = "differs", "deviates"
+UNDECIDED, UNDECIDABLE, NOT_RUN = "undecided", "undecidable", "not_run"
+VERDICTS = (REPRODUCED, COMPATIBLE, DIFFERS, DEVIATES, UNDECIDED, UNDECIDABLE, NOT_RUN)
+AGREES = (REPRODUCED, COMPATIBLE)
+DISAGREES = (DIFFERS, DEVIATES)
+OPEN = (UNDECIDED, UNDECIDABLE)
 
 
 class Scale(NamedTuple):
@@ -90,7 +99,7 @@ class Verdict(NamedTuple):
     difference: Estimate = Estimate()  # measured - published
     same: tuple[float, float] = (math.nan, math.nan)  # values that mean the same
     mistaken: float = math.nan  # probability of "reproduced" if false, see `chances`
-    unnoticed: float = math.nan  # probability of any verdict but "deviates" if false
+    unnoticed: float = math.nan  # probability of neither "differs" nor "deviates" if false
     why: str = ""  # reason, if undecided
 
 
@@ -126,20 +135,28 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
     gap = contrasts.difference(ours, theirs)
     most = margin(claim)
     mistaken, unnoticed = chances(most, (gap.high - gap.low) / 2)
-    why = ""
-    if -most <= gap.low and gap.high <= most:
-        verdict = REPRODUCED
-    elif not gap.low <= 0 <= gap.high:
-        verdict = DEVIATES
-    elif unnoticed <= MOST_UNNOTICED:
-        verdict = COMPATIBLE
-    else:
-        verdict, why = (
-            UNDECIDED,
-            f"a false value would pass, too, {100 * unnoticed:.0f} % of the time",
-        )
+    verdict, why = _of_difference(gap, most), ""
+    if verdict == UNDECIDED:
+        why = f"a false value would pass, too, {100 * unnoticed:.0f} % of the time"
+        exact = (Estimate(x, x, x, ours.n) for x in ours[:3])
+        if all(_of_difference(contrasts.difference(x, theirs), most) == UNDECIDED for x in exact):
+            verdict, n = UNDECIDABLE, theirs.n
+            few = "one run" if n == 1 else f"{n} runs, too few"
+            why = f"the paper has {few}: no number of ours can decide it"
     shown = _in_unit(claim, theirs.value, gap)
     return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
+
+
+def _of_difference(gap: Estimate, most: float) -> str:
+    """The verdict on a difference, measured - published, with the margin ``most``."""
+    if -most <= gap.low and gap.high <= most:
+        return REPRODUCED
+    if gap.low > most or gap.high < -most:
+        return DEVIATES
+    if not gap.low <= 0 <= gap.high:
+        return DIFFERS
+    _, unnoticed = chances(most, (gap.high - gap.low) / 2)
+    return COMPATIBLE if unnoticed <= MOST_UNNOTICED else UNDECIDED
 
 
 def on_scale(claim: Any, measured: Estimate) -> Estimate:
@@ -220,7 +237,7 @@ def _in_unit(claim: Any, center: float, gap: Estimate) -> Estimate:
 
 
 def chances(margin: float, half: float) -> tuple[float, float]:
-    """The chances to call a value reproduced, and not to call it deviating, if it is false.
+    """The chances that a false value is called reproduced, and that zero is not excluded.
 
     False means that the true values differ by twice the margin; both samples are drawn anew.
     ``half`` is the half-width of the difference's interval. The distribution on the scale is taken

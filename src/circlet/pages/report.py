@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from circlet import pages, terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import DEVIATES, NOT_RUN
+from circlet.analysis.verdicts import DISAGREES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, contributions, cost, measured, plots, targets
@@ -196,7 +196,9 @@ def _section(
         **{key: getattr(about, key) for key in ABOUT},
         "tests": claims.counts(tests),
         "uncounted": int(
-            (claims_here["verdict"].eq(DEVIATES) & claims_here["tally"].ne(claims_file.TEST)).sum()
+            (
+                claims_here["verdict"].isin(DISAGREES) & claims_here["tally"].ne(claims_file.TEST)
+            ).sum()
         ),
         "claims": claims.counts(claims_here),
         "answer": claims.answer(claims_here),
@@ -271,7 +273,7 @@ def _scores(tables: _Tables) -> dict[str, Any]:
     return {
         "tally_words": claims_file.TALLIES,
         "verdicts": claims.counts(tables.tests),
-        "deviating": tables.tests[tables.tests["verdict"] == DEVIATES].to_dict("records"),
+        "deviating": tables.tests[tables.tests["verdict"].isin(DISAGREES)].to_dict("records"),
         "n_claims": len(tables.card),
         "tallies": {
             claims_file.TALLIES[tally]: n

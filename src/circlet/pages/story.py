@@ -14,7 +14,16 @@ import pandas as pd
 
 from circlet import terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import COMPATIBLE, DEVIATES, NOT_RUN, REPRODUCED, UNDECIDED
+from circlet.analysis.verdicts import (
+    AGREES,
+    COMPATIBLE,
+    DEVIATES,
+    DIFFERS,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDABLE,
+    UNDECIDED,
+)
 from circlet.study import claims_file, plots
 from circlet.study.plan import Study
 from circlet.study.plots import listed
@@ -84,7 +93,7 @@ def measured(row: dict[str, Any]) -> str:
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
     """Tests that agree, to stand for all: the headlines, else the first of each source."""
-    agrees = card["verdict"].isin([REPRODUCED, COMPATIBLE]) & (card["tally"] == claims_file.TEST)
+    agrees = card["verdict"].isin(AGREES) & (card["tally"] == claims_file.TEST)
     known = card[agrees & card["claim"].isin(list(headlines))]
     if known.empty:
         known = card[agrees].drop_duplicates("source")
@@ -92,7 +101,7 @@ def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any
 
 
 def differing(card: pd.DataFrame) -> list[Difference]:
-    """Claims that deviate, by reason: as recorded; else, of other runs, in what these differ.
+    """Claims that deviate or differ, by reason: as recorded; else, how other runs differ.
 
     What only repeats a test is left out where the test has the same reason.
     """
@@ -108,13 +117,16 @@ def differing(card: pd.DataFrame) -> list[Difference]:
 def open_tests(card: pd.DataFrame) -> str:
     """How many tests have no answer, and why, in sentences; empty if all have."""
     tests = card[card["tally"] == claims_file.TEST]
-    undecided, lacking = ((tests["verdict"] == v).sum() for v in (UNDECIDED, NOT_RUN))
+    open_verdicts = (UNDECIDED, UNDECIDABLE, NOT_RUN)
+    undecided, undecidable, lacking = ((tests["verdict"] == v).sum() for v in open_verdicts)
     said = []
     if undecided:
         tests_are = "test is" if undecided == 1 else "tests are"
         said.append(
             f"{undecided} {tests_are} undecided: with these runs a wrong value would pass, too."
         )
+    if undecidable:
+        said.append(f"{undecidable} cannot be decided: the paper's own runs are too few.")
     if lacking:
         said.append(f"{lacking} {'test was' if lacking == 1 else 'tests were'} not run here.")
     return " ".join([*said, frozen(tests)]).strip()
@@ -143,7 +155,7 @@ def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[dic
 
     Claims not run that a frozen study has judged have its verdict and value.
     """
-    order = [DEVIATES, UNDECIDED, COMPATIBLE, REPRODUCED]
+    order = [DEVIATES, DIFFERS, UNDECIDED, UNDECIDABLE, COMPATIBLE, REPRODUCED]
     place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
     found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
     causes: dict[str, list[dict[str, Any]]] = {}

@@ -7,7 +7,7 @@ import pandas as pd
 
 from circlet import terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import NOT_RUN, UNDECIDED, VERDICTS
+from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDED, VERDICTS
 from circlet.errors import LogError
 from circlet.pages import story
 from circlet.storage import parquet
@@ -56,23 +56,24 @@ def summary(study: Study) -> str:
         if len(every):
             name = short[collection.name] + " (no tests)" * own.empty
             own = every if own.empty else own
-            rows.append((name, *claims.counts(own).values(), _figure(study, collection, own)))
+            rows.append((name, claims.counts(own), _figure(study, collection, own)))
             told += claims.deviations(own)
-    words = [verdict.replace("_", " ") for verdict in VERDICTS]
-    lines = [terminal.aligned(("tests of", *words, "look at"), rows, "<>>>>><"), ""]
+    occurs = [v for v in VERDICTS if any(counts[v] for _, counts, _ in rows)]
+    words = [verdict.replace("_", " ") for verdict in occurs]
+    counted = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
+    aligned = f"<{'>' * len(occurs)}<"
+    lines = [terminal.aligned(("tests of", *words, "look at"), counted, aligned), ""]
     for reason, own in told[:MOST]:
         where = f"{short[own['paper'].iloc[0]]}, {own['source'].iloc[0]}"
         said = "; ".join(
             f"{row['statement']} (here: {story.measured(row)})" for row in own.to_dict("records")
         )
         why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
-        lines += _wrapped(f"deviates: {where}: {said}. Why: {why}.")
+        lines += _wrapped(f"{own['verdict'].iloc[0]}: {where}: {said}. Why: {why}.")
     if len(told) > MOST:
         lines.append(f"... and {len(told) - MOST} more reasons, see the report")
-    if chance := claims.by_chance(tests):
-        lines += _wrapped(
-            f"If all tests were true, at most about {chance:.1f} of them would deviate by chance."
-        )
+    if (chance := claims.by_chance(tests)).judged:
+        lines += _wrapped(f"Of the tests, {chance}.")
     if UNDECIDED in set(tests["verdict"]):
         lines.append("undecided: these runs cannot decide it; the scorecard says why.")
     there = claims.frozen_tests(card)
@@ -166,7 +167,7 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
 def _reasons(card: pd.DataFrame) -> Iterator[str]:
     """Why claims are undecided, and how the runs of others differ from the paper's."""
     noted = card[(card["note"] != "") & (card["verdict"] != NOT_RUN)]
-    verdicts = noted["verdict"].where(noted["verdict"] == UNDECIDED, "judged on")
+    verdicts = noted["verdict"].where(noted["verdict"].isin(OPEN), "judged on")
     for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
         yield f"{verdict} ({n}): {reason}"
 
@@ -177,5 +178,5 @@ def _tallies(card: pd.DataFrame) -> Iterator[str]:
     for tally, own in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
         title = list(claims_file.TALLIES.values())[tally]
         yield f"  {len(own):3} {title}: {claims.counted(own['verdict'])}"
-    if chance := claims.by_chance(card[card["tally"] == claims_file.TEST]):
-        yield f"  If all tests were true, at most about {chance:.1f} would deviate by chance."
+    if (chance := claims.by_chance(card[card["tally"] == claims_file.TEST])).judged:
+        yield f"  Of the tests, {chance}."

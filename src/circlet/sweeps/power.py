@@ -186,7 +186,7 @@ def of_claims(study: Study) -> list[Need]:
             needed = math.ceil(n / fewer**2)
         elif 0 < row["measured_n"] < verdicts.FEWEST:
             needed = math.ceil(planned * verdicts.FEWEST / row["measured_n"])  # if as often
-        elif row["verdict"] == verdicts.COMPATIBLE:
+        elif row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
             why = "the published sample alone is too small to tell, however many runs are made"
         else:
             why = why or "its interval cannot be worked out from these runs"
@@ -199,16 +199,16 @@ def of_claims(study: Study) -> list[Need]:
 def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
     """Half-width of the interval that is judged; the one that would do; by what ours must shrink.
 
-    Of a compatible value the interval must lie within the margin, where it is (the published one
-    has a width of its own, which stays); of a sentence it must leave out the bar with a chance of
-    four in five.
+    The interval of a value must not cross the end of the margin, where it is (the published one has
+    a width of its own, which stays); of a sentence it must leave out the bar with a chance of four
+    in five.
     """
     low, high = row["measured_low"], row["measured_high"]
-    if row["verdict"] == verdicts.COMPATIBLE:
+    if row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
         ours = verdicts.on_scale(claim, _measured(claim, row))
         published = verdicts.published(claim, ours)
         half, other = ((one.high - one.low) / 2 for one in (ours, published))
-        room = verdicts.margin(claim) - abs(ours.value - published.value)
+        room = abs(verdicts.margin(claim) - abs(ours.value - published.value))
         width = math.sqrt(room**2 - other**2) if room > other else 0.0
         return half, width, min(width / half, 1.0)
     bars = [x for x in (row["same_low"], row["same_high"]) if not math.isnan(x)]

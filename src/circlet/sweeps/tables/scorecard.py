@@ -120,12 +120,12 @@ def judged(
     """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
     judgement = verdicts.judge(claim, measured, n_runs)
     verdict, note = judgement.verdict, judgement.why
-    passes = (verdicts.REPRODUCED, verdicts.COMPATIBLE)
     is_lossy = n_runs < verdicts.LEAST_FINISHED * n_planned
-    if is_lossy and verdict in (*passes, verdicts.DEVIATES):
+    if is_lossy and verdict in verdicts.AGREES + verdicts.DISAGREES:
         verdict = verdicts.UNDECIDED
         note = f"only {n_runs} of {n_planned} planned runs are there: the others may differ"
-    if rival and verdict in passes and verdicts.judge(claim, rival).verdict in passes:
+    passes = verdict in verdicts.AGREES
+    if rival and passes and verdicts.judge(claim, rival).verdict in verdicts.AGREES:
         verdict = verdicts.UNDECIDED
         note = f"a trivial answer passes, too: {claim['rival']} is {rival.value:.3g}"
     if claim["kind"] == "share" and measured.n:  # per as many runs as the paper has

@@ -21,6 +21,7 @@ FROM_COLLECTIONS = ("claims.csv",)
 _COLOURS = {  # grey: not decided
     "reproduced": style.BLUE,
     "compatible": style.LIGHT_BLUE,
+    "differs": style.YELLOW,
     "deviates": style.ORANGE,
 }
 
@@ -88,6 +89,7 @@ def draw(study: Study) -> Figure:
         handles=[
             Line2D([], [], color=style.BLUE, label="here, reproduced", **line),
             Line2D([], [], color=style.LIGHT_BLUE, label="here, compatible", **line),
+            Line2D([], [], color=style.YELLOW, label="here, differs", **line),
             Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
             Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
             Line2D([], [], color="black", label="published", **published),
