@@ -45,6 +45,13 @@ def value(study: str, name: str) -> str:
     return f"{number(row['measured'])} {ends}"
 
 
+def counted(study: str, collection: str) -> str:
+    """How many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
+    card = table(study, "scorecard")
+    is_test = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
+    return claims.counted(card.loc[is_test, "verdict"])
+
+
 def tally(study: str, collection: str) -> str:
     """How often each verdict occurs among the tests of a collection, as a Markdown table."""
     card = table(study, "scorecard")

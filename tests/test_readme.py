@@ -86,7 +86,7 @@ def test_every_table_is_listed():
 
 
 def test_the_readme_is_short():
-    assert len(TEXT.split()) <= 1300
+    assert len(TEXT.split()) <= 850
 
 
 def test_tests_that_pages_name_are_there():
