@@ -1,10 +1,11 @@
-"""Pages that studies make, for the site: reports of the frozen studies, and the tour's pages.
+"""Pages of the site that docs/ does not contain: the README, reports of the frozen studies, the tour.
 
 The reports are made from the tables in docs/studies. The explorer needs logs: it is that of
 config/tour.yaml, which `make site` runs.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,9 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
         found |= {f"reports/{page.parent.name}.html": page for page in made}
     for address, path in found.items():
         files.append(File.generated(config, address, abs_src_path=str(path)))
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    start = re.sub(r"\]\((docs/)?", lambda link: "](" if link[1] else "](../", readme)
+    files.append(File.generated(config, "index.md", content=start))
 
 
 if __name__ == "__main__":
