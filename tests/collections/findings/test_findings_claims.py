@@ -113,9 +113,54 @@ def test_names_are_judged_where_they_matter_most():
     assert judged("names_add_little", found) == verdicts.DEVIATES
 
 
-def test_networks_are_counted_that_have_a_law_of_their_own():
-    rows = pd.DataFrame({"r2": [-4, 0.8, 0.2, 0.1], "r2_own": [0.9, 0.84, 0.26, 0.9]})
-    assert findings_claims.fitted_there_is_better(rows).value == 0.75
+def fits(**r2):
+    """Rows of `shared_laws`: R^2 of two laws in two windows, each within 0.01 of what it leaves."""
+    return pd.DataFrame([
+        row("r2", value, (1 - value) / 100, 30, law=law, first_step=first, last_step=first + 10)
+        for law, values in r2.items() for first, value in zip((0, 10), values, strict=True)
+    ])  # fmt: skip
+
+
+def test_memory_is_judged_by_what_persistence_leaves_where_it_adds_least():
+    """R^2 rises by 0.4 in one window and by 0.0005 in the other, where half of the rest goes."""
+    found = findings_claims.beyond_persistence(fits(persistence=[0.1, 0.999], memory=[0.7, 0.9995]))
+    assert found.value == pytest.approx(0.5)
+    assert found.low == pytest.approx(0.493, abs=1e-3)  # 1 % of both, as if they were independent
+    assert judged("memory_adds_to_persistence", found) == verdicts.REPRODUCED
+    none = findings_claims.beyond_persistence(fits(persistence=[0.1, 0.999], memory=[0.7, 0.999]))
+    assert none.value == pytest.approx(0)
+    assert judged("memory_adds_to_persistence", none) == verdicts.DEVIATES
+    perfect = findings_claims.beyond_persistence(fits(persistence=[0.1, 1.0], memory=[0.7, 1.0]))
+    assert judged("memory_adds_to_persistence", perfect) == verdicts.UNDECIDED
+
+
+def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monkeypatch):
+    laws = {"order": 0.7, "three_numbers": 0.6, "equivariant": 0.61, "unconstrained": 0.3,
+            "mean_field": 0.1, "memory": 0.58, "persistence": 0.69}  # fmt: skip
+    frame = pd.DataFrame([
+        row("jaccard", value + (step == 10) * (law == "three_numbers"), 0.01, 30,
+            law=law, step=step, point="p59")
+        for law, value in laws.items() for step in (10, 50)
+    ])  # fmt: skip
+    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
+    rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
+    monkeypatch.setattr(findings_claims, "_CLAIMS", rolled_out)
+    study = planning.plan_file(ROOT / "config/findings.yaml")
+    rows = {found["claim"]: found for found in findings_claims.table(study)}
+    assert {(found["n_runs"], found["n_planned"]) for found in rows.values()} == {(30, 30)}
+    effects = {name: found["effect"] for name, found in rows.items()}
+    assert effects == pytest.approx({
+        "ratios_add_little": 0.01, "free_law_is_worse": -0.3, "moments_diverge": -0.5,
+        "memory_diverges": -0.02, "order_tells_as_much": -0.1, "order_tells_as_much_early": 0.9,
+        "last_change_tells_more": -0.01,
+    })  # fmt: skip
+    agreeing = {
+        name for name, found in rows.items()
+        if judged(name, Estimate.of_row(found, "effect")) == verdicts.REPRODUCED
+    }  # fmt: skip
+    assert agreeing == {
+        "ratios_add_little", "free_law_is_worse", "moments_diverge", "order_tells_as_much"
+    }  # fmt: skip
 
 
 def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
