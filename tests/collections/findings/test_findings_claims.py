@@ -113,34 +113,35 @@ def test_names_are_judged_where_they_matter_most():
     assert judged("names_add_little", found) == verdicts.DEVIATES
 
 
-def fits(**r2):
-    """Rows of `shared_laws`: R^2 of two laws in two windows, each within 0.01 of what it leaves."""
-    return pd.DataFrame([
-        row("r2", value, (1 - value) / 100, 30, law=law, first_step=first, last_step=first + 10)
-        for law, values in r2.items() for first, value in zip((0, 10), values, strict=True)
+@pytest.mark.parametrize(
+    ("gain", "half", "verdict"),
+    [
+        (0.4, 0.1, verdicts.REPRODUCED),
+        (0.07, 0.03, verdicts.UNDECIDED),
+        (0, 0.01, verdicts.DEVIATES),
+    ],
+)
+def test_memory_is_judged_by_what_persistence_leaves_where_it_may_add_least(gain, half, verdict):
+    laws = pd.DataFrame([
+        row("beyond_persistence", 0.45, 0.01, 30, law="memory", first_step=0),
+        row("beyond_persistence", gain, half, 30, law="memory", first_step=10),
+        row("beyond_persistence", -9.0, 1.0, 30, law="three_numbers", first_step=10),
     ])  # fmt: skip
-
-
-def test_memory_is_judged_by_what_persistence_leaves_where_it_adds_least():
-    """R^2 rises by 0.4 in one window and by 0.0005 in the other, where half of the rest goes."""
-    found = findings_claims.beyond_persistence(fits(persistence=[0.1, 0.999], memory=[0.7, 0.9995]))
-    assert found.value == pytest.approx(0.5)
-    assert found.low == pytest.approx(0.493, abs=1e-3)  # 1 % of both, as if they were independent
-    assert judged("memory_adds_to_persistence", found) == verdicts.REPRODUCED
-    none = findings_claims.beyond_persistence(fits(persistence=[0.1, 0.999], memory=[0.7, 0.999]))
-    assert none.value == pytest.approx(0)
-    assert judged("memory_adds_to_persistence", none) == verdicts.DEVIATES
-    perfect = findings_claims.beyond_persistence(fits(persistence=[0.1, 1.0], memory=[0.7, 1.0]))
-    assert judged("memory_adds_to_persistence", perfect) == verdicts.UNDECIDED
+    found = findings_claims.beyond_persistence(laws)
+    assert found == pytest.approx(Estimate(gain, gain - half, gain + half, 30))
+    assert judged("memory_adds_to_persistence", found) == verdict
 
 
 def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monkeypatch):
     laws = {"order": 0.7, "three_numbers": 0.6, "equivariant": 0.61, "unconstrained": 0.3,
             "mean_field": 0.1, "memory": 0.58, "persistence": 0.69}  # fmt: skip
+    index = {(law, step): value + (step == 10) * (law == "three_numbers")
+             for law, value in laws.items() for step in (10, 50)}  # fmt: skip
     frame = pd.DataFrame([
-        row("jaccard", value + (step == 10) * (law == "three_numbers"), 0.01, 30,
-            law=law, step=step, point="p59")
-        for law, value in laws.items() for step in (10, 50)
+        row("beyond_three", value - index["three_numbers", step], 0.01, 30,
+            law=law, step=step, point="p59", jaccard_n=30)
+        | row("beyond_order", value - index["order", step], 0.01, 30)
+        for (law, step), value in index.items()
     ])  # fmt: skip
     monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
     rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
