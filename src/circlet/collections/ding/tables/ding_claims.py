@@ -39,8 +39,8 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("survival", "circle_counts")
 OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "survival_rates", "trajectories")
-LEVEL = 1e-7  # test loss that two circles reach, in nat
-CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
+_LEVEL = 3e-7  # nat; test losses up to this agree with 1e-7, within the margin of losses
+_CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
@@ -274,12 +274,12 @@ def collaborating(trajectories: pd.DataFrame) -> Estimate:
 
 
 def spikes(loss: np.ndarray) -> int:
-    """How often a loss rises by the factor `CYCLE`, and falls by it before and afterwards."""
+    """How often a loss rises by the factor `_CYCLE`, and falls by it before and afterwards."""
     found, is_falling, extreme = 0, False, -math.inf  # the highest since it rose, or the lowest
     for value in loss:
-        if is_falling and value >= CYCLE * extreme:
+        if is_falling and value >= _CYCLE * extreme:
             is_falling, extreme, found = False, value, found + 1
-        elif not is_falling and CYCLE * value <= extreme:
+        elif not is_falling and _CYCLE * value <= extreme:
             is_falling, extreme = True, value
         else:
             extreme = min(extreme, value) if is_falling else max(extreme, value)
@@ -294,11 +294,11 @@ def mean_spikes(losses: pd.DataFrame) -> Estimate:
 
 
 def sooner(losses: pd.DataFrame) -> Estimate:
-    """Steps until the test loss is `LEVEL`, from two circles divided by from all; over seeds.
+    """Steps until the test loss is `_LEVEL`, from two circles divided by from all; over seeds.
 
     Runs that do not get there count with their last step.
     """
-    steps = losses["step"].where(losses["test_loss"] <= LEVEL, losses["step"].max())
+    steps = losses["step"].where(losses["test_loss"] <= _LEVEL, losses["step"].max())
     circles = losses["keep_strongest"].fillna(0)
     first = steps.groupby([losses["seed"], circles]).min().unstack().reindex(columns=[0, 2])
     return stats.geometric_mean(first[2] / first[0])
