@@ -35,12 +35,22 @@ def test_the_noise_of_few_runs_is_taken_out_of_the_correlation():
     assert claims.signal_correlation(many, 50).value == pytest.approx(expected, abs=0.01)
 
 
-def test_the_line_and_its_interval():
-    frame, _ = rates(50)
+def test_the_line_is_that_of_survival_rates():
+    stream = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        [(f"{e}-{n}", e, n, n, k) for e in range(6) for n in range(5) for k in range(29)],
+        columns=["run_id", *SEEDS, "frequency"],
+    )
+    signal = stream.normal(87, 3, (6, 29))[frame["embedding_seed"], frame["frequency"]]
+    rate = np.clip(0.3 + 0.05 * (signal - 87), 0, 1)
+    frame = frame.assign(initial_signal=signal, alive=stream.random(len(frame)) < rate)
     found = claims.line_at(frame, 87)
     assert found.low < 0.3 < found.high
-    assert found.high - found.low < 0.02
-    assert found.n == 20  # embeddings
+    assert found.n == 5  # networks
+    rates = frame.groupby(["embedding_seed", "initial_signal"])["alive"].mean().reset_index()
+    lines = [np.polyfit(e["initial_signal"], e["alive"], 1)
+             for _, e in rates.groupby("embedding_seed")]  # fmt: skip
+    assert found.value == pytest.approx(np.mean([np.polyval(line, 87) for line in lines]))
     assert claims.line_at(frame.iloc[:2], 87).n == 0
 
 

@@ -73,17 +73,18 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     return corrected if corrected.high < 1 else Estimate(n=raw.n)
 
 
-def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
-    """Survival rate at an initial signal, on the line of least squares of each embedding.
+def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
+    """Survival rate at an initial signal, on the line of least squares of a run; mean over runs.
 
-    The frequencies of an embedding compete, so the interval is over embeddings.
+    The mean line of the runs of an embedding is the line through its survival rates.
     """
-    rates_there = []
-    for _, here in rates.groupby("embedding_seed"):
-        x, y = here["initial_signal"].to_numpy(float), here["rate"].to_numpy(float)
+    values = []
+    for _, run in survival.groupby("run_id"):
+        x, y = run["initial_signal"].to_numpy(float), run["alive"].to_numpy(float)
         if len(x) > 2 and np.ptp(x) > 0:
-            rates_there.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
-    return stats.mean(rates_there)
+            values.append((*run[SEEDS].iloc[0], float(np.polyval(np.polyfit(x, y, 1), x0))))
+    frame = pd.DataFrame(values, columns=[*SEEDS, "value"])
+    return over_runs(frame["value"], frame, -math.inf, math.inf)
 
 
 def circles(counts: pd.DataFrame) -> Estimate:
@@ -314,8 +315,8 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("signal_correlation", "initial_signals", "survival_rates", signal_correlation),
     ("signal_correlation_50", "initial_signals", "survival_rates",
      lambda t: signal_correlation(t, 50)),  # runs per embedding, as behind figure 6 left
-    ("line_at_86", "initial_signals", "survival_rates", lambda t: line_at(t, 86)),
-    ("line_at_95", "initial_signals", "survival_rates", lambda t: line_at(t, 95)),
+    ("line_at_86", "initial_signals", "survival", lambda t: line_at(t, 86)),
+    ("line_at_95", "initial_signals", "survival", lambda t: line_at(t, 95)),
     ("scaled_up_survives", "perturbation", "survival", lambda t: scaled(t, above=True)),
     ("scaled_down_dies", "perturbation", "survival", lambda t: scaled(t, above=False)),
     ("first_survives", "construction", "survival", always_first),
