@@ -29,8 +29,9 @@ from circlet.study import (
     registry,
     targets,
 )
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block, Point
+from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import Seeds
 from circlet.systems.spec import Parameter, SystemSpec

@@ -16,8 +16,8 @@ from circlet import build, errors, terminal
 from circlet.lazy_import import load
 from circlet.storage import files, progress
 from circlet.study import planning, targets
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 log = logging.getLogger("circlet")
 

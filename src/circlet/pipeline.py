@@ -24,7 +24,7 @@ from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
 from circlet.storage.job_configs import JobConfigs
 from circlet.study import cost, limits, measured, planning, priorities, targets
-from circlet.study.points import Block
+from circlet.study.blocks import Block
 from circlet.study.targets import Target
 
 if TYPE_CHECKING:

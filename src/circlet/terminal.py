@@ -13,8 +13,8 @@ from circlet import native
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of what falls short

@@ -25,8 +25,8 @@ from circlet import terminal
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, priorities, targets
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 from circlet.study.targets import Target
 
 FRESH = 60.0  # seconds without output after which a job counts as dead

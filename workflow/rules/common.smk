@@ -14,7 +14,7 @@ if INSTALLED != VERSION:
     )
 
 from circlet import pipeline
-from circlet.study.points import JOB_LOG, LOG
+from circlet.study.blocks import JOB_LOG, LOG
 from circlet.study import contributions, cost
 
 if workflow.modifier.is_main_snakefile() and not workflow.configfiles:

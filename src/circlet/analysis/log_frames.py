@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from circlet.storage import parquet
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block, Point
+from circlet.study.points import Point
 
 
 def keys(point: Point, study: Study) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from torch import nn
 
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study.points import Block
+from circlet.study.blocks import Block
 from circlet.study.registry import path_of
 from circlet.systems import trees
 from circlet.systems.seeded import seeded

@@ -11,8 +11,8 @@ import torch
 
 from circlet import native
 from circlet.study import declared_systems, registry
+from circlet.study.blocks import Block
 from circlet.study.planning import plan
-from circlet.study.points import Block
 from circlet.training import native_run
 from circlet.training.run import group_size, run_group
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from circlet.errors import CircletError, Interrupted, LogError
 from circlet.lazy_import import load
-from circlet.study.points import Block
+from circlet.study.blocks import Block
 
 if TYPE_CHECKING:
     from filelock import FileLock

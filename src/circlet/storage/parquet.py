@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from circlet.errors import LogError
 from circlet.storage import schema
 from circlet.storage.files import atomic
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 if TYPE_CHECKING:
     import pandas as pd

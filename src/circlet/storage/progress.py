@@ -8,8 +8,8 @@ from pathlib import Path
 from circlet.errors import ConfigError, LogError
 from circlet.storage import locks, parquet
 from circlet.study import fingerprint, registry, targets
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 # Set while a display of the study is on the terminal: jobs then say nothing there.
 DISPLAYED = "CIRCLET_DISPLAYED"

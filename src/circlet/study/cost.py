@@ -8,7 +8,8 @@ import math
 
 from circlet.study import measured
 from circlet.study.block_sizes import balanced_group_size
-from circlet.study.points import Block, Point
+from circlet.study.blocks import Block
+from circlet.study.points import Point
 
 STEP_SECONDS = 2e-4  # overhead of a step in PyTorch, however small the tensors are
 NAMES_BYTES = 100  # most bytes for the names of all arrays of a network

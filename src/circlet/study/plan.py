@@ -19,9 +19,10 @@ from circlet.config.experiment import Arguments, Experiment, Seeds
 from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, unknown
 from circlet.study import declared_systems, derived_metrics, milestones, validation
+from circlet.study.blocks import Block
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.limits import MAX_CHAIN
-from circlet.study.points import Block, Point
+from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
 from circlet.study.starts import ParentIndex

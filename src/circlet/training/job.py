@@ -17,7 +17,8 @@ from circlet.errors import CircletError, LogError, lacks_memory
 from circlet.lazy_import import load
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
-from circlet.study.points import Block, Point
+from circlet.study.blocks import Block
+from circlet.study.points import Point
 from circlet.training import native_run
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.group import Arrays, Group

@@ -10,8 +10,8 @@ from circlet.collections.odonnat.figures import sandbox
 from circlet.collections.odonnat.network_panels import Moment
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 SYSTEM = "sparse_transformer"
 

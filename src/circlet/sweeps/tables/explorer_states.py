@@ -17,8 +17,9 @@ import pyarrow as pa
 from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import ARRAY, RUN, STEP, column
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block, Point
+from circlet.study.points import Point
 from circlet.sweeps import explorer_budget
 
 LOGS = ("embeddings", "signals", "curves", "parameters")

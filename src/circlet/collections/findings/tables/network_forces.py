@@ -20,8 +20,8 @@ from circlet.collections.findings import forces
 from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, STEP, column
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 ROLES = ("network_forces",)
 LOGS = ("runs", "parameters")

@@ -27,8 +27,8 @@ from circlet.collections.odonnat import clusters, sharpness, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")

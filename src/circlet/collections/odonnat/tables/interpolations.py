@@ -13,8 +13,8 @@ import torch
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 
 ROLES = ("curriculum", "curriculum_scratch")
 LOGS = ("runs", "parameters")

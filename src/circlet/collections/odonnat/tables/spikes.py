@@ -40,8 +40,8 @@ from circlet.collections.odonnat import sharpness, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column, names
+from circlet.study.blocks import Block
 from circlet.study.plan import Study
-from circlet.study.points import Block
 from circlet.systems import loss
 
 SYSTEMS = ("sparse_transformer",)

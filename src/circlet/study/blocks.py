@@ -1,0 +1,134 @@
+"""Blocks: ranges of seeds of one point, each trained in one job, with the paths of their logs.
+
+Paths of logs are made only here.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from circlet.study.interventions import list_interventions
+
+if TYPE_CHECKING:
+    from circlet.study.points import Point
+
+# Where logs are, below the folder of the results.
+LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
+JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
+
+
+@dataclass(frozen=True)
+class Block:
+    """An aligned range of seeds of one point: one job, one tensor program, one log folder."""
+
+    point: "Point"
+    first: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Folder name: ``00000-00049``, first and last seed."""
+        return f"{self.first:05d}-{self.first + self.count - 1:05d}"
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of its runs."""
+        return range(self.first, self.first + self.count)
+
+    @property
+    def ends(self) -> list[int]:
+        """First and last seed, as footers have them."""
+        return [self.first, self.first + self.count - 1]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Its experiment, point and seeds, by name: unique in the study."""
+        return (*self.point.key, self.name)
+
+    def log(self, kind: str) -> Path:
+        """Path of one of its logs."""
+        return self._path(LOG, kind=kind)
+
+    @property
+    def logs(self) -> list[Path]:
+        """Paths of all its logs."""
+        return [self.log(kind) for kind in self.point.logs]
+
+    @property
+    def job_log(self) -> Path:
+        """Text log of the job that makes it."""
+        return self._path(JOB_LOG)
+
+    def _path(self, template: str, **fields: str) -> Path:
+        point = self.point
+        names = {"experiment": point.experiment, "point": point.name, "seeds": self.name}
+        return point.results / template.format(**names, **fields)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where it is kept while it is not done; beside its logs, and no log itself."""
+        return self.log("checkpoint").with_suffix(".pt")
+
+    @property
+    def state(self) -> Path:
+        """Where the end of its runs is kept with that of their optimiser, if it is."""
+        return self.log("state").with_suffix(".pt")
+
+    @property
+    def parents(self) -> list["Block"]:
+        """Blocks of the runs that its own runs start from; none without such an intervention."""
+        parent = self.point.parent
+        own = self.seeds
+        return [
+            block
+            for block in (parent.blocks if parent else ())
+            if block.first < own.stop and own.start < block.seeds.stop
+        ]
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Logs that must be there before it can run."""
+        return [block.log(kind) for block in self.parents for kind in self.point.reads]
+
+    @staticmethod
+    def _experiment(blocks: list["Block"]) -> dict[str, Any]:
+        """The experiment that is just these blocks of one point."""
+        point, first, last = blocks[0].point, blocks[0], blocks[-1]
+        identity, settings = point.identity, point.settings
+        ends = {"first": first.first, "count": last.first + last.count - first.first}
+        config = identity | {"seeds": identity["seeds"] | ends}
+        if settings.block:
+            config["block"] = settings.block
+        if settings.keep_state:
+            config["keep_state"] = True
+        # What its name has at its default is swept over one value, so that the name is the same.
+        values = point.arithmetic | point.parameters
+        if sweep := {name: [values[name]] for name in point.named if name in values}:
+            config["sweep"] = sweep
+        if interventions := list_interventions(point.interventions):
+            config["interventions"] = [
+                {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in given.items()}}
+                for name, given in interventions
+            ]
+        return config
+
+    @property
+    def study(self) -> str:
+        """Config of the study that is just this block, as canonical JSON: what its job runs.
+
+        It names nothing of the other blocks, and no default that another release may add, so
+        that neither changes a job that is done.
+        """
+        config = {
+            "results": str(self.point.results),
+            "experiments": {self.point.experiment: self._experiment([self])},
+        }
+        parents, blocks = {}, self.parents
+        while blocks:
+            parents[blocks[0].point.experiment] = self._experiment(blocks)
+            # Ranges of seeds are unbroken, so the first and the last block have all parents.
+            blocks = list({b.name: b for b in (*blocks[0].parents, *blocks[-1].parents)}.values())
+        if parents:
+            config["parents"] = parents
+        return json.dumps(config, sort_keys=True)
