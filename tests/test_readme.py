@@ -49,7 +49,7 @@ def test_tables_of_recipes_have_rows(finished):
 def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, capsys):
     """Every file that docs/extending.md prints: checked, run, drawn and judged."""
     printed = re.findall(r"```\w+\n# (mine/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
-    assert len(printed) == 11
+    assert len(printed) == 10
     monkeypatch.chdir(tmp_path)
     for name, text in printed:
         path = tmp_path / name
@@ -101,6 +101,7 @@ def test_tests_that_pages_name_are_there():
     named = {
         name
         for path in (ROOT / "docs").glob("*.md")
+        if path.name != "tables.md"  # which has columns such as test_loss
         for name in re.findall(r"`(test_\w+)`", path.read_text())
     }
     assert named and {name for name in named if f"def {name}(" not in tests} == set()
