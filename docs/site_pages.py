@@ -1,4 +1,4 @@
-"""Pages of the site that docs/ does not contain: the README, reports of the frozen studies, the tour.
+"""Pages of the site that are not in docs/: the README, reports of the frozen studies, the tour.
 
 The reports are made from the tables in docs/studies. The explorer needs logs: it is that of
 config/tour.yaml, which `make site` runs.

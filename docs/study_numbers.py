@@ -13,6 +13,7 @@ from circlet import terminal
 from circlet.analysis import claims, stats
 from circlet.analysis.verdicts import NOT_RUN, VERDICTS
 from circlet.collections.ding import moduli, shorter_runs
+from circlet.collections.odonnat.tables import odonnat_claims
 from circlet.pages.story import number
 from circlet.storage import parquet
 from circlet.study import claims_file, registry
@@ -252,10 +253,17 @@ def over_runs(study: str, name: str, column: str) -> str:
     return f"{number(found.value)} {interval(found.low, found.high)}"
 
 
-def rises(study: str) -> str:
-    """How many of the spikes have a larger sharpness than ten logged steps earlier."""
-    known = table(study, "spikes").dropna(subset=["sharpness", "sharpness_earlier"])
-    return f"{(known['sharpness'] > known['sharpness_earlier']).sum()} of {len(known)}"
+def rises(study: str, earlier: str = "sharpness_earlier", later: str = "sharpness") -> str:
+    """For how many of the spikes a column is larger than that ten logged steps earlier."""
+    known = table(study, "spikes").dropna(subset=[earlier, later])
+    return f"{(known[later] > known[earlier]).sum()} of {len(known)}"
+
+
+def at_start(claim: str, code: str) -> Any:
+    """What simulations of step 0 give for a claim of Odonnat et al.: their interval is in text."""
+    found = odonnat_claims.initial_states().loc[(claim, code)]
+    ends = interval(found["median_low"], found["median_high"])
+    return {**found, "text": f"{number(found['median'])} {ends}"}
 
 
 def lasso_r2(study: str) -> pd.DataFrame:

@@ -96,7 +96,7 @@ def test_the_readme_is_short():
 
 
 def test_tests_that_pages_name_are_there():
-    """As docs/cluster.md does, of each fault."""
+    """docs/cluster.md names the tests of each common fault."""
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     named = {
         name

@@ -23,8 +23,8 @@ from circlet import native
 from circlet.storage import locks, parquet
 from circlet.study import contributions, planning, targets
 
-TEXT = (ROOT / "docs/elsewhere.md").read_text()
-CONFIG, PROFILE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+TEXT = (ROOT / "docs/running.md").read_text().partition("\n## In other projects\n")[2]
+[CONFIG] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 [SNAKEFILE] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 CATALOG = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
 WORKFLOW = ROOT / "workflow/Snakefile"
@@ -229,10 +229,10 @@ def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed
 
 
 def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
-    assert "profile" not in CATALOG["mandatory-flags"]["flags"]
-    assert yaml.safe_load(PROFILE) == yaml.safe_load(
-        (ROOT / "profiles/default/config.yaml").read_text()
-    )
+    flags = CATALOG["mandatory-flags"]["flags"]
+    assert "profile" not in flags
+    settings = yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text())
+    assert {flag.removeprefix("--") for flag in flags.split() if flag[:2] == "--"} <= set(settings)
 
 
 # --- As a module
@@ -406,7 +406,7 @@ def test_another_version_of_the_package_is_one_line(tmp_path):
     assert folder.line("--dry-run") == (
         f"error: the workflow is circlet 9.9.9, the Python package circlet of {sys.executable} is "
         f"{circlet.__version__}; install circlet 9.9.9 there, or use the workflow of the package's "
-        "version; see docs/elsewhere.md"
+        "version; see docs/running.md"
     )
     common.write_text(text.replace("from circlet import", "from circlet_of_nobody import"))
     assert f"is not installed; install circlet {circlet.__version__} there" in folder.line("-n")

@@ -10,7 +10,7 @@ if INSTALLED != VERSION:
     sys.exit(
         f"error: the workflow is circlet {VERSION}, the Python package circlet of {sys.executable} "
         f"is {INSTALLED}; install circlet {VERSION} there, or use the workflow of the package's "
-        "version; see docs/elsewhere.md"
+        "version; see docs/running.md"
     )
 
 from circlet import pipeline

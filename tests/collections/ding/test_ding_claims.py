@@ -3,10 +3,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 
 from circlet.analysis import association
+from circlet.analysis.claims import read
+from circlet.collections.ding import ode
 from circlet.collections.ding.moduli import scatter_ratio
+from circlet.collections.ding.shared_seeds import SEEDS, over_runs
 from circlet.collections.ding.tables import ding_claims as claims
+from circlet.study import planning
 
 
 def rates(n_runs, n=2000, seed=0):
@@ -30,24 +35,33 @@ def test_the_noise_of_few_runs_is_taken_out_of_the_correlation():
     assert claims.signal_correlation(many, 50).value == pytest.approx(expected, abs=0.01)
 
 
-def test_the_line_and_its_interval():
-    frame, _ = rates(50)
+def test_the_line_is_that_of_survival_rates():
+    stream = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        [(f"{e}-{n}", e, n, n, k) for e in range(6) for n in range(5) for k in range(29)],
+        columns=["run_id", *SEEDS, "frequency"],
+    )
+    signal = stream.normal(87, 3, (6, 29))[frame["embedding_seed"], frame["frequency"]]
+    rate = np.clip(0.3 + 0.05 * (signal - 87), 0, 1)
+    frame = frame.assign(initial_signal=signal, alive=stream.random(len(frame)) < rate)
     found = claims.line_at(frame, 87)
     assert found.low < 0.3 < found.high
-    assert found.high - found.low < 0.02
-    assert found.n == 20  # embeddings
+    assert found.n == 5  # networks
+    rates = frame.groupby(["embedding_seed", "initial_signal"])["alive"].mean().reset_index()
+    lines = [np.polyfit(e["initial_signal"], e["alive"], 1)
+             for _, e in rates.groupby("embedding_seed")]  # fmt: skip
+    assert found.value == pytest.approx(np.mean([np.polyval(line, 87) for line in lines]))
     assert claims.line_at(frame.iloc[:2], 87).n == 0
 
 
 def survival(alive_by_frequency, factor=1.2, runs=20):
     return pd.DataFrame(
         [
-            (f"r{run}-{factor}", run % 5, k, alive, 3, {1: 80.0, 2: 84.0, 3: 82 * factor}[k])
+            (f"r{run}-{factor}", run % 5, run, run, k, alive, 3, {1: 80, 2: 84, 3: 82 * factor}[k])
             for run in range(runs)
             for k, alive in alive_by_frequency.items()
         ],
-        columns=["run_id", "embedding_seed", "frequency", "alive", "scale_frequency",
-                 "initial_signal"],
+        columns=["run_id", *SEEDS, "frequency", "alive", "scale_frequency", "initial_signal"],
     )  # fmt: skip
 
 
@@ -69,7 +83,7 @@ def test_auc_within_runs():
     found = claims.run_auc(frame, "initial_gradient")
     assert (found.value, found.n) == (1, 5)  # embeddings
     one = claims.run_auc(frame.assign(embedding_seed=0), "initial_gradient")
-    assert one.n == 20  # runs
+    assert one.n == 1
     assert claims.run_auc(frame.assign(initial_gradient=1), "initial_gradient").value == 0.5
 
 
@@ -134,8 +148,8 @@ def constructed(alive):
     rows = []
     for (seed, ratio), (first, second, other) in alive.items():
         signals = {4: (80.0, first), 2: (80.0 * ratio, second), 1: (1e-6, other), 3: (1e-6, False)}
-        rows += [(f"{seed}-{ratio}", seed, ratio, k, s, a) for k, (s, a) in signals.items()]
-    columns = ["run_id", "seed", "construct_ratio", "frequency", "initial_signal", "survived"]
+        rows += [(f"{seed}-{ratio}", *[seed] * 3, ratio, k, s, a) for k, (s, a) in signals.items()]
+    columns = ["run_id", *SEEDS, "construct_ratio", "frequency", "initial_signal", "survived"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -151,6 +165,20 @@ def test_draws_are_counted_once_and_ratio_one_has_no_first():
     assert (first.value, first.n) == (1, 2)
     some = claims.revived(frame)
     assert (some.value, some.n) == (pytest.approx(1 / 6), 2)  # of three runs of one draw, none
+    one = frame.assign(network_seed=0)
+    for effect in (claims.always_first, claims.revived, claims.second_by_ratio):
+        assert effect(one).n == 1
+
+
+def test_the_sentence_about_two_frequencies_names_the_ratios():
+    study = planning.plan_file(ROOT / "config/full_length.yaml")
+    rows = read(study).set_index("claim")
+    [ratios] = [
+        i["construct"]["ratio"] for i in study.config.experiments["construction"].interventions
+    ]
+    below = [f"{ratio:g}" for ratio in ratios if ratio < 1]
+    named = f"({', '.join(below[:-1])} and {below[-1]} in ours)"
+    assert named in rows.loc["ding_first_survives", "statement"]
 
 
 def test_best_losses_are_of_the_last_step():
@@ -162,9 +190,7 @@ def test_best_losses_are_of_the_last_step():
 
 
 def counts(**columns):
-    return pd.DataFrame(
-        {"embedding_seed": np.arange(8), "seed": np.arange(8), "n_circles": [3, 4] * 4} | columns
-    )
+    return pd.DataFrame(dict.fromkeys(SEEDS, np.arange(8)) | {"n_circles": [3, 4] * 4} | columns)
 
 
 def test_runs_of_one_embedding_are_one_sample():
@@ -202,3 +228,88 @@ def test_a_rollout_is_lost_in_most_runs_only_if_enough_say_so():
     fits = pd.DataFrame({"rollout_error": [90.0] * 4, "mean_signal": 40.0})
     assert claims.lost(fits).low < 0.5
     assert claims.lost(pd.concat([fits] * 2)).low > 0.5
+
+
+def combined(n_embeddings, n_networks, sd=1.0):
+    """Runs of every embedding with every network, each of which shifts the value."""
+    stream = np.random.default_rng(0)
+    rows, columns = np.indices((n_embeddings, n_networks)).reshape(2, -1)
+    value = stream.normal(0, sd, n_embeddings)[rows] + stream.normal(0, sd, n_networks)[columns]
+    runs = pd.DataFrame(dict(zip(SEEDS, (rows, columns, columns), strict=True)))
+    return value, runs
+
+
+def test_independent_samples_are_the_seeds_of_which_there_are_fewest():
+    value, runs = combined(8, 5)
+    found = over_runs(value, runs, -math.inf, math.inf)
+    assert (found.value, found.n) == (pytest.approx(value.mean()), 5)
+    for kind in SEEDS[:2]:  # wider than if the other seeds did not matter
+        alone = claims.stats.over_units(value, runs[kind], -math.inf, math.inf)
+        assert found.high - found.low > alone.high - alone.low
+    assert over_runs(value, runs.assign(data_seed=0), 0, 1).n == 1
+    assert over_runs(value[:8], runs[:8].assign(network_seed=0), 0, 1).n == 1
+    own = pd.DataFrame(dict.fromkeys(SEEDS, range(8)))
+    assert over_runs(value[:8], own, -math.inf, math.inf) == claims.stats.mean(value[:8])
+
+
+def test_combined_runs_that_are_all_alike_have_an_interval():
+    value, runs = combined(8, 5, sd=0)
+    found = over_runs(1 + value, runs, 0, 1)
+    assert (found.value, found.high, found.n) == (1, 1, 5)
+    assert found.low == pytest.approx(0.05 ** (1 / 5))
+
+
+@pytest.mark.parametrize(
+    ("loss", "n"),
+    [
+        ([4, 8, 2, 1, 0.5], 0),  # it rises only before the first fall
+        ([4, 1, 1.9, 0.5, 0.9, 0.1], 0),  # by less than a factor of two
+        ([4, 1, 2, 3, 1], 1),
+        ([4, 1, 3, 2], 0),  # not yet decayed
+        ([4, 1, 3, 1, 0.1, 5, 0.1], 2),
+    ],
+)
+def test_spikes_rise_and_fall_by_a_factor(loss, n):
+    assert claims.spikes(np.array(loss)) == n
+
+
+def test_spikes_are_counted_by_run_and_averaged_by_seed():
+    curves = {("a", 0): [4, 1, 3, 1], ("b", 0): [4, 1, 1, 1], ("c", 1): [4, 1, 3, 1]}
+    frame = pd.DataFrame(
+        [(run, seed, step, loss) for (run, seed), curve in curves.items()
+         for step, loss in enumerate(curve)],
+        columns=["run_id", "seed", "step", "test_loss"],
+    ).iloc[::-1]  # fmt: skip
+    found = claims.mean_spikes(frame)
+    assert (found.value, found.n) == (0.75, 2)
+
+
+def test_runs_that_never_reach_the_loss_count_with_their_last_step():
+    steps = {(None, 0): 200, (2, 0): 100, (None, 1): 400, (2, 1): 1000, (1, 0): 1}
+    rows = [
+        (seed, kept, step, 1e-8 if first <= step < 1000 else 1.0)
+        for (kept, seed), first in steps.items()
+        for step in (0, 1, 100, 200, 400, 1000)
+    ]
+    frame = pd.DataFrame(rows, columns=["seed", "keep_strongest", "step", "test_loss"])
+    found = claims.sooner(frame)
+    assert (found.value, found.n) == (pytest.approx(math.sqrt(100 / 200 * 1000 / 400)), 2)
+
+
+def test_pairs_collaborate_if_their_coefficients_add_up_to_more_than_zero(monkeypatch):
+    effects = np.array([[9, 2, -1, 0], [-1, 9, 0, 0], [0, 0, 9, 0], [0, 0, 3, 9.0]])
+    monkeypatch.setattr(ode, "fit", lambda x, method: ode.Fit(effects, np.zeros(4)))
+    rows = [(run, step, k, 1.0) for run in "ab" for step in range(20) for k in range(1, 5)]
+    frame = pd.DataFrame(rows, columns=["run_id", "step", "frequency", "signal"])
+    found = claims.collaborating(frame)
+    assert (found.value, found.n) == (pytest.approx(2 / 3), 2)  # three of six pairs have any
+
+
+def test_the_analytic_solution_is_compared_with_the_rollout_of_the_lasso():
+    fits = pd.DataFrame(
+        [("lasso", 1000, 2.0, 1.0), ("lasso", 1000, 1.0, 2.0), ("lasso", 10, 9.0, 1.0),
+         ("least_squares", 1000, 9.0, 1.0)],
+        columns=["method", "n_steps", "analytic_error", "rollout_error"],
+    )  # fmt: skip
+    found = claims.analytic_error(fits)
+    assert (found.value, found.n) == (pytest.approx(1), 2)

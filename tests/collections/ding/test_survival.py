@@ -5,6 +5,7 @@ from conftest import circle
 
 from circlet.analysis import classifiers
 from circlet.collections.ding import survivors
+from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.collections.ding.tables import (
     circle_ablations,
     constructed_rates,
@@ -88,28 +89,34 @@ def test_one_embedding_has_no_held_out_score():
 
 def test_always_dead_is_as_good_as_the_share_of_the_dead():
     x, alive, group = groups(gap=0, n_groups=50)
-    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, group)
+    runs = pd.DataFrame(dict.fromkeys(["run_id", *SEEDS], group))
+    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, runs)
     assert majority.value == pytest.approx(100 * (1 - alive.mean()))
     assert accuracy.value == pytest.approx(majority.value)
     assert gain.value == pytest.approx(0)
     x, alive, group = groups(gap=8)
-    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, group)
+    runs = pd.DataFrame(dict.fromkeys(["run_id", *SEEDS], group))
+    accuracy, majority, gain = survival_classifiers.held_out_accuracy(x, alive, runs)
     assert accuracy.value > 97 > majority.value
     assert gain.value == pytest.approx(accuracy.value - majority.value)
     assert gain.low > 0
     assert majority.low < majority.value < majority.high
     assert (accuracy.n, accuracy.high <= 100) == (12, True)
-    none = survival_classifiers.held_out_accuracy(x, np.zeros(len(x), dtype=bool), group)
+    none = survival_classifiers.held_out_accuracy(x, np.zeros(len(x), dtype=bool), runs)
     assert all(np.isnan(part.value) for part in none)
+    one = runs.assign(embedding_seed=0)  # whole runs are held out, but they are one sample
+    gain = survival_classifiers.held_out_accuracy(x, alive, one)[2]
+    assert (gain.value > 0, gain.n) == (True, 1)
 
 
 def test_constructed_outcomes_go_by_initial_signal():
     run = pd.DataFrame(
-        {"run_id": "r", "seed": 3, "construct_ratio": 0.5, "frequency": [1, 2, 3, 4],
-         "initial_signal": [1e-6, 80, 40, 1e-6], "survived": [True, True, False, False]}
+        {"run_id": "r", **dict.fromkeys(SEEDS, 3), "construct_ratio": 0.5,
+         "frequency": [1, 2, 3, 4], "initial_signal": [1e-6, 80, 40, 1e-6],
+         "survived": [True, True, False, False]}
     )  # fmt: skip
     (row,) = constructed_rates.outcomes(run).itertuples(index=False)
-    assert tuple(row) == (0.5, 3, True, False, True)
+    assert tuple(row) == (0.5, 3, 3, 3, True, False, True)
     # At equal signals, which rounding may order either way, the smaller frequency is the first.
     equal = run.assign(initial_signal=[1e-6, 80.000001, 80.000002, 1e-6])
     assert constructed_rates.outcomes(equal)["first"].tolist() == [True]

@@ -113,9 +113,55 @@ def test_names_are_judged_where_they_matter_most():
     assert judged("names_add_little", found) == verdicts.DEVIATES
 
 
-def test_networks_are_counted_that_have_a_law_of_their_own():
-    rows = pd.DataFrame({"r2": [-4, 0.8, 0.2, 0.1], "r2_own": [0.9, 0.84, 0.26, 0.9]})
-    assert findings_claims.fitted_there_is_better(rows).value == 0.75
+@pytest.mark.parametrize(
+    ("gain", "half", "verdict"),
+    [
+        (0.4, 0.1, verdicts.REPRODUCED),
+        (0.07, 0.03, verdicts.UNDECIDED),
+        (0, 0.01, verdicts.DEVIATES),
+    ],
+)
+def test_memory_is_judged_by_what_persistence_leaves_where_it_may_add_least(gain, half, verdict):
+    laws = pd.DataFrame([
+        row("beyond_persistence", 0.45, 0.01, 30, law="memory", first_step=0),
+        row("beyond_persistence", gain, half, 30, law="memory", first_step=10),
+        row("beyond_persistence", -9.0, 1.0, 30, law="three_numbers", first_step=10),
+    ])  # fmt: skip
+    found = findings_claims.beyond_persistence(laws)
+    assert found == pytest.approx(Estimate(gain, gain - half, gain + half, 30))
+    assert judged("memory_adds_to_persistence", found) == verdict
+
+
+def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monkeypatch):
+    laws = {"order": 0.7, "three_numbers": 0.6, "equivariant": 0.61, "unconstrained": 0.3,
+            "mean_field": 0.1, "memory": 0.58, "persistence": 0.69}  # fmt: skip
+    index = {(law, step): value + (step == 10) * (law == "three_numbers")
+             for law, value in laws.items() for step in (10, 50)}  # fmt: skip
+    frame = pd.DataFrame([
+        row("beyond_three", value - index["three_numbers", step], 0.01, 30,
+            law=law, step=step, point="p59", jaccard_n=30)
+        | row("beyond_order", value - index["order", step], 0.01, 30)
+        for (law, step), value in index.items()
+    ])  # fmt: skip
+    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
+    rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
+    monkeypatch.setattr(findings_claims, "_CLAIMS", rolled_out)
+    study = planning.plan_file(ROOT / "config/findings.yaml")
+    rows = {found["claim"]: found for found in findings_claims.table(study)}
+    assert {(found["n_runs"], found["n_planned"]) for found in rows.values()} == {(30, 30)}
+    effects = {name: found["effect"] for name, found in rows.items()}
+    assert effects == pytest.approx({
+        "ratios_add_little": 0.01, "free_law_is_worse": -0.3, "moments_diverge": -0.5,
+        "memory_diverges": -0.02, "order_tells_as_much": -0.1, "order_tells_as_much_early": 0.9,
+        "last_change_tells_more": -0.01,
+    })  # fmt: skip
+    agreeing = {
+        name for name, found in rows.items()
+        if judged(name, Estimate.of_row(found, "effect")) == verdicts.REPRODUCED
+    }  # fmt: skip
+    assert agreeing == {
+        "ratios_add_little", "free_law_is_worse", "moments_diverge", "order_tells_as_much"
+    }  # fmt: skip
 
 
 def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):

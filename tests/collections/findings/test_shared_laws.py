@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 from circlet.collections.findings import shared_laws
 from circlet.collections.findings.tables import shared_law_pairs, shared_law_rollouts
 from circlet.collections.findings.tables import shared_laws as laws_table
+from circlet.storage import parquet
 
 P = 23
 N = (P - 1) // 2
@@ -154,3 +156,13 @@ def test_triples_sum_over_pairs_that_add_up():
     k = 4
     direct = sum(full[a] * full[(k - a) % P] for a in range(P))
     assert shared_law_pairs.triples(s)[0, k - 1, 0] == pytest.approx(direct / s.mean())
+
+
+def test_gains_in_the_frozen_rollouts_are_differences_of_the_same_runs():
+    rows = parquet.read(ROOT / "docs/studies/findings/tables/shared_law_rollouts.parquet")
+    frame = rows.to_pandas().set_index(["experiment", "point", "step", "law"])
+    for law, column in (("three_numbers", "beyond_three"), ("order", "beyond_order")):
+        other = frame["jaccard"].xs(law, level="law").reindex(frame.index.droplevel("law"))
+        gains = frame["jaccard"].to_numpy() - other.to_numpy()
+        assert frame[column].to_numpy() == pytest.approx(gains, abs=1e-6)
+        assert frame[column].abs().max() > 0.1

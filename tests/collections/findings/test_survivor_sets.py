@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from conftest import experiment, table_of
 
+from circlet.analysis.stats import Estimate
 from circlet.collections.findings import survivor_sets
 from circlet.collections.findings.tables import circle_growth, relations, seed_overlap
 from circlet.storage import parquet
@@ -104,8 +105,8 @@ def test_random_sets_have_no_relations(monkeypatch):
 
 def test_the_seed_that_decides_is_found(monkeypatch):
     """Survivors depend only on the embedding."""
-    seeds = np.array(list(itertools.product(range(4), range(3), range(3))))
-    by_embedding = draws(runs=4)
+    seeds = np.array(list(itertools.product(range(6), range(5), range(5))))
+    by_embedding = draws(runs=6)
     sets = by_embedding[seeds[:, 0]]
     rows = survival(sets)
     for i, part in enumerate(("embedding", "network", "data")):
@@ -118,8 +119,8 @@ def test_the_seed_that_decides_is_found(monkeypatch):
     assert gain["embedding"].jaccard == 1
     assert gain["embedding"].gain_low > 0
     assert gain["network"].gain == pytest.approx(0) == gain["network+data"].gain
-    # Pairs of runs that share the network alone: 3 networks, 4 x 3 embeddings and splits.
-    assert gain["network"].jaccard_n == 3 * (4 * 3 // 2) * (3 * 2)
+    # Six embeddings, five networks and five train sets: n is five, and no number of pairs.
+    assert {row.gain_n for row in gain.values()} == {5}
 
 
 def test_growth_is_told_from_none(monkeypatch):
@@ -134,7 +135,21 @@ def test_growth_is_told_from_none(monkeypatch):
         assert found["error_left_out"].idxmin() == best
         assert found.loc[best, "slope_low"] > 0
         assert found.loc[best, "correlation_low"] > 0.9
-    # The last values are proportional to p: they grow much faster than ln p.
-    assert found.loc["linear", "growth_low"] < 1 < found.loc["linear", "growth_high"]
-    assert found.loc["logarithmic", "growth_low"] > 2
-    assert found.loc["constant", "growth"] == pytest.approx(101 / 13, rel=0.1)
+    # The last values are proportional to p: per unit of ln p they rise ever faster.
+    assert found.loc["linear", "slope_ratio_low"] < 1 < found.loc["linear", "slope_ratio_high"]
+    assert found.loc["logarithmic", "slope_ratio_low"] > 1.25
+    assert np.isnan(found.loc["constant", "slope_ratio"])
+
+
+def test_an_intercept_is_no_faster_growth_than_ln_p():
+    """From nearly none at p = 13 to ten times as many: still a line in ln p."""
+    p = np.repeat([13, 23, 31, 43, 59, 79, 101], 5)
+    seeds = np.tile(np.arange(5), 7)
+    counts = pd.DataFrame({"n_circles": 3 * np.log(p / 12) + 0.01 * seeds * np.log(p),
+                           "seed": seeds})  # fmt: skip
+    found = circle_growth.slope_ratio(np.log(p), counts)
+    assert found.value == pytest.approx(1)
+    assert found.n == 5
+    falling = circle_growth.slope_ratio(-np.log(p), counts)
+    assert np.isnan(falling.value)
+    assert circle_growth.slope_ratio(np.log(p), counts.assign(seed=0)) == Estimate(n=1)

@@ -24,8 +24,7 @@ def heads(n=40, **columns):
             "success": solved, "test_accuracy": np.where(solved, 1.0, 0.5),
             "best_test_accuracy": np.where(solved, 1.0, 0.55), "head_present": solved,
             "kind": np.where(solved, "uniform", None), "rho_suffix": np.where(solved, 0.004, 0.7),
-            "rho_suffix_initial": 0.55, "rho_histogram": np.where(solved, 0.01, 0.8),
-            "distractor_attention": 0.5, "distractor_attention_initial": 0.58,
+            "rho_histogram": np.where(solved, 0.01, 0.8), "distractor_attention": 0.5,
             "steps_per_epoch": 64,
         }
     )  # fmt: skip
@@ -40,7 +39,7 @@ def test_values_of_a_planted_study():
         "successes": 20, "best_successes": 20, "stuck": 20, "accuracy_mean": 0.75, "fits_100": 0,
         "fits_200": 20, "fit_epoch": 160, "heads_of_successes": 20, "kind_uniform": 20,
         "kind_signed": 0, "heads_of_failures": 0, "suffix_successes": 0.004,
-        "suffix_failures": 0.7, "suffix_initial": 0.55, "histogram_successes": 20,
+        "suffix_failures": 0.7, "histogram_successes": 20,
         "phase_order": 20, "phase_gap": 60, "spikes_per_run": 0,
     }  # fmt: skip
     for name, value in expected.items():
@@ -54,12 +53,13 @@ def test_values_of_a_planted_study():
 def spikes(gain, quiet, runs=12, seed=0):
     stream = np.random.default_rng(seed)
     n = 3 * runs
-    noise = np.exp2(stream.normal(size=(2, n)) * 0.3)
+    noise = np.exp2(stream.normal(size=(3, n)) * 0.3)
     return pd.DataFrame(
         {
             "run_id": np.repeat([f"e/p/s{i:05d}" for i in range(runs)], 3),
             "mlp_gain": gain * noise[0], "mlp_gain_quiet": quiet * noise[1],
             "sharpness": gain * noise[0], "sharpness_earlier": quiet * noise[1],
+            "sharpness_quiet": quiet * noise[2],
             "cause": ["representation", "mlp", "representation"] * runs,
         }
     )  # fmt: skip
@@ -74,6 +74,10 @@ def test_spikes_are_compared_with_quiet_steps():
         assert null.low < 1 < null.high, claim
         assert effect.low > 2, claim
         assert effect.n == 12, claim
+    rising = spikes(4.0, 1.0)  # as in quiet steps
+    rising["sharpness_quiet"] /= 4
+    null = CLAIMS["sharpness_before_spikes"]({"spikes": rising})
+    assert null.low < 1 < null.high
     share = CLAIMS["spikes_by_representation"](more)
     assert (share.value, share.n) == (pytest.approx(200 / 3), 12)
 

@@ -34,9 +34,25 @@ def test_rows_say_where_a_spike_begins():
     (row,) = spikes.of_run(curves.sample(frac=1, random_state=0))
     assert row == {
         "step": 40 * 64, "last_step": 40 * 64, "height": 0.5, "baseline": 1e-3,
-        "before": 39 * 64, "earlier": 29 * 64, "quiet": 30 * 64,
+        "before": 39 * 64, "earlier": 29 * 64, "quiet": 30 * 64, "earliest": 19 * 64,
     }  # fmt: skip
     assert spikes.of_run(curves.assign(test_accuracy=0.9)) == []
+
+
+def test_steps_are_quiet_after_the_fit_and_without_a_spike():
+    """The spike at 40 has quiet steps from 19 on, if the fit and other spikes are not in them."""
+
+    def earliest(spike=0, fit=0):
+        epochs = np.arange(60)
+        losses = np.where(np.isin(epochs, [spike, 40]), 0.5, 1e-3)
+        accuracies = np.where(epochs >= fit, 0.99, 0.9)
+        curves = pd.DataFrame(
+            {"step": epochs, "train_loss": losses, "test_accuracy": accuracies}
+        )  # fmt: skip
+        return spikes.of_run(curves)[-1]["earliest"]
+
+    assert [earliest(spike=at) for at in (18, 19, 29)] == [19, None, None]
+    assert [earliest(fit=at) for at in (19, 20)] == [19, None]
 
 
 def network(seed=0):

@@ -17,6 +17,7 @@ import pandas as pd
 from circlet.analysis import spectrum, stats, verdicts
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
+from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.collections.ding.tables import ding_claims, survival_classifiers
 
 STEPS = (1000, 2000, 3000, 10_000)
@@ -55,7 +56,7 @@ def frame(tables: Tables, name: str, role: str, step: int) -> pd.DataFrame:
     alive = rows[rule].astype(float)
     rows = rows.assign(alive=alive.astype(bool), rate=alive, rate_n=1)
     if name == "circle_counts":
-        keys = ["run_id", "embedding_seed"]
+        keys = ["run_id", *SEEDS]
         return rows.groupby(keys)["alive"].sum().rename("n_circles").reset_index()
     return rows
 
@@ -64,7 +65,7 @@ def svm(rows: pd.DataFrame) -> tuple[Estimate, Estimate]:
     """Accuracy of the linear SVM on signal and gradient, and its gain over the majority."""
     known = rows.dropna(subset=["initial_gradient", "circularity"])
     x, alive = known[FEATURES].to_numpy(float), known["alive"].to_numpy(bool)
-    found = survival_classifiers.held_out_accuracy(x, alive, known["run_id"].to_numpy())
+    found = survival_classifiers.held_out_accuracy(x, alive, known)
     return found[0], found[2]
 
 

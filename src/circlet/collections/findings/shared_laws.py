@@ -10,7 +10,7 @@ change in a step is modelled as a sum of terms:
     equivariant     sum_l a_(k/l) x_l + b
     per capita      s (sum_l a_(k/l) x_l + b)         Lotka and Volterra
     mean field      some of TERMS, which are functions of s and of moments of all signals
-    ... + memory    the same and v, the memory of Adam's moments
+    ... + memory    the same and functions of v
 
 Each law is fitted by least squares, for which sums of products of the terms over a run are enough:
 fits, selection, folds and the jackknife add them up.

@@ -80,7 +80,7 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
 
     Conditions are parameters, ``steps`` and ``epochs``; ``parent.p`` is the p of the parent runs,
     ``scratch.p`` that of the role ``scratch``. Unless they name the seeds that runs have
-    ``shared``, runs must share none.
+    ``shared``, runs must share none; ``shared=any`` accepts all.
     """
     if role not in study.reproduce:
         if study.whole and role in study.whole.reproduce:
@@ -89,7 +89,7 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
     for point in study.experiment(study.reproduce[role]):
         for name, value in ({"shared": "none"} | conditions).items():
             actual = _has(study, point, name)
-            if not _same(actual, value):
+            if value != "any" and not _same(actual, value):
                 what = "shared seeds" if name == "shared" else name
                 return f"runs with {what} {actual}, the paper has {value}"
     return ""

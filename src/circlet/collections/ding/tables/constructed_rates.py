@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import stats
+from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -27,15 +28,15 @@ COLUMNS = [
 
 
 def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
-    """A row per run: ratio, seed, and whether the first, the second and any other survive."""
+    """A row per run: ratio, seeds, and whether the first, the second and any other survive."""
     rows = []
     for _, run in survival.groupby("run_id"):
         # Rounded, because at equal sizes the order of float32 signals is arbitrary.
         ranked = run.assign(size=-run["initial_signal"].round(2)).sort_values(["size", "frequency"])
         alive = ranked["survived"].to_numpy(bool)
-        ratio, seed = run["construct_ratio"].iloc[0], run["seed"].iloc[0]
-        rows.append((ratio, seed, *alive[:2], alive[2:].any()))
-    return pd.DataFrame(rows, columns=["ratio", "seed", "first", "second", "revived"])
+        seeds = run[SEEDS].iloc[0]
+        rows.append((run["construct_ratio"].iloc[0], *seeds, *alive[:2], alive[2:].any()))
+    return pd.DataFrame(rows, columns=["ratio", *SEEDS, "first", "second", "revived"])
 
 
 def table(study: Study) -> Iterator[dict]:

@@ -1,7 +1,7 @@
 """Table ``ding_claims``: our values for Ding et al.'s claims.
 
 ``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
-initial embedding, or two constructed frequencies, are dependent, so n counts embeddings or draws.
+initial embedding, a network or a split are dependent, so n counts those of which there are fewest.
 Intervals are at 95 %.
 """
 
@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import moduli, ode, survivors
+from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -38,6 +39,8 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("survival", "circle_counts")
 OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "survival_rates", "trajectories")
+_LEVEL = 3e-7  # nat; test losses up to this agree with 1e-7, within the margin of losses
+_CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
@@ -70,37 +73,34 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
     return corrected if corrected.high < 1 else Estimate(n=raw.n)
 
 
-def line_at(rates: pd.DataFrame, x0: float) -> Estimate:
-    """Survival rate at an initial signal, on the line of least squares of each embedding.
+def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
+    """Survival rate at an initial signal, on the line of least squares of a run; mean over runs.
 
-    The frequencies of an embedding compete, so the interval is over embeddings.
+    The mean line of the runs of an embedding is the line through its survival rates.
     """
-    rates_there = []
-    for _, here in rates.groupby("embedding_seed"):
-        x, y = here["initial_signal"].to_numpy(float), here["rate"].to_numpy(float)
+    values = []
+    for _, run in survival.groupby("run_id"):
+        x, y = run["initial_signal"].to_numpy(float), run["alive"].to_numpy(float)
         if len(x) > 2 and np.ptp(x) > 0:
-            rates_there.append(float(np.polyval(np.polyfit(x, y, 1), x0)))
-    return stats.mean(rates_there)
+            values.append((*run[SEEDS].iloc[0], float(np.polyval(np.polyfit(x, y, 1), x0))))
+    frame = pd.DataFrame(values, columns=[*SEEDS, "value"])
+    return over_runs(frame["value"], frame, -math.inf, math.inf)
 
 
 def circles(counts: pd.DataFrame) -> Estimate:
-    """Mean number of circles, over embeddings."""
-    return stats.mean_count(counts.groupby("embedding_seed")["n_circles"].mean())
+    """Mean number of circles."""
+    return over_runs(counts["n_circles"], counts, 0, math.inf)
 
 
 def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
-    """Area under the ROC curve of survival against a column, within a run.
-
-    Mean over embeddings of the mean over their runs, or over runs if they share one embedding.
-    """
+    """Area under the ROC curve of survival against a column, within a run; mean over runs."""
     areas = [
-        (run["embedding_seed"].iloc[0], run_id, roc_auc_score(run["alive"], run[column]))
-        for run_id, run in survival.dropna(subset=[column]).groupby("run_id")
+        (*run[SEEDS].iloc[0], roc_auc_score(run["alive"], run[column]))
+        for _, run in survival.dropna(subset=[column]).groupby("run_id")
         if 0 < run["alive"].sum() < len(run)
     ]
-    frame = pd.DataFrame(areas, columns=["embedding", "run", "auc"])
-    unit = "embedding" if frame["embedding"].nunique() > 1 else "run"
-    return stats.over_units(frame["auc"], frame[unit], 0, 1)
+    frame = pd.DataFrame(areas, columns=[*SEEDS, "auc"])
+    return over_runs(frame["auc"], frame, 0, 1)
 
 
 def _by_seed(losses: pd.DataFrame, above: pd.Series) -> Estimate:
@@ -126,7 +126,7 @@ def double_descent(losses: pd.DataFrame) -> Estimate:
 
 
 def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
-    """Survival of a frequency that was scaled far above the others, or far below; by embedding.
+    """Survival of a frequency that was scaled far above the others, or far below; mean over runs.
 
     Far means two standard deviations of the other initial signals from their mean. Above: the
     survival rate of the frequency. Below: the survival rate of the others minus its own.
@@ -139,9 +139,9 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
         if deviation >= 2 if above else deviation <= -2:
             mine = float(run.loc[is_scaled, "alive"].iloc[0])
             gap = float(run.loc[~is_scaled, "alive"].mean()) - mine
-            values.append((run["embedding_seed"].iloc[0], mine if above else gap))
-    frame = pd.DataFrame(values, columns=["embedding", "value"])
-    return stats.over_units(frame["value"], frame["embedding"], 0 if above else -1, 1)
+            values.append((*run[SEEDS].iloc[0], mine if above else gap))
+    frame = pd.DataFrame(values, columns=[*SEEDS, "value"])
+    return over_runs(frame["value"], frame, 0 if above else -1, 1)
 
 
 def always_first(survival: pd.DataFrame) -> Estimate:
@@ -150,21 +150,20 @@ def always_first(survival: pd.DataFrame) -> Estimate:
     The same two are drawn at each ratio. At a ratio of 1 neither is stronger.
     """
     runs = outcomes(survival)
-    return stats.count(
-        *stats.counted(runs[runs["ratio"] < 1].groupby("seed")["first"].all().to_numpy())
-    )
+    draws = runs[runs["ratio"] < 1].groupby(fewest(runs))["first"]
+    return stats.count(*stats.counted(draws.all().to_numpy()))
 
 
 def revived(survival: pd.DataFrame) -> Estimate:
-    """Share of runs in which a frequency survives that began with no signal, over draws."""
+    """Share of runs in which a frequency survives that began with no signal."""
     runs = outcomes(survival)
-    return stats.over_units(runs["revived"], runs["seed"], 0, 1)
+    return over_runs(runs["revived"], runs, 0, 1)
 
 
 def second_by_ratio(survival: pd.DataFrame) -> Estimate:
-    """Pearson r of the ratio and of whether the second survives, over draws."""
+    """Pearson r of the ratio and of whether the second survives."""
     runs = outcomes(survival)
-    return association.correlation_over_units(runs["ratio"], runs["second"], runs["seed"])
+    return association.correlation_over_units(runs["ratio"], runs["second"], runs[fewest(runs)])
 
 
 def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
@@ -252,6 +251,60 @@ def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
     return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
 
 
+def analytic_error(fits: pd.DataFrame) -> Estimate:
+    """Error of the analytic solution divided by that of the rollout, of Lasso fits, over runs."""
+    lasso = _fits(fits, "lasso")
+    return stats.geometric_mean(lasso["analytic_error"] / lasso["rollout_error"])
+
+
+def collaborating(trajectories: pd.DataFrame) -> Estimate:
+    """Share of the pairs of circles with a Lasso coefficient that collaborate, mean over runs.
+
+    They do if the coefficients of each on the other add up to more than zero.
+    """
+    shares = []
+    for _, run in trajectories.dropna(subset="signal").groupby("run_id"):
+        x = ode.dense(run)
+        if not ode.enough(x):
+            continue
+        effects = ode.fit(x, "lasso").coefficients
+        pairs = np.triu_indices(len(effects), 1)
+        has_any = ((effects != 0) | (effects.T != 0))[pairs]
+        shares.append(((effects + effects.T)[pairs] > 0)[has_any].mean())
+    return stats.bounded_mean(shares, 0, 1)
+
+
+def spikes(loss: np.ndarray) -> int:
+    """How often a loss rises by the factor `_CYCLE`, and falls by it before and afterwards."""
+    found, is_falling, extreme = 0, False, -math.inf  # the highest since it rose, or the lowest
+    for value in loss:
+        if is_falling and value >= _CYCLE * extreme:
+            is_falling, extreme, found = False, value, found + 1
+        elif not is_falling and _CYCLE * value <= extreme:
+            is_falling, extreme = True, value
+        else:
+            extreme = min(extreme, value) if is_falling else max(extreme, value)
+    return found - (found > 0 and not is_falling)  # the last has not decayed yet
+
+
+def mean_spikes(losses: pd.DataFrame) -> Estimate:
+    """Number of spikes of the test loss, mean over seeds of that over their runs."""
+    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
+    counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
+    return stats.mean_count(counts.groupby("seed").mean())
+
+
+def sooner(losses: pd.DataFrame) -> Estimate:
+    """Steps until the test loss is `_LEVEL`, from two circles divided by from all; over seeds.
+
+    Runs that do not get there count with their last step.
+    """
+    steps = losses["step"].where(losses["test_loss"] <= _LEVEL, losses["step"].max())
+    circles = losses["keep_strongest"].fillna(0)
+    first = steps.groupby([losses["seed"], circles]).min().unstack().reindex(columns=[0, 2])
+    return stats.geometric_mean(first[2] / first[0])
+
+
 # Identifier, role, table of whose rows of that role the effect is made, effect.
 _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("circle_number", "initial_signals", "circle_counts", circles),
@@ -262,8 +315,8 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("signal_correlation", "initial_signals", "survival_rates", signal_correlation),
     ("signal_correlation_50", "initial_signals", "survival_rates",
      lambda t: signal_correlation(t, 50)),  # runs per embedding, as behind figure 6 left
-    ("line_at_86", "initial_signals", "survival_rates", lambda t: line_at(t, 86)),
-    ("line_at_95", "initial_signals", "survival_rates", lambda t: line_at(t, 95)),
+    ("line_at_86", "initial_signals", "survival", lambda t: line_at(t, 86)),
+    ("line_at_95", "initial_signals", "survival", lambda t: line_at(t, 95)),
     ("scaled_up_survives", "perturbation", "survival", lambda t: scaled(t, above=True)),
     ("scaled_down_dies", "perturbation", "survival", lambda t: scaled(t, above=False)),
     ("first_survives", "construction", "survival", always_first),
@@ -282,6 +335,8 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("lasso_is_sparse", "ode_dimensions", "ode_fits",
      lambda t: _over_seeds(t, "lasso", "nonzero")),
     ("quadratic_is_unstable", "trajectory", "ode_fits", lambda t: lost(_fits(t, "quadratic"))),
+    ("analytic_is_comparable", "trajectory", "ode_fits", analytic_error),
+    ("circles_collaborate_and_compete", "trajectory", "trajectories", collaborating),
     ("no_decay_all_survive", "decay_circles", "circle_counts", all_survive),
     ("no_decay_no_generalisation", "decay_circles", "circle_counts",
      lambda t: stats.bounded_mean(t.loc[t["weight_decay"] == 0, "test_accuracy"], 0, 1)),
@@ -289,12 +344,15 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
      lambda t: rises(t, "weight_decay", "n_circles_absolute")),
     ("circularity_rises_with_d", "dimensions", "circle_counts",
      lambda t: rises(t, "d", "mean_circularity")),
-    ("circularity_is_no_help", "dimensions", "survival",
-     lambda t: run_auc(t[t["d"] == 128], "circularity")),  # as in figure 11 right
+    ("circularity_helps", "initial_signals", "survival", lambda t: run_auc(t, "circularity")),
     ("one_start_revives", "ablated_starts", "circle_counts", lambda t: _strongest(t, 1)),
     ("two_strongest_suffice", "ablated_starts", "circle_counts", lambda t: _strongest(t, 2)),
     ("random_starts_revive", "random_starts", "circle_counts",
      lambda t: stats.mean_count(t.groupby("seed")["n_circles"].mean())),
+    ("two_strongest_are_sooner", "ablated_starts", "losses", sooner),
+    ("one_start_spikes", "ablated_starts", "losses",
+     lambda t: mean_spikes(t[t["keep_strongest"] == 1])),
+    ("random_starts_spike", "random_starts", "losses", mean_spikes),
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),
@@ -314,7 +372,12 @@ def table(study: Study) -> Iterator[dict]:
             gradients = role == "initial_gradients"
             rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))
-        measured = effect(frame) if len(frame) else Estimate()
+        base = [point.parent.experiment for point in points if point.parent]
+        every = frame
+        if name == "losses" and base:  # to compare with the runs from all circles
+            every = parquet.read_table(study, name)
+            every = every[every["experiment"].isin([study.reproduce[role], *base])]
+        measured = effect(every) if len(frame) else Estimate()
         if "run_id" in frame:
             n_runs = frame["run_id"].nunique()
         else:

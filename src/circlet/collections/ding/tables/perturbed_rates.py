@@ -26,7 +26,8 @@ COLUMNS = [
 def table(study: Study) -> Iterator[dict]:
     """A row per embedding and factor."""
     survival = parquet.read_table(study, "survival", "perturbation")
-    count = study.points[0].count
+    point = study.points[0]
+    count = point.count if "embedding" in point.fixed_seeds else 1
     keys = ["embedding_seed", "scale_factor", "scale_frequency"]
     for (seed, factor, k), runs in survival.groupby(keys):
         scaled = runs[runs["frequency"] == k]

@@ -2,7 +2,7 @@
 
 The paper fits a linear support vector machine to four fifths of the (run, frequency) pairs and
 reports its accuracy on the rest. Pairs of one embedding are dependent, so here whole embeddings are
-held out in turn (whole runs, if all share one), and intervals are Student's over them. Most circles
+held out in turn (whole runs, if all share one). Intervals are those of `shared_seeds`. Most circles
 die, so the table also has the accuracy of always answering "dies", and the area under the ROC
 curve, for which every constant answer is at chance.
 """
@@ -10,16 +10,17 @@ curve, for which every constant answer is at chance.
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from circlet.analysis import stats
 from circlet.analysis.classifiers import grouped_auc
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
+from circlet.collections.ding.shared_seeds import fewest, over_runs
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -54,25 +55,27 @@ def machine():
 
 
 def held_out_accuracy(
-    x: np.ndarray, alive: np.ndarray, units: np.ndarray
+    x: np.ndarray, alive: np.ndarray, rows: pd.DataFrame
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Accuracy (%) of the machine, of the majority, and the difference, on held-out units.
+    """Accuracy (%) of the machine, of the majority, and the difference, on held-out embeddings.
 
-    A unit, an embedding or a run, is a value of ``units`` for each row.
+    If all share one embedding, runs are held out. ``rows`` has the run and the seeds of each row.
     """
-    n = len(np.unique(units))
-    if n < 2 or len(np.unique(alive)) < 2:
-        return (Estimate(n=n),) * 3
+    none = (Estimate(n=rows[fewest(rows)].nunique()),) * 3
+    units = rows["embedding_seed"] if rows["embedding_seed"].nunique() > 1 else rows["run_id"]
+    folds = min(10, units.nunique())
+    if folds < 2 or len(np.unique(alive)) < 2:
+        return none
     try:
-        answer = cross_val_predict(machine(), x, alive, groups=units, cv=GroupKFold(min(10, n)))
+        answer = cross_val_predict(machine(), x, alive, groups=units, cv=GroupKFold(folds))
     except ValueError:  # without some of the units none survive, or all do
-        return (Estimate(n=n),) * 3
+        return none
     right, usual = answer == alive, alive == (alive.mean() > 0.5)
     gain = 100.0 * (right.astype(int) - usual.astype(int))
     return (
-        stats.over_units(100.0 * right, units, 0, 100),
-        stats.over_units(100.0 * usual, units, 0, 100),
-        stats.over_units(gain, units, -100, 100),
+        over_runs(100.0 * right, rows, 0, 100),
+        over_runs(100.0 * usual, rows, 0, 100),
+        over_runs(gain, rows, -100, 100),
     )
 
 
@@ -89,11 +92,8 @@ def table(study: Study) -> Iterator[dict]:
             continue
         for features, columns in _FEATURES.items():
             x = survival[columns].to_numpy(float)
-            embeddings = survival["embedding_seed"].to_numpy()
-            shared = len(np.unique(embeddings)) == 1
-            units = survival["run_id"].to_numpy() if shared else embeddings
-            accuracy, majority, gain = held_out_accuracy(x, alive, units)
-            auc = grouped_auc(x, alive, embeddings, machine)
+            accuracy, majority, gain = held_out_accuracy(x, alive, survival)
+            auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy(), machine)
             yield {
                 "experiment": experiment,
                 "features": features,

@@ -94,7 +94,8 @@ export const panels = {
       "the law says. Blue: the winners, which end above twice the mean of all signals in the run (not " +
       "counting k = 0). “Own signal and mean”: in a step a signal changes by a · signal + b · mean of " +
       "all signals + c, three numbers for each range of steps. “Ratios of frequencies”: what a " +
-      "frequency does to another depends on the ratio of the two alone.",
+      "frequency does to another depends on the ratio of the two alone. A law that fits every step may " +
+      "still miss the winners.",
     make: lawPanel,
   },
 };

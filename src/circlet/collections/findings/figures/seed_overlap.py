@@ -26,5 +26,6 @@ def draw(study: Study) -> Figure:
         axes.plot(row.jaccard, y, "o", color=colour, ms=4)
     axes.set_yticks(range(len(rows)), texts, fontsize=8)
     axes.set(xlabel="Jaccard index of survivors", xlim=(0, None))
-    axes.set_title(f"pairs of {rows['n_runs'].iloc[0]} runs", fontsize=8)
+    n_runs, n_seeds = rows[["n_runs", "jaccard_n"]].iloc[0]
+    axes.set_title(f"pairs of {n_runs} runs, at least {n_seeds} seeds of each kind", fontsize=8)
     return figure

@@ -7,9 +7,10 @@ least squares over runs. Models are compared by their error on held-out moduli.
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import association, contrasts, stats
+from circlet.analysis import association, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -21,11 +22,7 @@ COLUMNS = [
     column("model", pa.string(), "constant, linear (in p) or logarithmic (in ln p)"),
     *estimate("slope", "circles per unit of p, or of ln p; n: runs"),
     *estimate("correlation", "r over runs of circles with p, or with ln p; n: seeds"),
-    *estimate(
-        "growth",
-        "circles at the largest modulus over those at the smallest, relative to "
-        "what the model would have without an intercept; n: runs of the rarer",
-    ),
+    *estimate("slope_ratio", "slope from the middle modulus on divided by that up to it; n: seeds"),
     column("intercept", pa.float64(), "circles at p = 0, or at p = 1"),
     column("r2", pa.float64(), "of the means of all moduli"),
     column("error_left_out", pa.float64(), "root mean square error of a modulus that is left out"),
@@ -49,6 +46,27 @@ def left_out(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(misses))))
 
 
+def slope_ratio(x: np.ndarray, counts: pd.DataFrame) -> stats.Estimate:
+    """Slope of circles in x from the middle modulus on divided by that up to it, which is positive.
+
+    The jackknife leaves out one seed at a time.
+    """
+    middle = np.median(np.unique(x))
+
+    def ratio(kept: np.ndarray) -> float:
+        above, below = (
+            np.polyfit(x[half], counts["n_circles"][half], 1)[0]
+            for half in (kept & (x >= middle), kept & (x <= middle))
+        )
+        return above / below if below > 0 else np.nan
+
+    seeds = counts["seed"].unique()
+    if len(seeds) < 3:
+        return stats.Estimate(n=len(seeds))
+    parts = np.array([ratio((counts["seed"] != seed).to_numpy()) for seed in seeds])
+    return stats.jackknife(ratio(np.ones(len(x), bool)), parts)
+
+
 def table(study: Study) -> Iterator[dict]:
     """A row per model."""
     counts = parquet.read_table(study, "circle_counts", "circle_growth")
@@ -57,37 +75,24 @@ def table(study: Study) -> Iterator[dict]:
     if len(means) < 4:
         return
     p, y = means.index.to_numpy(float), means.to_numpy(float)
-    ends = [counts.loc[counts["p"] == end, "n_circles"] for end in (p.max(), p.min())]
-    growth = contrasts.ratio_of_means(*ends)
     for model, transform in _MODELS.items():
-        x = transform(p)
+        x, by_run = transform(p), transform(counts["p"].to_numpy(float))
         degree = int(np.ptp(x) > 0)
         line = np.polyfit(x, y, degree)
         miss = y - np.polyval(line, x)
-        slope = (
-            association.slope(
-                transform(counts["p"].to_numpy(float)),
-                counts["n_circles"],
-                np.zeros(len(counts)),
-                counts["seed"],
-            )
-            if degree
-            else stats.Estimate(n=len(counts))
-        )
-        correlation = (
-            association.correlation_over_units(
-                transform(counts["p"].to_numpy(float)), counts["n_circles"], counts["seed"]
-            )
-            if degree
-            else stats.Estimate()
-        )
-        expected = x[p.argmax()] / x[p.argmin()] if degree else 1.0
+        slope, correlation = stats.Estimate(n=len(counts)), stats.Estimate()
+        bend = stats.Estimate()
+        if degree:
+            circles, seeds = counts["n_circles"], counts["seed"]
+            slope = association.slope(by_run, circles, np.zeros(len(counts)), seeds)
+            correlation = association.correlation_over_units(by_run, circles, seeds)
+            bend = slope_ratio(by_run, counts)
         yield {
             "experiment": name,
             "model": model,
             **slope.columns("slope"),
             **correlation.columns("correlation"),
-            **growth.times(1 / expected).columns("growth"),
+            **bend.columns("slope_ratio"),
             "intercept": float(line[-1]),
             "r2": float(1 - (miss**2).sum() / ((y - y.mean()) ** 2).sum()),
             "error_left_out": left_out(x, y),

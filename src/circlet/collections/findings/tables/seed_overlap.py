@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
 
 from circlet.analysis import stats
 from circlet.collections.findings import survivor_sets
@@ -24,15 +23,19 @@ COLUMNS = [
     column(
         "shared", pa.string(), "what both have the same of: nothing, embedding, network+data, ..."
     ),
-    *estimate("jaccard", "mean Jaccard index of the survivors of two runs; n: pairs", "0..1"),
+    *estimate(
+        "jaccard",
+        "mean Jaccard index of the survivors of two runs; n: seeds of the kind with the fewest",
+        "0..1",
+    ),
     *estimate("gain", "the same minus that of runs that share nothing", "0..1"),
     *COUNTS,
 ]
 _PARTS = ("embedding", "network", "data")
 
 
-def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], tuple[float, int]]:
-    """Mean Jaccard index and number of pairs of runs, by which seeds the pair shares.
+def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], float]:
+    """Mean Jaccard index of pairs of runs, by which seeds the pair shares.
 
     ``sets`` are (runs, n), bool; ``seeds`` (runs, parts).
     """
@@ -43,9 +46,8 @@ def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], tuple
     for shared in itertools.product((False, True), repeat=seeds.shape[1]):
         own = (same == shared).all(1)
         if own.any():
-            found[tuple(i for i, is_same in enumerate(shared) if is_same)] = (
-                float(index[own].mean()),
-                int(own.sum()),
+            found[tuple(i for i, is_same in enumerate(shared) if is_same)] = float(
+                index[own].mean()
             )
     return found
 
@@ -58,7 +60,8 @@ def error(parts: list[np.ndarray]) -> float:
 def table(study: Study) -> Iterator[dict]:
     """A row per combination of what two runs share.
 
-    Intervals leave out each seed of each kind in turn (jackknife), and add up the kinds.
+    Intervals leave out each seed of each kind in turn (jackknife), and add up the kinds. n counts
+    independent seeds: those of the kind with the fewest.
     """
     survival = parquet.read_table(study, "survival", "crossed_seeds")
     sets = survivor_sets.wide(survival, "survived")
@@ -70,7 +73,8 @@ def table(study: Study) -> Iterator[dict]:
         [overlaps(values[seeds[:, i] != level], seeds[seeds[:, i] != level])
          for level in np.unique(seeds[:, i])] for i in range(len(_PARTS))
     ]  # fmt: skip
-    for shared, (mean, n_pairs) in whole.items():
+    fewest = min(map(len, without))
+    for shared, mean in whole.items():
         row: dict = {
             "experiment": study.reproduce["crossed_seeds"],
             "shared": "+".join(_PARTS[i] for i in shared) or "nothing",
@@ -78,19 +82,15 @@ def table(study: Study) -> Iterator[dict]:
             "n_planned": sum(p.count for p in study.experiment(study.reproduce["crossed_seeds"])),
         }
         for name, base in (("jaccard", False), ("gain", True)):
-            value = mean - base * whole.get((), (np.nan,))[0]
             parts = [
                 np.array(
-                    [
-                        one[shared][0] - base * one[()][0]
-                        for one in factor
-                        if {shared, ()} <= set(one)
-                    ]
+                    [one[shared] - base * one[()] for one in factor if {shared, ()} <= set(one)]
                 )
                 for factor in without
             ]
             # With two seeds of a kind, nothing can be left out: then there is no interval.
             told = all(len(part) > 2 for part in parts)
-            half = float(ndtri(0.975)) * error(parts) if told else np.nan
-            row |= stats.Estimate(value, value - half, value + half, n_pairs).columns(name)
+            spread = error(parts) if told else np.nan
+            value = mean - base * whole.get((), np.nan)
+            row |= stats.student(value, spread, fewest - 1, fewest).columns(name)
         yield row

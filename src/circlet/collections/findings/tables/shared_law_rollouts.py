@@ -25,6 +25,8 @@ COLUMNS = [
     STEP,
     column("law", pa.string(), "a law, or order"),
     *estimate("jaccard", "Jaccard index of the predicted and the true survivors", "0..1"),
+    *estimate("beyond_three", "Jaccard index minus that of three_numbers, of the same runs"),
+    *estimate("beyond_order", "Jaccard index minus that of order, of the same runs"),
     *estimate("exact", "share of runs whose set of survivors is predicted", "0..1"),
     *estimate("n_circles", "survivors that are predicted"),
     *estimate("n_true", "survivors that there are"),
@@ -54,27 +56,29 @@ def table(study: Study) -> Iterator[dict]:
                 for name in _LAWS
             }
             for first in (s for s in _STARTS if s < steps):
-                for name in (*laws, "order"):
-                    if name == "order":
-                        found = strongest(x[:, first], alive.sum(1))
-                        error, lost = np.nan, 0
-                    else:
-                        last = shared_laws.rollout(laws[name], x, first)[-1]
-                        found = shared_laws.survivors(last)
-                        with np.errstate(over="ignore", invalid="ignore"):
-                            miss = np.sqrt(((last - end) ** 2).mean(1)) / end.mean(1)
-                        error = float(np.median(np.nan_to_num(miss, nan=np.inf, posinf=np.inf)))
-                        lost = int((~np.isfinite(last)).any(1).sum())
+                ends = {name: shared_laws.rollout(law, x, first)[-1] for name, law in laws.items()}
+                chosen = {name: shared_laws.survivors(last) for name, last in ends.items()}
+                chosen["order"] = strongest(x[:, first], alive.sum(1))
+                indices = {name: jaccard(found, alive) for name, found in chosen.items()}
+                for name, found in chosen.items():
+                    last = ends.get(name, np.full_like(end, np.nan))
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        miss = np.sqrt(((last - end) ** 2).mean(1)) / end.mean(1)
+                    index = indices[name]
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,
                         "step": first,
                         "law": name,
-                        **stats.over_units(jaccard(found, alive), np.arange(len(x)), 0, 1)
-                        .columns("jaccard"),
+                        **stats.bounded_mean(index, 0, 1).columns("jaccard"),
+                        **stats.bounded_mean(index - indices["three_numbers"], -1, 1)
+                        .columns("beyond_three"),
+                        **stats.bounded_mean(index - indices["order"], -1, 1)
+                        .columns("beyond_order"),
                         **stats.share(*stats.counted((found == alive).all(1))).columns("exact"),
                         **stats.mean_count(found.sum(1)).columns("n_circles"),
                         **stats.mean_count(alive.sum(1)).columns("n_true"),
-                        "error": error,
-                        "lost": lost,
+                        "error": np.nan if name == "order"
+                        else float(np.median(np.nan_to_num(miss, nan=np.inf, posinf=np.inf))),
+                        "lost": int((~np.isfinite(last)).any(1).sum()) if name in ends else 0,
                     }  # fmt: skip

@@ -25,7 +25,7 @@ COLUMNS = [
     column("n_coefficients", pa.int32(), "numbers that were fitted"),
     *estimate("r2", "R^2 of the change in a step, pooled over frequencies and runs not fitted"),
     column("r2_run", pa.float64(), "R^2 as in Ding et al., averaged over frequencies: median run"),
-    *estimate("beyond_three", "R^2 minus that of three_numbers, of the same runs"),
+    *estimate("beyond_persistence", "share of the squares left by `persistence` that it explains"),
     column("n_fitted", pa.int32(), "runs that the law was fitted to"),
     *COUNTS,
 ]
@@ -63,7 +63,7 @@ def table(study: Study) -> Iterator[dict]:
             parts = shared_laws.windows(steps)
             for window in [*parts, (0, steps)] if len(parts) > 1 else parts:
                 laws = {name: shared_laws.fit(name, fitted, window) for name in shared_laws.LAWS}
-                three, *_ = missed(laws["three_numbers"], scored, window)
+                last, *_ = missed(laws["persistence"], scored, window)
                 for name, law in laws.items():
                     left, whole, own = missed(law, scored, window)
                     with np.errstate(invalid="ignore", divide="ignore"):
@@ -78,8 +78,9 @@ def table(study: Study) -> Iterator[dict]:
                         "n_coefficients": law.coefficients.size,
                         **r2(left.sum(1), whole.sum(1)).columns("r2"),
                         "r2_run": float(np.median(by_run)),
-                        **stats.ratio((three - left).sum(1), whole.sum(1)).columns("beyond_three"),
+                        **stats.ratio((last - left).sum(1), last.sum(1))
+                        .columns("beyond_persistence"),
                         "n_fitted": 1 if name == "one_run" else len(fitted),
                         "n_runs": len(scored),
                         "n_planned": point.count - len(fitted),
-                    }
+                    }  # fmt: skip

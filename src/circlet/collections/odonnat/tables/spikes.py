@@ -23,7 +23,8 @@ norm_gain_quiet, mlp_gain_quiet
     the spike adds.
 
 ``sharpness`` is the largest eigenvalue of the Hessian just before the spike, ``sharpness_earlier``
-ten logged steps earlier.
+ten logged steps earlier, and ``sharpness_quiet`` another ten earlier, if the network had fitted by
+then and no spike lies between these two: its rise in quiet steps.
 """
 
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ COLUMNS = [
     column("min_norm", pa.float64(), "smallest norm of xi on the train set, before"),
     column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),
     column("sharpness_earlier", pa.float64(), "the same ten logged steps earlier"),
+    column("sharpness_quiet", pa.float64(), "another ten earlier; null: a spike lies between"),
 ]
 
 _WINDOW, _FACTOR, _LEAST = 10, 10.0, 1e-4
@@ -95,6 +97,9 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
     fitted = curves["test_accuracy"].to_numpy() > success.SOLVED
     if not fitted.any():
         return []
+    fit = int(fitted.argmax())
+    found = find(losses, fit)
+    ends = [fit - 1, *(j for _, j in found)]  # of what is not quiet, before each
     return [
         {
             "step": int(steps[i]),
@@ -104,8 +109,9 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
             "before": int(steps[i - 1]),
             "earlier": int(steps[i - _WINDOW - 1]),
             "quiet": int(steps[i - _WINDOW]),
+            "earliest": int(steps[start]) if (start := i - 2 * _WINDOW - 1) > end else None,
         }
-        for i, j in find(losses, int(fitted.argmax()))
+        for (i, j), end in zip(found, ends, strict=False)
     ]
 
 
@@ -190,8 +196,8 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     """Measures of some spikes whose networks just before and where they begin are logged."""
     logged = block.point.steps_logged("parameters")
     p = block.point.parameters["p"]
-    moments = ["before", "step", "earlier", "quiet"]
-    wanted = sorted(set(spikes[moments].stack().astype(int)) & set(logged))
+    moments = ["before", "step", "earlier", "quiet", "earliest"]
+    wanted = sorted(set(spikes[moments].stack().dropna().astype(int)) & set(logged))
     weights = parquet.read_weights(block, wanted)
     rows = {step: i for i, step in enumerate(wanted)}
 
@@ -217,6 +223,10 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
         columns = {f"{name}_quiet": quiet_gains[name] for name in ("norm_gain", "mlp_gain")}
         columns["sharpness_earlier"] = sharpness.largest(earlier, own, p)
         found = found.join(pd.DataFrame(columns, index=quiet.index))
+    quiet = quiet[quiet["earliest"].isin(logged)]
+    if len(quiet):
+        risen = sharpness.largest(at("earliest", quiet), trained_on(quiet), p)
+        found["sharpness_quiet"] = pd.Series(risen, quiet.index)
     shares = zip(found["by_representation"], found["by_mlp"], strict=True)
     found["cause"] = [cause(*share) for share in shares]
     larger = found["norm_gain"] >= found["mlp_gain"]
