@@ -10,6 +10,7 @@ import yaml
 from circlet.config import reading, schema
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
+from circlet.lazy_import import load
 from circlet.study import declared_systems, limits, points, registry
 from circlet.systems.spec import Parameter, SystemSpec
 
@@ -108,3 +109,29 @@ def modules(package: str) -> str:
         if said and file.name != "__main__.py":
             lines.append(f"| [{file.name}](../{file.relative_to(ROOT)}) | {said} |")
     return "\n".join(lines)
+
+
+MAX_COLUMNS = 6  # of a table that a page names
+
+
+def tables(package: str) -> str:
+    """The tables of a collection as a Markdown table: meaning and first columns of each."""
+    collection = next(c for c in registry.SHIPPED if c.package == package)
+    lines = ["| table | content | first columns |", "|---|---|---|"]
+    for name, module in collection.modules("tables").items():
+        text = (load(module).__doc__ or "").split("\n\n")[0].partition(": ")[2]
+        meaning = " ".join(text.split()).removesuffix(".").replace("``", "`").replace("R^2", "R²")
+        file = registry.path_of(module).relative_to(ROOT)
+        columns = ", ".join(_first_columns(module))
+        lines.append(f"| [`{name}`](../{file}) | {meaning} | {columns} |")
+    return "\n".join(lines)
+
+
+def _first_columns(module: str) -> list[str]:
+    """The first columns that a table declares, without seeds, counts and ends of intervals."""
+    every = [field.name for field in load(module).COLUMNS]
+    derived = {f"{name}_{end}" for name in every for end in ("low", "high", "n")}
+    derived |= {"low", "high"} if "estimate" in every else set()
+    names = [n for n in every if n not in derived | {"n_runs", "n_planned"} and "seed" not in n]
+    more = hasattr(load(module), "columns") or len(names) > MAX_COLUMNS
+    return [f"`{name}`" for name in names[:MAX_COLUMNS]] + ["…"] * more

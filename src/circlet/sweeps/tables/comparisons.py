@@ -1,4 +1,4 @@
-"""Table ``comparisons``: outcomes at two values of a parameter, as ``compare`` asks.
+"""Table ``comparisons``: difference in each outcome between two parameter values (``compare``).
 
 At each value of all other swept parameters, runs with the same seed are compared, so that what they
 share by their seed drops out (`circlet.analysis.contrasts.paired_difference`); for times the table

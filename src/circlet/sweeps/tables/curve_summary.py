@@ -1,4 +1,4 @@
-"""Table ``curve_summary``: the metrics of every point at every logged step, averaged over runs.
+"""Table ``curve_summary``: mean of each metric over the runs of a point, per logged step.
 
 The ``derived_metrics`` of the config are included, at the steps at which they are measured.
 """

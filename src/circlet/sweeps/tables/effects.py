@@ -1,4 +1,4 @@
-"""Table ``effects``: how each outcome changes with each parameter that an experiment sweeps.
+"""Table ``effects``: effect of each swept parameter on each outcome, per experiment.
 
 Runs are compared at equal values of the other swept parameters. For a parameter with numbers the
 table has Spearman's rho and the change per unit or, if its values are spaced by factors, per

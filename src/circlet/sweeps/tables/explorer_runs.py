@@ -1,4 +1,4 @@
-"""Table ``explorer_runs``: the outcome of every run in a word, and what the explorer shows of it.
+"""Table ``explorer_runs``: outcome of each run in one word, and what the explorer shows of it.
 
 A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
 ``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``

@@ -1,4 +1,4 @@
-"""Table ``explorer_states``: arrays of the runs that the explorer shows, step by step.
+"""Table ``explorer_states``: arrays of the runs that the explorer shows, per step.
 
 ``embedding``, if there is one; every weight and bias of networks that the page computes;
 ``signals`` of its frequencies; ``curves``: the metrics of its system, in their order;

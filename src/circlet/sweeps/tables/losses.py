@@ -1,4 +1,4 @@
-"""Table ``losses``: losses and accuracies of runs whose figures draw or average them.
+"""Table ``losses``: losses and accuracies of the runs in the loss figures, per logged step.
 
 The roles of these runs name it under ``tables``, in the ``collection.yaml`` of their collection.
 """

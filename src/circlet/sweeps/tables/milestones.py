@@ -1,4 +1,4 @@
-"""Table ``milestones``: when something first happens in a run, as far as its curves are logged.
+"""Table ``milestones``: steps at which each run memorises and generalises, and the delay.
 
 The config says which events (``milestones``, `circlet.study.milestones`). The step of an event is
 only known to lie between two logged steps: NAME is the first logged step at which it is seen,

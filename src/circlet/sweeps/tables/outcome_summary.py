@@ -1,4 +1,4 @@
-"""Table ``outcome_summary``: what the runs of every point end with, with 95 % intervals.
+"""Table ``outcome_summary``: share, mean or median of each outcome at each point, with interval.
 
 By ``kind`` of outcome:
 

@@ -1,4 +1,4 @@
-"""Table ``outcomes``: what every finished run ends with, and when it got there.
+"""Table ``outcomes``: value of each outcome of each finished run.
 
 Outcomes are what its system declares, else all its metrics, the ``milestones`` of the config, and
 its ``derived_metrics`` at the last logged step.

@@ -1,4 +1,4 @@
-"""Table ``provenance``: which code, on which machines, made the runs, and in how many hours."""
+"""Table ``provenance``: code versions and machines that made the runs, with computing hours."""
 
 import pandas as pd
 import pyarrow as pa

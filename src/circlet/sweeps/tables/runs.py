@@ -1,4 +1,4 @@
-"""Table ``runs``: a row per run of every system."""
+"""Table ``runs``: seeds, status, final metrics, computing time and device of each run."""
 
 from collections.abc import Iterator
 

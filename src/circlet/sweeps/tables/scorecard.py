@@ -1,4 +1,4 @@
-"""Table ``scorecard``: every published claim beside our measurement, with a verdict.
+"""Table ``scorecard``: published value, our value, margin and verdict of each claim.
 
 Published values are in the ``claims.csv`` of each collection, a row per claim, and nowhere else
 (`circlet.study.claims_file`). How a value is judged, and what ``reproduced``, ``compatible``,

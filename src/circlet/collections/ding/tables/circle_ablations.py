@@ -1,4 +1,4 @@
-"""Table ``circle_ablations``: loss of a trained network with only some circles left (figure 8).
+"""Table ``circle_ablations``: loss with only some circles kept, per run and step (figure 8).
 
 At every logged step the embedding is reduced to one, two or three of the circles that survive, and
 the network of that step is evaluated on all p^2 pairs. All choices among the five strongest circles

@@ -1,4 +1,4 @@
-"""Table ``circle_counts``: final number of circles of a run, and its initial circularity."""
+"""Table ``circle_counts``: final number of circles and initial circularity of each run."""
 
 import pandas as pd
 import pyarrow as pa

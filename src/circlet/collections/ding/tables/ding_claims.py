@@ -1,4 +1,4 @@
-"""Table ``ding_claims``: our values for the claims of Ding et al.
+"""Table ``ding_claims``: our values for Ding et al.'s claims.
 
 ``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
 initial embedding, a network or a split are dependent, so n counts those of which there are fewest.

@@ -1,4 +1,4 @@
-"""Table ``gradient_rates``: survival against the gradient at steps 1 to 4 (figure 7 middle).
+"""Table ``gradient_rates``: survival rate per bin of the initial gradient (figure 7).
 
 Survival is by rule B, the paper's for gradients, if the runs are as long as the paper's; otherwise
 by rule A.

@@ -1,4 +1,4 @@
-"""Table ``ode_coefficients``: the matrices A and constants b of the trajectories (figure 15)."""
+"""Table ``ode_coefficients``: coefficients of the linear ODEs fitted to each run (figure 15)."""
 
 from collections.abc import Iterator
 

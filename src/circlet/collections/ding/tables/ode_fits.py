@@ -1,4 +1,4 @@
-"""Table ``ode_fits``: how well differential equations describe the signals of a run (figure 9 a).
+"""Table ``ode_fits``: quality of the ODEs fitted to each run, per fitting method (figure 9).
 
 A law easily has a high R^2 on the one-step differences that it was fitted to. So the table also has
 R^2 on other runs of the same point, the error of a rollout from step 0, and stability.

@@ -1,4 +1,4 @@
-"""Table ``ode_path``: the Lasso fits of the trajectories for many strengths of the penalty."""
+"""Table ``ode_path``: quality of the Lasso fit of each run at many strengths of the penalty."""
 
 from collections.abc import Iterator
 

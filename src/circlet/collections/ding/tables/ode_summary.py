@@ -1,4 +1,4 @@
-"""Table ``ode_summary``: the fits over the runs of each dimension (figure 9 a)."""
+"""Table ``ode_summary``: mean quality of the fitted ODEs, per dimension and method (figure 9)."""
 
 from collections.abc import Iterator
 

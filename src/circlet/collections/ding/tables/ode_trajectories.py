@@ -1,4 +1,4 @@
-"""Table ``ode_trajectories``: signals, and rollouts of the fits from step 0 (figures 9, 16)."""
+"""Table ``ode_trajectories``: signals and rollouts of the fitted ODEs, per step (figures 9, 16)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Table ``perturbed_rates``: survival of a frequency that was scaled (figure 6 middle)."""
+"""Table ``perturbed_rates``: survival rate of a scaled frequency, per factor (figure 6)."""
 
 from collections.abc import Iterator
 

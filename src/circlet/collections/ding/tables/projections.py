@@ -1,4 +1,4 @@
-"""Table ``projections``: an embedding in Fourier planes and principal components.
+"""Table ``projections``: embeddings in Fourier and principal planes (figures 2, 3).
 
 Figures 2 (right) and 3: the first finished run of ``trajectory``. Fourier planes are those of its
 strongest final circle, its strongest dead one and, at the last step, all that are drawn beside the

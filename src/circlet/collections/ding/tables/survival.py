@@ -1,4 +1,4 @@
-"""Table ``survival``: which circles of a run survive, and their properties at initialisation."""
+"""Table ``survival``: initial signal, final signal and survival of each frequency of each run."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Table ``survival_classifiers``: prediction of survival from initial signal and gradient.
+"""Table ``survival_classifiers``: how well early features predict survival.
 
 The paper fits a linear support vector machine to four fifths of the (run, frequency) pairs and
 reports its accuracy on the rest. Pairs of one embedding are dependent, so here whole embeddings are

@@ -1,4 +1,4 @@
-"""Table ``trajectories``: signals and gradient norms over the steps of a few runs (figures 2, 13).
+"""Table ``trajectories``: signals and gradients of a few runs, per step (figures 2, 13).
 
 The gradient is that of the loss with respect to the embedding, without weight decay, in the Fourier
 basis.

@@ -1,4 +1,4 @@
-"""Table ``circle_growth``: how the number of circles grows with the modulus.
+"""Table ``circle_growth``: models of the number of circles as a function of p.
 
 The mean number of circles is modelled as a constant, as a line in p, and as a line in ln p, by
 least squares over runs. Models are compared by their error on held-out moduli.

@@ -1,4 +1,4 @@
-"""Table ``coarse_products``: whether rounding the factors of products changes what networks end as.
+"""Table ``coarse_products``: final structures when factors of matrix products are rounded.
 
 Runs with rounded factors are paired with float32 runs of the same seed. The two trajectories of a
 seed may diverge from each other, so shares of final structures are compared, not single runs.

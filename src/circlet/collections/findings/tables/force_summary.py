@@ -1,4 +1,4 @@
-"""Table ``force_summary``: means over runs of ``network_forces``, by the structure at the end."""
+"""Table ``force_summary``: means of ``network_forces`` over runs, per final structure and step."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Table ``forecast``: how early survival is decided.
+"""Table ``forecast``: accuracy of a forecast of survival, per weight decay and step.
 
 From the signals up to a step, a logistic regression predicts which frequencies will survive (rule
 A). It is scored on runs of which it has seen neither the embedding nor the network: by the area

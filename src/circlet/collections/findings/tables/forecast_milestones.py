@@ -1,4 +1,4 @@
-"""Table ``forecast_milestones``: first step from which a forecast of survival is this good.
+"""Table ``forecast_milestones``: first step from which the forecast's AUC stays above a threshold.
 
 The step is where the mean AUC passes the threshold and stays above it; the ends of the interval are
 those steps for the upper and the lower end of the AUC's interval. If all runs have the same AUC,

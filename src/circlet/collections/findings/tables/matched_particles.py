@@ -1,4 +1,4 @@
-"""Table ``matched_particles``: final structures of particles with the forces of networks.
+"""Table ``matched_particles``: final structures of networks and of particles with their forces.
 
 The strengths of the particles are copied into the config from ``force_coefficients``. Every point
 of the particles is compared with every point of the networks with the same p and d.

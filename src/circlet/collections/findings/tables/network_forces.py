@@ -1,4 +1,4 @@
-"""Table ``network_forces``: the embedding gradient compared with the particle model's forces.
+"""Table ``network_forces``: embedding gradient fitted by the particle forces, per run and step.
 
 At every logged step minus the gradient of the mean cross-entropy is written as a weighted sum of
 attraction, repulsion and alignment (`circlet.collections.findings.forces`). Weight decay is no part

@@ -1,4 +1,4 @@
-"""Table ``precision``: the circles that lower precision loses, compared with float64, by seed."""
+"""Table ``precision``: circles that each run loses or gains in lower precision."""
 
 from collections.abc import Iterator
 

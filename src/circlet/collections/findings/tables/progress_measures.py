@@ -1,4 +1,4 @@
-"""Table ``progress_measures``: progress and interpretation of networks of modular addition.
+"""Table ``progress_measures``: restricted loss and other progress measures, per run and step.
 
 Measured on the log ``parameters``, at each logged step. The key frequencies of a run are those of
 its last step, as in Nanda et al.; losses with and without them are measured at every step, over all

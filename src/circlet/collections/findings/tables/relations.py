@@ -1,4 +1,4 @@
-"""Table ``relations``: whether the survivors of a run are a random set of frequencies.
+"""Table ``relations``: how often survivors are sums, doubles or multiples of other survivors.
 
 Counts of sums, doubles and other ratios among the survivors of all runs of a point, against sets of
 the same sizes drawn by chance from all frequencies (`random`), and against sets that keep how often

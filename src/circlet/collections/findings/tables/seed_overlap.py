@@ -1,4 +1,4 @@
-"""Table ``seed_overlap``: which seed decides which frequencies survive.
+"""Table ``seed_overlap``: similarity of the survivors of runs that share some of their seeds.
 
 The Jaccard index of the survivors of two runs that share the embedding, the network, the train set,
 or some of these, against that of two runs that share nothing.

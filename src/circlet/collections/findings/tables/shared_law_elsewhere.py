@@ -1,4 +1,4 @@
-"""Table ``shared_law_elsewhere``: whether the law of one network holds for others.
+"""Table ``shared_law_elsewhere``: R^2 of a law at points that it was not fitted to.
 
 The law is fitted to the role `shared_law` and scored on every point of `shared_law_elsewhere`, and
 on the runs of its own point that it was not fitted to. For comparison the table has the law fitted

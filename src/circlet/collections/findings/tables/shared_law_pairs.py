@@ -1,4 +1,4 @@
-"""Table ``shared_law_pairs``: whether pairs of frequencies interact, beyond the mean field.
+"""Table ``shared_law_pairs``: variance that pair interactions explain beyond the mean field.
 
 Terms of pairs and triples of frequencies are added to all mean-field terms. The table has the share
 of the mean field's residual that they explain on runs that were not fitted, and the same share if

@@ -1,4 +1,4 @@
-"""Table ``shared_law_paths``: signals of a run, and predictions of a law with three coefficients.
+"""Table ``shared_law_paths``: measured and predicted signals of one run, per step.
 
 The first run of the role `shared_law` that the law was not fitted to, from two steps on.
 """

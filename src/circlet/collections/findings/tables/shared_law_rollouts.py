@@ -1,4 +1,4 @@
-"""Table ``shared_law_rollouts``: survivors that shared laws predict from a step on.
+"""Table ``shared_law_rollouts``: survivors that a law predicts, per step that it starts from.
 
 The laws of successive windows are chained, starting from signals of runs that they were not fitted
 to. For comparison, `order` predicts that the strongest frequencies of that step survive, as many as

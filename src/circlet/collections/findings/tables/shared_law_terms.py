@@ -1,4 +1,4 @@
-"""Table ``shared_law_terms``: the coefficients of laws that all runs share, window by window."""
+"""Table ``shared_law_terms``: coefficients of the shared laws, per window of steps."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Table ``shared_laws``: how well laws that all runs share predict the change per step.
+"""Table ``shared_laws``: how well laws of the signals predict their change per step.
 
 Fitted to the first half of the runs of a point and scored on the second, window by window.
 """

@@ -1,4 +1,4 @@
-"""Table ``classifier_maps``: the class that a trained network gives to every point of the plane.
+"""Table ``classifier_maps``: class that a trained network predicts at points of the plane.
 
 For two-dimensional embeddings (Mușat, figures 3 and 4 and the classifier gallery): the exemplars,
 and fourteen runs at the weight decay nearest to 0.6.

@@ -1,4 +1,4 @@
-"""Table ``embeddings``: the embedding vectors of every finished run at its last step."""
+"""Table ``embeddings``: final embedding vector of each number, per finished run."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Table ``exemplars``: the runs that show each structure in the figures.
+"""Table ``exemplars``: runs that show each structure in the figures, selected by a rule.
 
 They are chosen by rule, never by eye, from the finished runs at the weight decay nearest to 1
 (networks) or at the f_a nearest to 1 (particles). A circle is the run with the smallest norm ratio.

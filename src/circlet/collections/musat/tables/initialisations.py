@@ -1,4 +1,4 @@
-"""Table ``initialisations``: whether table 1 as a whole fits each initialisation.
+"""Table ``initialisations``: distance of our table 1 from the paper's, per initialisation.
 
 The paper does not say how it initialises. Its table 1 has 18 informative cells (the accuracy of a
 single circle is not informative). Cells of one weight decay come from the same runs, so all are

@@ -1,4 +1,4 @@
-"""Table ``pair_sums``: sums of the embeddings of every pair of the runs whose classifier is drawn.
+"""Table ``pair_sums``: sum of the two embedding vectors of each pair of numbers, per run.
 
 The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the classifier gallery).
 """

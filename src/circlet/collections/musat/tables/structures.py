@@ -1,4 +1,4 @@
-"""Table ``structures``: circle or not, and grid imperfections (Mușat, appendix A)."""
+"""Table ``structures``: norm ratio, circle or not, and imperfections of each run (appendix A)."""
 
 import itertools
 from collections.abc import Iterator

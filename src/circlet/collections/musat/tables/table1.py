@@ -1,4 +1,4 @@
-"""Table ``table1``: accuracy and structures over weight decay (Mușat, table 1)."""
+"""Table ``table1``: accuracy and structures at each weight decay (Mușat, table 1)."""
 
 import pandas as pd
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Table ``table2``: structures of the particles over f_a (Mușat, table 2)."""
+"""Table ``table2``: structures of the particles at each f_a (Mușat, table 2)."""
 
 import pandas as pd
 import pyarrow as pa

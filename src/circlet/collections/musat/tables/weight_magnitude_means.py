@@ -1,4 +1,4 @@
-"""Table ``weight_magnitude_means``: mean absolute weights and biases (Mușat, figure 6)."""
+"""Table ``weight_magnitude_means``: mean absolute weights per weight decay and layer (figure 6)."""
 
 from collections.abc import Iterator
 

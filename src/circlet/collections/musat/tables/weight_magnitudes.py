@@ -1,4 +1,4 @@
-"""Table ``weight_magnitudes``: mean absolute weights and biases of every finished run."""
+"""Table ``weight_magnitudes``: mean absolute weights and biases of each layer of each run."""
 
 from collections.abc import Iterator
 

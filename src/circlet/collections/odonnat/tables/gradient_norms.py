@@ -1,4 +1,4 @@
-"""Table ``gradient_norms``: norm of the gradient by each part of a network (figure 3).
+"""Table ``gradient_norms``: gradient norm of each part of a network, per run and step (figure 3).
 
 It is the gradient of the loss on the whole train set, not of a batch.
 """

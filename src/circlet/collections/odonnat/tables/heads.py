@@ -1,4 +1,4 @@
-"""Table ``heads``: the clustering head of every run, and the phases of its training.
+"""Table ``heads``: clustering head and training phases of each run.
 
 What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
 

@@ -1,4 +1,4 @@
-"""Table ``idealised_head``: the circuit made by hand, layer by layer (figure 1)."""
+"""Table ``idealised_head``: arrays of the hand-made clustering head, layer by layer (figure 1)."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Table ``interpolations``: the loss on the straight line between the final weights of two runs.
+"""Table ``interpolations``: losses on the line between the final weights of two runs.
 
 The line goes from the final weights of a run from scratch to those of the run with the same seed
 that went through the curriculum. The loss in between says how far apart the two solutions are.

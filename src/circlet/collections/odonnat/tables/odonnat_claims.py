@@ -1,4 +1,4 @@
-"""Table ``odonnat_claims``: our values for the claims of Odonnat et al. and their code.
+"""Table ``odonnat_claims``: our values for the claims of Odonnat et al.'s paper and code.
 
 Their text has no table of success rates, and shows heads, phases and spikes only in pictures; the
 definitions here are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the

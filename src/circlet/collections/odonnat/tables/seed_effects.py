@@ -1,4 +1,4 @@
-"""Table ``seed_effects``: how much initialisation, data and order of batches decide of the outcome.
+"""Table ``seed_effects``: variance of test accuracy due to initialisation, data and batch order.
 
 All combinations of the three seeds are trained. An analysis of variance of the final test accuracy
 has three main effects; the residual contains interactions and chaotic dynamics. The effect of a

@@ -1,4 +1,4 @@
-"""Table ``snapshots``: the networks that the figures show, layer by layer, chosen by rule.
+"""Table ``snapshots``: arrays of the networks in the figures, layer by layer.
 
 two_phases
     of the successful runs whose head forms before the fit, the one with the median number of steps

@@ -1,4 +1,4 @@
-"""Table ``spikes``: loss spikes of networks that had solved their task, and their causes.
+"""Table ``spikes``: height, cause, amplifier and sharpness of each loss spike.
 
 A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
 than ten times the median of the ten before, and above 1e-4 nat. Such steps no more than ten apart

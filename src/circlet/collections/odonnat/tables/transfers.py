@@ -1,4 +1,4 @@
-"""Table ``transfers``: runs that started from the final weights of another run, and that run."""
+"""Table ``transfers``: runs that start from another run's final weights, and that run."""
 
 from collections.abc import Iterator
 
