@@ -10,10 +10,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from circlet import bench as benchmark
-from circlet.pages.story import number
 from circlet.plotting import style
+from circlet.study.plots import listed
+from circlet.terminal import duration
 
 DOCS = Path(__file__).parent
+INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 
 @cache
@@ -29,11 +31,6 @@ def gains(way: str = "kernel") -> tuple[str, str]:
     return least, most
 
 
-def bench_text() -> str:
-    """The same as ``circlet bench`` prints it."""
-    return benchmark.text(bench())
-
-
 @cache
 def peers() -> pd.DataFrame:
     """Ratios of CPU time that ``circlet bench --peers`` measured: of others over the kernels'.
@@ -47,7 +44,6 @@ def peers() -> pd.DataFrame:
             "system": row["system"],
             "other": other,
             "ratio": ratio,
-            "microseconds": 1000 * row["cpu_ms"]["kernel"]["min"],
         }
         for process in measured
         for row in process["peers"]
@@ -55,44 +51,75 @@ def peers() -> pd.DataFrame:
     )
 
 
-def peer_table(kernels: str) -> str:
-    """Medians, smallest and largest of the processes with some instructions, in Markdown."""
-    rows = peers().query("kernels == @kernels")
+def ratio_table() -> str:
+    """Return CPU time of JAX and PyTorch over that of the kernels, as a Markdown table.
+
+    Cells have the median of the processes, and the smallest and largest. The last column is the
+    usual loop in PyTorch, from the other measurement.
+    """
+    columns = [(other, kernels) for other in ("JAX", "PyTorch") for kernels in ("avx512", "avx2")]
+    titles = [f"{other}, {INSTRUCTIONS[kernels]}" for other, kernels in columns]
     lines = [
-        "| system | kernel, µs | JAX ÷ kernel | PyTorch ÷ kernel | kernel ÷ products alone |",
-        "|---" * 5 + "|",
+        f"| system | {' | '.join(titles)} | usual loop, AVX-512 |",
+        "|---" * (len(columns) + 2) + "|",
     ]
-    for system, own in rows.groupby("system"):
-        cells = [f"`{system}`", number(own["microseconds"].median())]
-        for other in ("JAX", "PyTorch", "floor"):
-            found = own.loc[own["other"] == other, "ratio"]
-            found = 1 / found if other == "floor" else found
-            ends = f"{found.min():.2f} … {found.max():.2f}"
-            cells.append(f"{found.median():.2f} ({ends})" if len(found) else "–")
-        lines.append(f"| {' | '.join(cells)} |")
+    loop = {row["system"]: row["times_plain"]["kernel"] for row in bench()["training"]}
+    for system, rows in peers().groupby("system"):
+        cells = [f"`{system}`"]
+        by_column = dict(list(rows.groupby(["other", "kernels"])["ratio"]))
+        for column in columns:
+            ratios = by_column.get(column, pd.Series())
+            spread = f"({ratios.min():.2f}–{ratios.max():.2f})"
+            cells.append(f"{ratios.median():.2f} {spread}" if len(ratios) else "not measured")
+        lines.append(f"| {' | '.join(cells)} | {loop[str(system)]:.0f} |")
+    return "\n".join(lines)
+
+
+def study_table() -> str:
+    """Return the training time of config/paper.yaml on the measured machine, as Markdown."""
+    lines = ["| system | runs | million steps | time |", "|---" * 4 + "|"]
+    for row in bench()["study"]:
+        time = duration(3600 * row["hours"])
+        millions = f"{row['run_steps'] / 1e6:.1f}"
+        lines.append(f"| `{row['system']}` | {row['runs']} | {millions} | {time} |")
     return "\n".join(lines)
 
 
 def peer_machine() -> str:
-    """The machine of the measurements, in a sentence."""
-    about = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))[0]["machine"]
-    versions = about["versions"]
+    """Return the machine of the comparisons, in a sentence."""
+    machine = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))[0]["machine"]
+    versions = machine["versions"]
     return (
-        f"Measured on one core of {about['cores']} ({about['processor']}, 1 MB L2 a core), torch "
-        f"{versions['torch']}, JAX {versions['jax']}, g++ 12, beside other work."
+        f"We measured on one core of {machine['cores']} ({machine['processor']}, 1 MB of L2 cache "
+        f"per core) that also did other work, with torch {versions['torch']}, "
+        f"JAX {versions['jax']} and g++ 12."
     )
 
 
-def peer_processes() -> int:
-    """How many processes measured with each kind of instructions."""
+def n_processes() -> int:
+    """Return how many processes measured with each instruction set."""
     rows = peers().query("system == 'particles' and other == 'floor'")
     return int(rows["kernels"].value_counts().min())
 
 
-def peer_ratio(kernels: str, system: str, other: str) -> str:
-    """The median ratio of a system."""
+def peer_ratio(kernels: str, system: str, other: str) -> float:
+    """Return the median ratio of a system."""
     rows = peers().query("kernels == @kernels and system == @system and other == @other")
-    return f"{rows['ratio'].median():.1f}"
+    return float(rows["ratio"].median())
+
+
+def peer_range(other: str) -> str:
+    """Return the smallest and largest median ratio over systems and instruction sets."""
+    rows = peers().query("other == @other")
+    medians = rows.groupby(["system", "kernels"])["ratio"].median()
+    return f"{medians.min():.1f} to {medians.max():.1f}"
+
+
+def slower_than(factor: float) -> str:
+    """List the systems whose kernel is less than this many times as fast as JAX."""
+    medians = peers().query("other == 'JAX'").groupby(["system", "kernels"])["ratio"].median()
+    systems = medians[medians < factor].index.unique("system")
+    return listed([f"`{system}`" for system in systems])
 
 
 def peer_figure() -> Figure:

@@ -1,10 +1,11 @@
 """Products of large matrices, by the library that is fastest for them.
 
 On CPUs PyTorch multiplies float32 matrices with MKL, which stops at AVX2 on AMD's processors.
-oneDNN, which comes with PyTorch, too, uses AVX-512 on all that have it: twice the rate on a Zen 5
-core, the same where both have AVX2 alone (docs/speed.md). PyTorch lets float32 matrices reach it
-through a fused linear layer only; its public switch, ``set_float32_matmul_precision("medium")``,
-would slow steps down here and round to bfloat16, unasked, on processors with AMX (docs/speed.md).
+oneDNN, which comes with PyTorch, uses AVX-512 on all that have it: on a Zen 5 core it is twice as
+fast, on processors with AVX2 alone equally fast (docs/studies/bench.md). PyTorch lets float32
+matrices reach it through a fused linear layer only; its public switch,
+``set_float32_matmul_precision("medium")``, would slow steps down here and round to bfloat16,
+unasked, on processors with AMX.
 """
 
 import torch
