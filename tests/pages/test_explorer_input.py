@@ -42,7 +42,7 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, n
         page.locator("#step-slider").fill(str(step))
     settled(page)
     assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
-    assert page.inner_text("#embedding-note").endswith("not all values are finite here")
+    assert page.inner_text("#embedding-note").endswith("some values are not finite")
     page.locator("#step-slider").fill("0")
     study = planning.plan({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
     p = next(study.blocks).point.parameters["p"]
@@ -96,7 +96,7 @@ def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
         page.locator("#step-slider").fill(str(step))
         settled(page)
         assert page.evaluate(empty) != known
-        assert ("not logged here" in page.inner_text("#sums-note")) != known
+        assert ("not logged at this step" in page.inner_text("#sums-note")) != known
     page.locator("#step-slider").fill("4")
     assert "train loss" in page.inner_text("#reading-now")
     assert "(step 3)" in page.inner_text("#reading-now")  # where losses are logged last
@@ -146,8 +146,8 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     many = experiment(seeds={"count": 6}, block=6)
     page = visit(explorer_of({"experiments": {"e": many}}, tmp_path))
     page.wait_for_function("document.documentElement.dataset.ready")
-    assert "This page lists 5 of 6 runs; it has the end of 3" in page.inner_text(".notes")
-    assert "1 more are not in this page" in page.inner_text("#run-note")
+    assert "This page lists 5 of 6 runs and shows the final state of 3" in page.inner_text(".notes")
+    assert "not on this page: 1" in page.inner_text("#run-note")
     counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # of all, none the less
     assert sum(map(int, counts)) == 6
     classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
@@ -161,7 +161,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     assert page.is_disabled("#losses [data-save=csv]")
     page.check("tr.outcome input")
     said = page.inner_text("#nothing")
-    assert "only the numbers of this run" in said and "can be played: 1 of this point" in said
+    assert "only the numbers of this run" in said and "can be played: 1 of this setting" in said
     assert not page.is_visible("#panels")
     page.check("tr.training input")
     assert not page.is_visible("#nothing") and page.is_visible("#panels")
@@ -205,7 +205,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
     page = visit(tmp_path / "partial/explorer.html")
     page.wait_for_function("document.documentElement.dataset.ready")
     assert "Partial" in page.inner_text(".notice:not([hidden])")
-    assert "2 of 4 are not done" in page.inner_text("#run-note")
+    assert "not finished: 2 of 4" in page.inner_text("#run-note")
 
 
 def test_missing_tables_are_named(visit, tmp_path):

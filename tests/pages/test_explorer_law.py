@@ -116,7 +116,7 @@ def test_the_panel_starts_at_the_step_shown(page_at, study, law):
     np.testing.assert_allclose(found[:, 1:], expected, atol=2e-3 * x.max())
     alive, lived = (set(np.flatnonzero(shared_laws.survivors(s))) for s in (expected[-1], x[60]))
     right = len(alive & lived)
-    said = f"it finds {right} of {len(lived)} winners, and {len(alive - lived)} others"
+    said = f"it identifies {right} of {len(lived)} winners and wrongly adds {len(alive - lived)}"
     assert said in page.inner_text("#shared_law-note")
     before = page.inner_html("#shared_law-picture")
     page.click("#forward")

@@ -186,7 +186,7 @@ def test_regions_are_of_the_whole_plane_alone(page_of):
     page = page_of(at(NETWORK, dimensions="1,1"))
     settled(page)
     assert len(set(page.evaluate(PIXELS, ["sums", [[0.1, 0.1], [0.9, 0.2], [0.5, 0.9]]]))) == 1
-    assert "only of both dimensions" in page.inner_text("#sums-note")
+    assert "only for both dimensions" in page.inner_text("#sums-note")
 
 
 @pytest.mark.parametrize("step", [40, None])

@@ -32,7 +32,7 @@ def test_it_opens_with_a_training_and_lists_what_the_study_has(page_of, finished
     states = table("explorer_states", finished)
     most = states.groupby(["run_id", "name"]).size().max()
     assert 101 <= most <= 101 + runs["moments"].dropna().map(len).max()
-    assert f"of {shown['training']} the training, in at most {most} steps of each log" in note
+    assert f"replay the training of {shown['training']}, in at most {most} steps per log" in note
     assert (finished.folder / "results/smoke/explorer.html").stat().st_size < 20e6
 
 
@@ -114,7 +114,7 @@ def test_the_list_keeps_its_choice_and_is_in_order(page_of):
     assert "–" in found  # what is not known comes last
     counts = [int(words.rsplit("(", 1)[1][:-1]) for words in choices(page, "filter")[1:]]
     assert counts == sorted(counts, reverse=True)
-    assert "not done" not in page.inner_text("#run-note")
+    assert "not finished" not in page.inner_text("#run-note")
 
 
 def test_a_filter_is_kept_where_it_can_be(page_of, finished):

@@ -20,13 +20,13 @@ def told(**columns):
 
 def test_it_says_how_much_is_decided_early_if_that_was_forecast():
     assert told().endswith(
-        "names the right one 84 % of the time, and one from those up to step 10 does so 96 % of "
-        "the time."
+        "identifies the survivor 84 % of the time; a forecast from the signals up to step 10, "
+        "96 % of the time."
     )
     others = (told(weight_decay=1), told(auc=[0.84, None]), data.tour({}, PLAYED)[0]["text"])
     for text in others:
         assert text.endswith(
-            "(frequencies 2, 5): their signals are coloured below, the others fade."
+            "(frequencies 2, 5). Their signals are coloured below; the others are grey."
         )
 
 
@@ -35,5 +35,5 @@ def test_it_is_of_a_run_without_interventions():
     assert data.tour({}, PLAYED.assign(**columns)) == []
     both = pd.concat([PLAYED.assign(**columns, frames=99), PLAYED.assign(survivors=[[4]])])
     (stop,) = data.tour({}, both)
-    said = "At the end one of them survives (frequency 4): its signal is coloured below"
+    said = "At the end one of them survives (frequency 4). Its signal is coloured below"
     assert said in stop["text"]

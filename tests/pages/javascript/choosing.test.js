@@ -43,8 +43,8 @@ test("columns are of what runs have; a status is told unless all are finished", 
 
 test("a note says what the signs mean and what lacks", () => {
   const note = noteOf({ runs: RUNS, planned: 9, unlisted: 2 });
-  assert.ok(note.startsWith("▸: full training; grey: numbers only; 2 more"));
-  assert.ok(note.endsWith("4 of 9 are not done"));
+  assert.ok(note.startsWith("▸: full training; grey: numbers only; not on this page: 2"));
+  assert.ok(note.endsWith("not finished: 4 of 9"));
 });
 
 const SWEPT = [

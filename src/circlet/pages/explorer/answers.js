@@ -7,13 +7,13 @@ import { range } from "circlet/numbers";
 import { absent } from "circlet/panels";
 
 const MOVING = 60; // numbers up to which answers are computed while training is scrubbed
-const HINT = "Type two numbers, or point at a cell of the table; a click keeps it.";
+const HINT = "Type two numbers, or point at a cell of the table. Click a cell to keep it.";
 
 export const HELP =
-  "The network's answer to every sum a + b, in row a and column b: a filled cell is right, a crossed " +
-  "one is wrong. It was trained on the blue pairs. The orange ones were held out (test pairs): only a " +
-  "network that has found the rule gets them right. Point at a cell: its two numbers are ringed in the " +
-  "embedding, and in the pair sums all pairs with the same answer.";
+  "The network's answer to every sum a + b, in row a and column b. Filled cells are right, crossed " +
+  "cells are wrong. The network was trained on the blue pairs. The orange pairs were held out (test " +
+  "pairs): only a network that has learned the rule answers them correctly. Point at a cell to ring its " +
+  "two numbers in the embedding, and all pairs with the same answer in the pair sums.";
 
 /** The place of a pair in a list of all pairs of p numbers: ordered, or those with a <= b. */
 function placeOf(p, count, a, b) {
@@ -113,8 +113,8 @@ export const answersPanel =
       picture,
       missing: (scene) => (scene.arrays[source] ? "" : absent(scene)),
       note({ trained }) {
-        if (!isKnown) return "the network is not logged here";
-        const unknown = "×: wrong; which pairs were trained on is not known";
+        if (!isKnown) return "the network is not logged at this step";
+        const unknown = "×: wrong; training pairs unknown";
         return trained ? "blue: trained on; orange: held out; ×: wrong" : unknown;
       },
       draw(scene, step, atRest) {

@@ -124,7 +124,7 @@ export class Board {
     const { scene } = this;
     const logged = scene.logged(panel.source, step);
     const isFinite = scene.isFinite(panel.source, step);
-    const words = isFinite ? panel.note?.(scene, step) : "not all values are finite here";
+    const words = isFinite ? panel.note?.(scene, step) : "some values are not finite";
     return [logged !== step && `as logged at step ${logged}`, words].filter(Boolean).join("; ");
   }
 

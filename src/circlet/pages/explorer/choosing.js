@@ -180,8 +180,8 @@ function whyNothing({ runs }, { shown }) {
   const why =
     shown === "outcome"
       ? "This page has only the numbers of this run, in the list."
-      : "The study logs nothing of this run that could be drawn.";
-  return played ? `${why} Those marked ▸ can be played: ${played} of this point.` : why;
+      : "The study logs nothing of this run that can be drawn.";
+  return played ? `${why} Runs marked ▸ can be played: ${played} of this setting.` : why;
 }
 
 /** Keep a run of a point beside the others, in the plane of its own. */

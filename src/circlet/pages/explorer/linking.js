@@ -45,7 +45,7 @@ export async function recall(/** @type {State} */ state) {
   if (!(await choosePoint(state, ownerOf(state, link.runId), link))) return;
   await recallKept(state, named.beside);
   state.addressed = state.scene?.run.run_id;
-  byId("not-here").textContent = `The run “${named.runId}” is not in this page.`;
+  byId("not-here").textContent = `The run “${named.runId}” is not on this page.`;
   byId("not-here").hidden = named.runId === null || isHere;
 }
 

@@ -159,13 +159,12 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     ends = shown.count("end") + trainings
     most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
     return (
-        f"This page lists {len(shown)} of {n_runs} runs; it has the end of {ends}, and of "
-        f"{trainings} the training, in at most {most} steps of each log, fewer "
-        "of large networks, and those nearest to what happens in it. Each point has at least "
-        "one if there is room; the rest is shared fairly among systems, and among their points. "
-        "The runs that figures show and the best of each point come first; then of a point the "
-        "first seed of each outcome, the second of each, and so on. States are rounded to 1/32767 "
-        "of their largest value."
+        f"This page lists {len(shown)} of {n_runs} runs and shows the final state of {ends}. You "
+        f"can replay the training of {trainings}, in at most {most} steps per log (fewer for large "
+        "networks), including those nearest to notable events. If space allows, every setting has "
+        "at least one replay; the rest is divided evenly among systems and settings. Runs in "
+        "figures and the best of each setting come first, then the first seed with each outcome, "
+        "then the second, and so on. Values are rounded to 1/32767 of the largest."
     )
 
 

@@ -132,8 +132,8 @@ function lacksSignals(/** @type {Scene} */ scene) {
     return scene.arrays.signals?.steps.length > 1 ? "" : absent(scene);
   }
   const isFew = scene.isCyclic;
-  const why = isFew ? "so few have no frequencies" : "they are not the numbers modulo p";
-  return `There are ${scene.tokens} tokens: ${why}.`;
+  const why = isFew ? "too few to have frequencies" : "not the numbers modulo p";
+  return `There are ${scene.tokens} tokens, ${why}.`;
 }
 
 /** Frequencies whose signals are coloured: those in a column of the run, or else all. */
@@ -263,7 +263,7 @@ function lossesPanel(holder, { plotly, goTo }) {
     picture: chart,
     title: titleOf,
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
-    note: ({ run }) => (run.moments ? "dotted: what the buttons above name" : ""),
+    note: ({ run }) => (run.moments ? "dotted: the events of the buttons above" : ""),
     draw(scene) {
       const { traces, layout, named } = metricsIn(scene);
       const ids = Object.keys(layout);
@@ -292,22 +292,23 @@ export const panels = {
   embedding: {
     title: "Embedding",
     help:
-      "Where the network places each number. Lines join numbers in equal steps, those with the " +
-      "shortest lines at the end: round a circle, or along the rows of a grid.",
+      "Where the network places each number. Lines join numbers that differ by a fixed step: the " +
+      "step with the shortest lines at the end of training. The lines follow a circle or the rows " +
+      "of a grid.",
     make: embeddingPanel,
   },
   signals: {
     title: "Signals",
     help:
-      "How large the circle of each frequency is, step by step: the norm of the Fourier " +
+      "The size of the circle of each frequency at each step: the norm of the Fourier " +
       "coefficient of the embedding.",
     make: signalsPanel,
   },
   losses: {
     title: "Losses and accuracy",
     help:
-      "The loss is how surprised the network is by the right answers; accuracy, the share of " +
-      "right ones. Test: on what it was not trained on.",
+      "Loss: how improbable the network finds the right answers. Accuracy: the share of right " +
+      "answers. Test: on examples that the network was not trained on.",
     make: lossesPanel,
   },
 };

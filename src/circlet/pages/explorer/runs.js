@@ -31,9 +31,9 @@ export function columnsOf(/** @type {System} */ { columns, outcome }, /** @type 
 export function noteOf(/** @type {Point} */ { runs, planned, unlisted }) {
   const here = Object.keys(KINDS).filter((kind) => runs.some((run) => run.shown === kind));
   const legend = here.map((kind) => KINDS[kind]).join("; ");
-  const more = unlisted ? `; ${unlisted} more are not in this page` : "";
+  const more = unlisted ? `; not on this page: ${unlisted}` : "";
   const missing = planned - runs.length - unlisted;
-  return `${legend}${more}${missing > 0 ? `; ${missing} of ${planned} are not done` : ""}`;
+  return `${legend}${more}${missing > 0 ? `; not finished: ${missing} of ${planned}` : ""}`;
 }
 
 /**

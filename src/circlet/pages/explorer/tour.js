@@ -3,7 +3,7 @@ import { byId, element, on } from "circlet/controls";
 
 const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
 
-const NOWHERE = "Pick a stop, or look at any other run below.";
+const NOWHERE = "Pick a stop of the tour, or any run below.";
 
 /** Offer stops, those of runs that are in the page. */
 export function offerTour(/** @type {State} */ { tour }) {

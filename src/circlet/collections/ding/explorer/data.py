@@ -41,13 +41,14 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     ks = [str(k) for k in run["survivors"]]
     every = (int(run["p"]) - 1) // 2
     named = f"frequency {ks[0]}" if len(ks) == 1 else f"frequencies {', '.join(ks)}"
-    survive, coloured = f"{len(ks)} of them survive", "their signals are"
+    survive, coloured = f"{len(ks)} of them survive", "Their signals are"
     if len(ks) == 1:
-        survive, coloured = "one of them survives", "its signal is"
+        survive, coloured = "one of them survives", "Its signal is"
+    decided = _decided(tables.get("forecast"), run["weight_decay"])
     text = (
         f"A network with more dimensions starts with {every} circles, one for each frequency, all "
-        f"of similar size. At the end {survive} ({named}): {coloured} "
-        "coloured below, the others fade." + _decided(tables.get("forecast"), run["weight_decay"])
+        f"of similar size. At the end {survive} ({named}). {coloured} "
+        f"coloured below; the others are grey.{decided}"
     )
     stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}
     return [stop]
@@ -63,7 +64,7 @@ def _decided(forecast: pd.DataFrame | None, weight_decay: float) -> str:
         return ""
     first, later = (f"{100 * right[step]:.0f} % of the time" for step in (0, 10))
     return (
-        " Most is decided in the first steps: of a survivor and another frequency, a forecast from "
-        f"the signals of step 0 names the right one {first}, and one from those up to step 10 does "
-        f"so {later}."
+        " Survival is decided early. Given a survivor and another frequency, a forecast from the "
+        f"signals of step 0 identifies the survivor {first}; a forecast from the signals up to "
+        f"step 10, {later}."
     )

@@ -16,10 +16,10 @@ function lawPanel(holder, { plotly, data }) {
     missing(scene) {
       if (data[scene.run.run_id]) return "";
       if (scene.run.shown !== "training") return absent(scene);
-      return "The study fits none to this run: it does to those of the role “trajectory”, if they are long enough.";
+      return "No ODE was fitted to this run; only sufficiently long runs with the role “trajectory” have one.";
     },
     note: () =>
-      "change of a signal per step, by each signal; full colour: 98th percentile of sizes",
+      "effect of each signal on each signal, per step; full colour: 98th percentile of sizes",
     draw(scene) {
       const z = matrixOf(scene).map((row) => row.slice(1));
       const sizes = z.flat().map(Math.abs);
@@ -34,8 +34,8 @@ function lawPanel(holder, { plotly, data }) {
         hovertemplate: "of k = %{x} on k = %{y}: %{z:.3g} per step<extra></extra>",
       };
       chart.show([heat], {
-        xaxis: { title: { text: "of frequency" } },
-        yaxis: { title: { text: "on frequency" }, autorange: "reversed" },
+        xaxis: { title: { text: "effect of frequency" } },
+        yaxis: { title: { text: "effect on frequency" }, autorange: "reversed" },
         margin: { l: 48, r: 10, t: 8, b: 40 },
         uirevision: `${scene.run.run_id} ${scene.view.method}`,
       });
@@ -63,8 +63,8 @@ export const panels = {
   ode: {
     title: "Linear ODE of the signals",
     help:
-      "A law fitted to the signals: how much each of them makes each other grow (blue) or shrink " +
-      "(orange) in a step.",
+      "Linear equations fitted to the signals. A cell shows how much one signal makes another grow " +
+      "(blue) or shrink (orange) in a step.",
     make: lawPanel,
   },
 };

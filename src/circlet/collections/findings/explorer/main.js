@@ -70,7 +70,7 @@ function lawPanel(holder, { data }) {
       if (first >= last) return `the law ends at step ${last}`;
       const right = alive.filter((k) => lived.includes(k)).length;
       const others = alive.length - right;
-      return `dashed: the law; it finds ${right} of ${lived.length} winners, and ${others} others`;
+      return `dashed: the law; it identifies ${right} of ${lived.length} winners and wrongly adds ${others}`;
     },
     draw(scene, step) {
       shown = found(scene, step);
@@ -89,12 +89,12 @@ export const panels = {
   shared_law: {
     title: "A law that all runs share",
     help:
-      "One law, fitted to all runs of this setting (this one among them), goes on from the signals of " +
-      "the step shown; move the slider to start it elsewhere. Solid: what the run does; dashed: what " +
-      "the law says. Blue: the winners, which end above twice the mean of all signals in the run (not " +
-      "counting k = 0). “Own signal and mean”: in a step a signal changes by a · signal + b · mean of " +
-      "all signals + c, three numbers for each range of steps. “Ratios of frequencies”: what a " +
-      "frequency does to another depends on the ratio of the two alone. A law that fits every step may " +
+      "One law was fitted to all runs of this setting, including this run. Starting from the signals of " +
+      "the step shown, the law predicts the rest. Move the slider to start from another step. Solid: the " +
+      "run. Dashed: the law. Blue: the winners, whose final signals in the run exceed twice the mean of " +
+      "all signals (without k = 0). “Own signal and mean”: in a step a signal changes by a · signal + b · " +
+      "mean of all signals + c, with three numbers for each range of steps. “Ratios of frequencies”: the " +
+      "effect of one frequency on another depends only on their ratio. A law that fits every step may " +
       "still miss the winners.",
     make: lawPanel,
   },

@@ -67,8 +67,8 @@ def _most(structures: pd.DataFrame | None) -> str:
     if not circles[most]:
         return ""
     return (
-        f" In the experiment “{experiment.replace('_', ' ')}” most circles are at weight decay "
-        f"{most:g}: {circles[most]} of {runs[most]}."
+        f" In the experiment “{experiment.replace('_', ' ')}” circles are most frequent at weight "
+        f"decay {most:g}: {circles[most]} of {runs[most]} runs."
     )
 
 
@@ -80,26 +80,25 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     if first is None:
         return []
     stops = [_stop("Noise", first, 0, (
-        "At step 0 every number stands at a random place, and the sums of two numbers tell nothing "
-        "about the answer. Press Play and watch the numbers move until the end of the training."
+        "At step 0 every number is at a random place, so the sum of two numbers says nothing about "
+        "the answer. Press Play to watch the numbers move until the end of training."
     ))]  # fmt: skip
     if circle is not None:
         stops.append(_stop("A circle", circle, circle["last_step"], (
-            "At the end of the same training the numbers stand around a circle: the largest "
-            f"distance from the middle is {circle['norm_ratio']:.2f} times the smallest. Adding "
-            "two numbers adds their angles, so the direction of their sum tells the answer, "
-            "which has two opposite directions. Sums of numbers nearly opposite each other fall "
-            "near the middle, where all directions meet, and are often wrong."
+            "At the end of the same training the numbers form a circle: the largest distance from "
+            f"the middle is {circle['norm_ratio']:.2f} times the smallest. Adding two numbers adds "
+            "their angles, so the direction of their sum determines the answer. Each answer has "
+            "two opposite directions. Sums of nearly opposite numbers fall near the middle, where "
+            "all directions meet, and are often wrong."
             + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:
         decay = grid.get("weight_decay")
         at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
         stops.append(_stop("A grid", grid, grid["last_step"], (
-            f"Another random start{at} ends in a grid: equal steps between numbers lead along its "
-            "rows. "
-            f"{int(grid['imperfections'])} of its pair sums lie next to one with another answer, "
-            "marked in yellow."
+            f"Another random start{at} ends in a grid: numbers that differ by equal steps form its "
+            f"rows. {int(grid['imperfections'])} of its pair sums lie next to one with another "
+            "answer; they are marked in yellow."
         )))  # fmt: skip
     return stops
 

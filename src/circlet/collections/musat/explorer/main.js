@@ -18,8 +18,8 @@ export const panels = {
   sums: {
     title: "Pair sums",
     help:
-      "The sum of the places of every two numbers, which is all that the network sees of them, " +
-      "with the right answer as its number. Background: the answer that the network gives there.",
+      "The sum of the embeddings of every two numbers. The network sees only these sums. The number " +
+      "at a sum is its right answer. Background: the network's answer at each point.",
     make: sumsPanel,
   },
   answers: {

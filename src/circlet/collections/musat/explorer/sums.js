@@ -73,10 +73,12 @@ const places = (/** @type {Scene} */ scene, step) =>
 
 /** What the marks are, or why there are none. */
 function noteOf(/** @type {Scene} */ scene, step) {
-  if (!scene.isWhole) return scene.d === 2 ? "marks and regions: only of both dimensions" : "";
+  if (!scene.isWhole)
+    return scene.d === 2 ? "marks and regions are shown only for both dimensions" : "";
   const lacks = scene.arrays["hidden.weight"] && !scene.weights(step);
-  const marks = structure(scene, step, false)?.marked && "marked: nearest is of another class";
-  return [marks, lacks && "classifier not logged here"].filter(Boolean).join("; ");
+  const marks =
+    structure(scene, step, false)?.marked && "marked: the nearest sum has another class";
+  return [marks, lacks && "classifier not logged at this step"].filter(Boolean).join("; ");
 }
 
 /** The panel of the pair sums of a run. @type {MakePanel} */

@@ -45,13 +45,14 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     last = played.set_index("run_id").loc[run["run_id"], "last_step"]
     stops = [_stop("A clustering head", run["run_id"], last, (
         f"A transformer gathers all sequences with the same {_sum(run)} in one tight cluster. Each "
-        "cluster lies in the region of its answer, so no sequence is left in doubt."
+        "cluster lies in the region of its answer."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, (
-            f"First the clusters form: there is a head from here on, epoch {forms / epochs:.3g}. "
-            "Then the regions follow, until each cluster lies in the region of its answer, at "
-            f"epoch {fits / epochs:.3g}, to which the button “fits” leads."
+            f"First the clusters form: from this step on, epoch {forms / epochs:.3g}, there is a "
+            "head. Then the regions follow. At epoch "
+            f"{fits / epochs:.3g} each cluster lies in the region of its answer; the button “fits” "
+            "leads there."
         )))  # fmt: skip
     return stops
 
@@ -77,8 +78,8 @@ def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, 
     spike = known.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
     return [_stop("A loss spike", spike["run_id"], spike["step"], (
         f"Long after the task is learned, the train loss jumps from {spike['baseline']:.2g} to "
-        f"{spike['height']:.2g} nat at step {spike['step']}. Step on to see whether the clusters "
-        "move, and how fast the network recovers."
+        f"{spike['height']:.2g} nat at step {spike['step']}. Step forward to see whether the "
+        "clusters move and how fast the network recovers."
     ))]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ function sequencesPanel(holder) {
     missing,
     note: ({ view }) =>
       view.numbers
-        ? "numbers: sum of the first tokens; a head may weigh them, and count a distractor"
+        ? "numbers: sum of the first tokens; a head may use a weighted sum of all tokens"
         : "",
     draw(scene, step, atRest) {
       const { axes, point, view } = scene;
@@ -114,13 +114,13 @@ export const panels = {
   sequences: {
     title: "Sequence embeddings",
     help:
-      "A point for each of some example sequences, coloured by its right answer. Background: the " +
-      "answer that the network gives there. In a third colour it answers with a token that is no answer.",
+      "Each point is an example sequence, coloured by its right answer. Background: the network's " +
+      "answer at each point. A third colour marks answers with a token that is never right.",
     make: sequencesPanel,
   },
   attention: {
     title: "Attention",
-    help: "A row for each sequence: how much of each position enters its point.",
+    help: "Each row is a sequence. The colour shows how much each position contributes to its point.",
     make: attentionPanel,
   },
 };
