@@ -26,27 +26,27 @@ class Keys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Schedule(Keys, frozen=True, kw_only=True):
-    """A set of at most a million steps."""
+    """Steps at which a log is written, at most a million."""
 
-    every: Annotated[Count | UnsetType, Meta(description="Every multiple of this number.")] = UNSET
+    every: Annotated[Count | UnsetType, Meta(description="All multiples of this number.")] = UNSET
     every_epochs: Annotated[
         Count | UnsetType,
-        Meta(description="The end of every n-th epoch, for a system with batches."),
+        Meta(description="The last step of every n-th epoch (systems with batches)."),
     ] = UNSET
     until: Annotated[
         Index | UnsetType,
-        Meta(description="The last step of `every`; the other keys are not limited."),
+        Meta(description="The step at which `every` ends."),
     ] = UNSET
     per_decade: Annotated[
         Annotated[int, Meta(ge=1, le=1000)] | UnsetType,
         Meta(
-            description="This many steps per factor of ten, evenly spaced on a logarithmic scale; "
-            "at most 1000 (use `every` for more)."
+            description="Number of steps per factor of ten, evenly spaced on a logarithmic scale; "
+            "at most 1000."
         ),
     ] = UNSET
     at: Annotated[
         Annotated[tuple[Index, ...], Meta(max_length=10_000)] | UnsetType,
-        Meta(description="These steps, at most 10 000."),
+        Meta(description="A list of steps, at most 10 000."),
     ] = UNSET
 
 
@@ -57,39 +57,37 @@ LogSchedule = Annotated[
 
 
 class Logs(Keys, frozen=True, kw_only=True):
-    """Schedules by kind of log; what is not given has the default of its system."""
+    """Schedules by kind of log. A kind that is not listed keeps the default of the system."""
 
     curves: Annotated[
         LogSchedule | UnsetType,
         Meta(description="Losses and accuracies."),
     ] = UNSET
-    signals: Annotated[
-        LogSchedule | UnsetType, Meta(description="The signal of every frequency.")
-    ] = UNSET
+    signals: Annotated[LogSchedule | UnsetType, Meta(description="Signal of every frequency.")] = (
+        UNSET
+    )
     embeddings: Annotated[
         LogSchedule | UnsetType,
-        Meta(description="The embedding vectors. The explorer's animation shows these steps."),
+        Meta(description="Embedding vectors. The explorer animates these steps."),
     ] = UNSET
     gradients: Annotated[
         LogSchedule | UnsetType,
-        Meta(
-            description="The norm of the loss gradient with respect to the embedding, by frequency."
-        ),
+        Meta(description="Norm of the loss gradient with respect to the embedding, by frequency."),
     ] = UNSET
     gradient_norms: Annotated[
         LogSchedule | UnsetType,
         Meta(
-            description="The norm of the loss gradient with respect to each part of the network, "
-            "on the whole train set."
+            description="Norm of the loss gradient with respect to each part of the network, on "
+            "the whole train set."
         ),
     ] = UNSET
     parameters: Annotated[
         LogSchedule | UnsetType,
         Meta(
-            description="All weights and biases. Films, `structure_step` and the causes of spikes "
-            "of transformers need them often: `{every_epochs: 1}` (0.75 MB per run of 1000 "
-            "epochs). In the explorer the regions of a classifier, and all panels of a "
-            "transformer, have one frame per logged step of them."
+            description="All weights and biases. The explorer animates classifiers and "
+            "transformers at these steps. For the step at which a head forms and the causes of "
+            "spikes, log transformers at every epoch: `{every_epochs: 1}`, 0.75 MB per run of "
+            "1000 epochs."
         ),
     ] = UNSET
 
@@ -109,9 +107,10 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     """More seeds at some points."""
 
     where: Annotated[
-        Annotated[Arguments, Meta(min_length=1)], Meta(description="Parameters of these points.")
+        Annotated[Arguments, Meta(min_length=1)],
+        Meta(description="Parameter values of these points."),
     ]
-    count: Annotated[Count, Meta(description="Number of seeds there.")]
+    count: Annotated[Count, Meta(description="Number of seeds at these points.")]
 
     def is_about(self, values: Arguments) -> bool:
         """Whether a point with these values has these seeds."""
@@ -125,32 +124,36 @@ class Seeds(Keys, frozen=True, kw_only=True):
     """The seeds of the runs at every point."""
 
     count: Annotated[
-        Count, Meta(description="Number of seeds, a multiple of `block` if that is given.")
+        Count, Meta(description="Number of seeds per point. If you set `block`, a multiple of it.")
     ]
     first: Annotated[
-        Index, Meta(description="The first seed, also a multiple of `block` if that is given.")
+        Index, Meta(description="First seed. If you set `block`, a multiple of it.")
     ] = 0
     more: Annotated[
         Annotated[list[MoreSeeds], Meta(max_length=10_000)],
         Meta(
-            description="More seeds at some points, `[{where: {weight_decay: 1}, count: 200}]`. If "
-            "several entries match a point, the largest `count` is used."
+            description="Other counts at some points: `[{where: {weight_decay: 1}, count: 200}]`. "
+            "If several entries match a point, the largest count applies."
         ),
     ] = []
     embedding: Annotated[
         SharedSeed,
         Meta(
-            description="One seed of the initial embedding for all runs; a list makes a point for "
-            "each; null: each run has its own."
+            description="One seed of the initial embedding for all runs. A list makes one point "
+            "per seed; `null` lets each run use its own."
         ),
     ] = None
-    network: Annotated[SharedSeed, Meta(description="The same for the initial network.")] = None
-    data: Annotated[SharedSeed, Meta(description="The same for the train and test set.")] = None
+    network: Annotated[
+        SharedSeed, Meta(description="As `embedding`, for the other initial weights.")
+    ] = None
+    data: Annotated[
+        SharedSeed, Meta(description="As `embedding`, for the train and test sets.")
+    ] = None
     order: Annotated[
         SharedSeed,
         Meta(
-            description="The same for the order of batches and the dropout masks, for a system "
-            "that has batches."
+            description="As `embedding`, for the order of batches and the dropout masks (systems "
+            "with batches)."
         ),
     ] = None
 
@@ -160,42 +163,34 @@ Values = Annotated[list[Any], Meta(min_length=1, max_length=10_000)]
 
 
 class Range(Keys, frozen=True, kw_only=True):
-    """Values of a swept parameter that are not listed one by one; one of these keys."""
+    """Values of a swept parameter, computed or drawn at random; one of these keys."""
 
     linspace: Annotated[
         Numbers | UnsetType,
         Meta(
-            description="The first and last value and how many, evenly spaced and rounded to four "
-            "digits."
+            description="First value, last value and number of values; evenly spaced, rounded to "
+            "four digits."
         ),
     ] = UNSET
     logspace: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="The same on a logarithmic scale: `weight_decay: {logspace: [0.01, 1, 5]}`."
-        ),
+        Meta(description="As `linspace`, on a logarithmic scale."),
     ] = UNSET
     range: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="First, end and step (default 1), whole numbers, end excluded: "
-            "`p: {range: [5, 60, 6]}`."
-        ),
+        Meta(description="Whole numbers: first, end (excluded) and step (default 1)."),
     ] = UNSET
     uniform: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="Smallest and largest value, between which `sample` draws; for an integer "
-            "parameter both are included."
-        ),
+        Meta(description="Bounds of uniform random draws; for integers both bounds are included."),
     ] = UNSET
     loguniform: Annotated[
-        Numbers | UnsetType, Meta(description="The same on a logarithmic scale.")
+        Numbers | UnsetType, Meta(description="As `uniform`, on a logarithmic scale.")
     ] = UNSET
     choice: Annotated[
         Annotated[list[int | float | str | bool], Meta(min_length=1, max_length=10_000)]
         | UnsetType,
-        Meta(description="Values from which `sample` draws."),
+        Meta(description="Values to draw from at random."),
     ] = UNSET
 
 
@@ -203,10 +198,10 @@ Points = Annotated[int, Meta(ge=1, le=20_000)]
 
 
 class Sample(Keys, frozen=True, kw_only=True):
-    """How many points are drawn at random."""
+    """Random search over the ranges of a sweep."""
 
-    count: Annotated[Points, Meta(description="Number of points.")]
-    seed: Annotated[Index, Meta(description="The seed that draws the points.")] = 0
+    count: Annotated[Points, Meta(description="Number of random points.")]
+    seed: Annotated[Index, Meta(description="Seed of the random draws.")] = 0
 
 
 Intervention = Annotated[
@@ -216,14 +211,21 @@ Intervention = Annotated[
 
 
 class Experiment(Keys, frozen=True, kw_only=True):
-    """A system, its parameters, a sweep, seeds, and what to log."""
+    """A system, its parameters, a sweep, seeds and logs."""
 
     system: Annotated[
-        str, Meta(description="What is trained or simulated; a file of `systems/` in a collection.")
+        str,
+        Meta(
+            description="The network or simulation: `constant_attention`, `embedding_mlp`, "
+            "`sparse_transformer`, `particles`, or a system of your collection, such as "
+            "`mine.sums`."
+        ),
     ]
     parameters: Annotated[
         Arguments,
-        Meta(description="Parameters shared by all points; see the tables below."),
+        Meta(
+            description="Parameter values of all points. The others keep the default of the system."
+        ),
     ] = {}
     sweep: Annotated[
         dict[
@@ -233,16 +235,16 @@ class Experiment(Keys, frozen=True, kw_only=True):
             ],
         ],
         Meta(
-            description="A grid: for each parameter its values, at most 10 000: a list, or one of "
-            "the forms below. Every combination is a point."
+            description="Values for each swept parameter, at most 10 000: a list, or one of the "
+            "forms `linspace` to `choice`. Every combination is a point."
         ),
     ] = {}
     sample: Annotated[
         Points | Sample | UnsetType,
         Meta(
-            description="Random search: the number of points, or `{count: 200, seed: 1}`. A larger "
-            "count keeps the points drawn before. Each is combined with every point of the rest of "
-            "`sweep`."
+            description="Random search: number of points, or `{count: 200, seed: 1}`. A larger "
+            "count keeps the earlier points. circlet combines each random point with the listed "
+            "values of `sweep`."
         ),
     ] = UNSET
     cases: Annotated[
@@ -251,8 +253,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
         ]
         | UnsetType,
         Meta(
-            description="Points listed one by one, each a set of parameters: for values that "
-            "belong together. Combined with every point of `sweep`."
+            description="A list of parameter sets, for values that belong together. Each set is "
+            "combined with every point of `sweep`."
         ),
     ] = UNSET
     steps: Annotated[
@@ -265,67 +267,65 @@ class Experiment(Keys, frozen=True, kw_only=True):
     epochs: Annotated[
         Count | UnsetType,
         Meta(
-            description="Instead of `steps`, for a system with batches: "
-            "number of passes over the train set. Points with different batch sizes then have "
-            "different numbers of steps."
+            description="Passes over the train set, in place of `steps` (systems with batches). "
+            "The batch size then determines the number of steps."
         ),
     ] = UNSET
     dtype: Annotated[
         Literal["float32", "float64"],
-        Meta(description="Floating-point type. May also be listed in `sweep` or `cases`."),
+        Meta(description="Floating-point type. `sweep` and `cases` can vary it."),
     ] = "float32"
     products: Annotated[
         Literal["float32", "tf32", "bfloat16"],
         Meta(
             description="Rounding of the factors of all matrix products, forward and backward, "
-            "with dtype `float32`: `tf32` (10 bits of mantissa) or `bfloat16` (7); `float32` means "
-            "no rounding. Sums, weights, moments and the gradient of the loss with respect to the "
-            "logits stay float32, and logs are measured without rounding. Steps take 1.4 to 3 "
-            "times as long (docs/speed.md). May also be listed in `sweep` or `cases`."
+            "for dtype `float32`: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or none "
+            "(`float32`). Sums, weights, moments, logs and the gradient with respect to the "
+            "logits stay float32. Steps take 1.4 to 3 times longer. `sweep` and `cases` can vary "
+            "it."
         ),
     ] = "float32"
     block: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000)] | None,
         Meta(
-            description="Seeds per block, at most a million; see Blocks, below. `null`: circlet "
-            "chooses it by the cost of a run."
+            description="Number of seeds per block, at most a million. `null`: circlet estimates "
+            "a suitable number."
         ),
     ] = None
-    seeds: Annotated[Seeds, Meta(description="The runs at every point.", examples=[{"count": 20}])]
+    seeds: Annotated[
+        Seeds, Meta(description="The seeds of the runs at every point.", examples=[{"count": 20}])
+    ]
     compare: Annotated[
         Annotated[
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values of a swept parameter to compare: "
-            "`{learning_rate: [0.01, 0.003]}`; several parameters may be listed. The outcomes of "
-            "runs with the same seed are subtracted, separately at each combination of the other "
-            "swept parameters. The differences are in the table `comparisons` and the figure "
-            "`forest`."
+            description="Two values of a swept parameter to compare: `{learning_rate: [0.01, "
+            "0.003]}`. The table `comparisons` and the figure `forest` show the mean differences "
+            "between runs with the same seed, for each combination of the other swept parameters."
         ),
     ] = {}
     keep_state: Annotated[
         bool,
         Meta(
-            description="Whether runs save their final state with that of the optimiser, in "
-            "`state.pt` beside their logs. If you then raise `steps`, training continues from "
-            "there, with the same numbers as one long run, provided that the steps so far were "
-            "logged as the new `log` requires."
+            description="Whether to save the final state of network and optimiser. If you later "
+            "raise `steps`, training continues from this state, with the same results as one long "
+            "run. The earlier steps must have been logged as the new `log` requires."
         ),
     ] = False
     interventions: Annotated[
         Annotated[list[Intervention], Meta(max_length=10)],
         Meta(
-            description="Transforms of the initial state, in the order in which they act; see "
-            "below. An argument with a list of values makes a point for each."
+            description="Changes of the initial state, applied in this order. An argument with a "
+            "list of values makes one point per value."
         ),
     ] = []
     log: Annotated[
         Logs,
         Meta(
-            description="What is logged at which steps. A kind that is left out has its system's "
-            "default; null writes none of it. Otherwise the first and the last step are always "
-            "written, and for signals also steps 0 to 10."
+            description="Schedules by kind of log. A kind that is not listed keeps the default of "
+            "the system; `null` writes nothing. All other logs include the first and last step, "
+            "and signals also steps 0 to 10."
         ),
     ] = Logs()
 
