@@ -42,8 +42,8 @@ SYSTEM = SystemSpec(
         "weight_decay": parameters.weight_decay(0.0, parameters.DECOUPLED),
         "initialisation": choice(
             "Initial linear layers. torch: PyTorch's default, weights and biases uniform "
-            "between +-1/sqrt(fan_in). All others have zero biases; torch_zero_bias: weights as torch; "
-            "glorot: Glorot uniform; lecun: normal with variance 1/fan_in; small_normal: "
+            "between +-1/sqrt(fan_in). All others have zero biases; torch_zero_bias: weights as "
+            "torch; glorot: Glorot uniform; lecun: normal with variance 1/fan_in; small_normal: "
             "normal with standard deviation 0.02.",
             "torch",
             "torch_zero_bias",

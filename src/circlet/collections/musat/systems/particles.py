@@ -42,8 +42,8 @@ SYSTEM = SystemSpec(
             exclusiveMinimum=0,
         ),
         "scaling": choice(
-            "How `std` is restored. per_coordinate: for each coordinate; global: for all coordinates "
-            "together.",
+            "How `std` is restored. per_coordinate: for each coordinate; global: for all "
+            "coordinates together.",
             "per_coordinate",
             "global",
         ),
