@@ -40,8 +40,8 @@ class Schedule(Keys, frozen=True, kw_only=True):
     per_decade: Annotated[
         Annotated[int, Meta(ge=1, le=1000)] | UnsetType,
         Meta(
-            description="Number of steps per factor of ten, evenly spaced on a logarithmic scale; "
-            "at most 1000."
+            description="Steps per factor of ten, evenly spaced on a logarithmic scale; at most "
+            "1000."
         ),
     ] = UNSET
     at: Annotated[
@@ -57,7 +57,7 @@ LogSchedule = Annotated[
 
 
 class Logs(Keys, frozen=True, kw_only=True):
-    """Schedules by kind of log. A kind that is not listed keeps the default of the system."""
+    """Schedules by kind of log; other kinds keep their defaults."""
 
     curves: Annotated[
         LogSchedule | UnsetType,
@@ -85,9 +85,8 @@ class Logs(Keys, frozen=True, kw_only=True):
         LogSchedule | UnsetType,
         Meta(
             description="All weights and biases. The explorer animates classifiers and "
-            "transformers at these steps. For the step at which a head forms and the causes of "
-            "spikes, log transformers at every epoch: `{every_epochs: 1}`, 0.75 MB per run of "
-            "1000 epochs."
+            "transformers at these steps. To date heads and explain loss spikes, log every epoch: "
+            "`{every_epochs: 1}` takes 0.75 MB per run of 1000 epochs."
         ),
     ] = UNSET
 
@@ -124,23 +123,21 @@ class Seeds(Keys, frozen=True, kw_only=True):
     """The seeds of the runs at every point."""
 
     count: Annotated[
-        Count, Meta(description="Number of seeds per point. If you set `block`, a multiple of it.")
+        Count, Meta(description="Number of seeds per point; a multiple of `block`, if set.")
     ]
-    first: Annotated[
-        Index, Meta(description="First seed. If you set `block`, a multiple of it.")
-    ] = 0
+    first: Annotated[Index, Meta(description="First seed; a multiple of `block`, if set.")] = 0
     more: Annotated[
         Annotated[list[MoreSeeds], Meta(max_length=10_000)],
         Meta(
-            description="Other counts at some points: `[{where: {weight_decay: 1}, count: 200}]`. "
-            "If several entries match a point, the largest count applies."
+            description="More seeds at some points: `[{where: {weight_decay: 1}, count: 200}]`. "
+            "The largest matching count applies."
         ),
     ] = []
     embedding: Annotated[
         SharedSeed,
         Meta(
-            description="One seed of the initial embedding for all runs. A list makes one point "
-            "per seed; `null` lets each run use its own."
+            description="Seed of the initial embedding of all runs. A list makes one point per "
+            "seed; `null`: each run uses its own."
         ),
     ] = None
     network: Annotated[
@@ -151,10 +148,7 @@ class Seeds(Keys, frozen=True, kw_only=True):
     ] = None
     order: Annotated[
         SharedSeed,
-        Meta(
-            description="As `embedding`, for the order of batches and the dropout masks (systems "
-            "with batches)."
-        ),
+        Meta(description="As `embedding`, for the order of batches and the dropout masks."),
     ] = None
 
 
@@ -167,10 +161,7 @@ class Range(Keys, frozen=True, kw_only=True):
 
     linspace: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="First value, last value and number of values; evenly spaced, rounded to "
-            "four digits."
-        ),
+        Meta(description="First value, last value, number of values; rounded to four digits."),
     ] = UNSET
     logspace: Annotated[
         Numbers | UnsetType,
@@ -182,7 +173,7 @@ class Range(Keys, frozen=True, kw_only=True):
     ] = UNSET
     uniform: Annotated[
         Numbers | UnsetType,
-        Meta(description="Bounds of uniform random draws; for integers both bounds are included."),
+        Meta(description="Bounds of random draws; for integers both are included."),
     ] = UNSET
     loguniform: Annotated[
         Numbers | UnsetType, Meta(description="As `uniform`, on a logarithmic scale.")
@@ -217,15 +208,12 @@ class Experiment(Keys, frozen=True, kw_only=True):
         str,
         Meta(
             description="The network or simulation: `constant_attention`, `embedding_mlp`, "
-            "`sparse_transformer`, `particles`, or a system of your collection, such as "
-            "`mine.sums`."
+            "`sparse_transformer`, `particles`, or one of your collection, such as `mine.sums`."
         ),
     ]
     parameters: Annotated[
         Arguments,
-        Meta(
-            description="Parameter values of all points. The others keep the default of the system."
-        ),
+        Meta(description="Parameter values of all points; other parameters keep their defaults."),
     ] = {}
     sweep: Annotated[
         dict[
@@ -235,16 +223,15 @@ class Experiment(Keys, frozen=True, kw_only=True):
             ],
         ],
         Meta(
-            description="Values for each swept parameter, at most 10 000: a list, or one of the "
-            "forms `linspace` to `choice`. Every combination is a point."
+            description="Values of each swept parameter, at most 10 000: a list or one of the "
+            "next six forms."
         ),
     ] = {}
     sample: Annotated[
         Points | Sample | UnsetType,
         Meta(
-            description="Random search: number of points, or `{count: 200, seed: 1}`. A larger "
-            "count keeps the earlier points. circlet combines each random point with the listed "
-            "values of `sweep`."
+            description="Number of random points, or `{count: 200, seed: 1}`. A larger count "
+            "keeps earlier points. Each is combined with all listed values of `sweep`."
         ),
     ] = UNSET
     cases: Annotated[
@@ -252,45 +239,38 @@ class Experiment(Keys, frozen=True, kw_only=True):
             list[Annotated[Arguments, Meta(min_length=1)]], Meta(min_length=1, max_length=10_000)
         ]
         | UnsetType,
-        Meta(
-            description="A list of parameter sets, for values that belong together. Each set is "
-            "combined with every point of `sweep`."
-        ),
+        Meta(description="Sets of parameter values, each combined with every point of `sweep`."),
     ] = UNSET
     steps: Annotated[
         Count | UnsetType,
         Meta(
-            description="Optimiser steps of a training run, or time steps of a simulation. Step 0 "
-            "is the initial state."
+            description="Optimiser steps of a training, or time steps of a simulation; step 0 is "
+            "the initial state."
         ),
     ] = UNSET
     epochs: Annotated[
         Count | UnsetType,
         Meta(
-            description="Passes over the train set, in place of `steps` (systems with batches). "
-            "The batch size then determines the number of steps."
+            description="In place of `steps`, for systems with batches: passes over the train set."
         ),
     ] = UNSET
     dtype: Annotated[
         Literal["float32", "float64"],
-        Meta(description="Floating-point type. `sweep` and `cases` can vary it."),
+        Meta(description="Floating-point type."),
     ] = "float32"
     products: Annotated[
         Literal["float32", "tf32", "bfloat16"],
         Meta(
-            description="Rounding of the factors of all matrix products, forward and backward, "
-            "for dtype `float32`: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or none "
-            "(`float32`). Sums, weights, moments, logs and the gradient with respect to the "
-            "logits stay float32. Steps take 1.4 to 3 times longer. `sweep` and `cases` can vary "
-            "it."
+            description="Precision to which factors of matrix products are rounded, forward and "
+            "backward: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or `float32` (no "
+            "rounding). All else stays float32, including sums, weights, the gradient with "
+            "respect to the logits, and logs. `tf32` and `bfloat16` take 1.4 to 3 times the time "
+            "per step and need dtype `float32`."
         ),
     ] = "float32"
     block: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000)] | None,
-        Meta(
-            description="Number of seeds per block, at most a million. `null`: circlet estimates "
-            "a suitable number."
-        ),
+        Meta(description="Seeds per block, at most a million. `null`: circlet chooses."),
     ] = None
     seeds: Annotated[
         Seeds, Meta(description="The seeds of the runs at every point.", examples=[{"count": 20}])
@@ -300,32 +280,33 @@ class Experiment(Keys, frozen=True, kw_only=True):
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values of a swept parameter to compare: `{learning_rate: [0.01, "
-            "0.003]}`. The table `comparisons` and the figure `forest` show the mean differences "
-            "between runs with the same seed, for each combination of the other swept parameters."
+            description="Two values of swept parameters to compare: `{learning_rate: [0.01, "
+            "0.003]}`. The table `comparisons` and the figure `forest` show the differences "
+            "between runs with the same seed, separately for each combination of other swept "
+            "parameters."
         ),
     ] = {}
     keep_state: Annotated[
         bool,
         Meta(
-            description="Whether to save the final state of network and optimiser. If you later "
-            "raise `steps`, training continues from this state, with the same results as one long "
-            "run. The earlier steps must have been logged as the new `log` requires."
+            description="Whether to save the final state, so that training continues from it if "
+            "you later raise `steps`. Results equal those of one long run. The old steps must be "
+            "logged as the new `log` requires."
         ),
     ] = False
     interventions: Annotated[
         Annotated[list[Intervention], Meta(max_length=10)],
         Meta(
-            description="Changes of the initial state, applied in this order. An argument with a "
-            "list of values makes one point per value."
+            description="Changes of the initial state, in this order. A list of values of an "
+            "argument makes one point per value."
         ),
     ] = []
     log: Annotated[
         Logs,
         Meta(
-            description="Schedules by kind of log. A kind that is not listed keeps the default of "
-            "the system; `null` writes nothing. All other logs include the first and last step, "
-            "and signals also steps 0 to 10."
+            description="Schedules by kind of log; other kinds keep their defaults. `null` writes "
+            "nothing. All other logs include the first and last step, and signals also steps 0 to "
+            "10."
         ),
     ] = Logs()
 

@@ -23,24 +23,18 @@ class Milestone(Keys, frozen=True, kw_only=True):
     ] = UNSET
     above: Annotated[
         float | UnsetType,
-        Meta(
-            description="The milestone is the first logged step at which the metric is above this "
-            "value."
-        ),
+        Meta(description="The milestone is the first logged step with a metric above this value."),
     ] = UNSET
     below: Annotated[
         float | UnsetType,
-        Meta(
-            description="The milestone is the first logged step at which the metric is below this "
-            "value."
-        ),
+        Meta(description="The milestone is the first logged step with a metric below this value."),
     ] = UNSET
     start: Annotated[
         str | UnsetType,
-        Meta(description="For a delay, in place of `metric`: the milestone at which it begins."),
+        Meta(description="For a delay, in place of `metric`: the milestone that begins it."),
     ] = field(default=UNSET, name="from")
-    end: Annotated[str | UnsetType, Meta(description="The milestone at which the delay ends.")] = (
-        field(default=UNSET, name="to")
+    end: Annotated[str | UnsetType, Meta(description="The milestone that ends the delay.")] = field(
+        default=UNSET, name="to"
     )
     label: Annotated[
         Annotated[str, Meta(max_length=200)] | UnsetType, Meta(description="The name in figures.")
@@ -89,8 +83,7 @@ class Config(Keys, frozen=True, kw_only=True):
     results: Annotated[
         Folder,
         Meta(
-            description="Folder for all output of the study. Use another folder for each study, "
-            "such as `results/mine`."
+            description="Folder for all output. Each study needs its own, such as `results/mine`."
         ),
     ]
     collections: Annotated[
@@ -111,8 +104,7 @@ class Config(Keys, frozen=True, kw_only=True):
         Experiments,
         Meta(
             description="Experiments that others start from, but that this study does not run. "
-            "Copy their logs from the study that ran them: `cp -a results/a/logs/NAME "
-            "results/b/logs/`."
+            "Copy their logs from another study: `cp -a results/a/logs/NAME results/b/logs/`."
         ),
     ] = {}
     milestones: Annotated[
@@ -128,7 +120,11 @@ class Config(Keys, frozen=True, kw_only=True):
     ] = []
     notify: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="A shell command to run when Snakemake ends."),
+        Meta(
+            description="A shell command that runs once when Snakemake ends after work, for at "
+            "most a minute. `$CIRCLET_STATUS` is `success` or `failure`, `$CIRCLET_RESULTS` is "
+            "the folder of results, and standard input lists failures."
+        ),
     ] = None
     figures: Annotated[
         Annotated[
@@ -153,9 +149,8 @@ class Config(Keys, frozen=True, kw_only=True):
     reproduce: Annotated[
         dict[str, str],
         Meta(
-            description="The experiment that plays each role. Results that need a missing role "
-            "are not made. The scorecard then shows the verdicts of the frozen studies, but does "
-            "not count them."
+            description="The experiment for each role. Without a role, its tables and figures are "
+            "not made, and the scorecard shows verdicts of frozen studies without counting them."
         ),
     ] = {}
 

@@ -51,13 +51,13 @@ SYSTEM = SystemSpec(
             "Number of leading tokens in the sum; the rest are distractors.", 5, minimum=1
         ),
         "vocabulary": integer(
-            "Number of tokens that the network can embed. Values above p reserve tokens for a "
-            "later run with a larger modulus.",
+            "Number of tokens with an embedding. Values above p reserve tokens for a later run "
+            "with a larger modulus.",
             3,
             minimum=2,
         ),
         "hidden": integer("Width of the MLP.", 32, minimum=1),
-        "bias": boolean("Whether the layers of the MLP have a bias.", True),
+        "bias": boolean("Whether the layers of the MLP have biases.", True),
         "dropout": number(
             "Dropout rate of the MLP's output, in training only.",
             0.0,
@@ -66,7 +66,7 @@ SYSTEM = SystemSpec(
         ),
         "n_train": integer("Sequences in the train set, drawn with replacement.", 2048, minimum=1),
         "n_test": integer(
-            "Sequences in the test set, drawn alike; with p = 2 some are in both sets.",
+            "Sequences in the test set; with p = 2 some are also in the train set.",
             2048,
             minimum=1,
         ),
