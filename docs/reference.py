@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from circlet.config import reading, schema
+from circlet.config.collection import Needs
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
 from circlet.lazy_import import load
@@ -29,15 +30,17 @@ INNER = ("seeds", "more", "sweep", "sample", "log")
 
 def keys(kind: str) -> str:
     """The keys of a part of a config as a Markdown table."""
-    lines = ["| key | default | meaning |", "|---|---|---|"]
-    lines += _rows(schema.of(KINDS[kind]))
-    return "\n".join(lines)
+    rows = [*_rows(schema.of(KINDS[kind]))]
+    columns = [0, 1, 2] if any(default for _, default, _ in rows) else [0, 2]
+    head = ("key", "default", "meaning")
+    lines = [head, ("---",) * 3, *rows]
+    return "\n".join(f"| {' | '.join(line[i] for i in columns)} |" for line in lines)
 
 
-def _rows(declared: schema.Schema, above: str = "") -> Iterator[str]:
+def _rows(declared: schema.Schema, above: str = "") -> Iterator[tuple[str, str, str]]:
     for name, key in declared["properties"].items():
         default = f"`{schema.flow(key['default'])}`" if "default" in key else ""
-        yield f"| `{above}{name}` | {default} | {key['description']} |"
+        yield f"`{above}{name}`", default, key["description"]
         if name in INNER:
             inner = key if "properties" in key else key.get("items") or key["additionalProperties"]
             yield from _rows(inner, f"{above}{name}.")
@@ -68,12 +71,41 @@ def allowed(parameter: Parameter) -> str:
         return "`true`, `false`"
     if "enum" in limits:
         return ", ".join(f"`{word}`" for word in limits["enum"])
-    words = {
-        "minimum": "at least", "exclusiveMinimum": "above",
-        "maximum": "at most", "exclusiveMaximum": "below",
-    }  # fmt: skip
-    said = [f"{word} {limits[key]}" for key, word in words.items() if key in limits]
-    return ", ".join(said) or "any number"
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    bounds = [f"{sign} {limits[key]}" for key, sign in signs.items() if key in limits]
+    return ", ".join(bounds) or "any number"
+
+
+def roles() -> str:
+    """The roles of circlet's collections as Markdown tables: what they need and provide."""
+    parts = []
+    for collection in registry.SHIPPED:
+        by_system: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        for name, role in collection.roles.items():
+            same = by_system.setdefault(role.needs.system, {}).setdefault(role.description, [])
+            same.append((f"`{name}`", _needs(role.needs)))
+        for system, by_description in by_system.items():
+            lines = [f"{collection.metadata.short}, `{system}`:", ""]
+            lines += ["| role | may vary | provides |", "|---" * 3 + "|"]
+            for text, same in by_description.items():
+                names, needs = (", ".join(column) for column in zip(*same, strict=True))
+                lines.append(f"| {names} | {needs} | {text} |")
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _needs(needs: Needs) -> str:
+    """What an experiment with a role may vary and, in parentheses, what else it must have."""
+    varies = ", ".join(one if " " in one else f"`{one}`" for one in needs.varies) or "nothing"
+    swept = {one.partition("_")[0] for one in needs.varies}
+    others = [f"`{name}`" for name in needs.interventions if name not in swept]
+    others += [f"{key} = {value}" for key, value in needs.holds.items()]
+    others += [f"{kind} at every epoch" for kind in needs.every_epoch]
+    if needs.every_signal:
+        others.append(f"signals at every step to {needs.every_signal}")
+    defaults = systems()[needs.system].logs
+    others += [f"log of {kind}" for kind in needs.logs if defaults[kind].schedule is None]
+    return f"{varies} ({', '.join(others)})" if others else varies
 
 
 def parameters(system: SystemSpec) -> str:

@@ -38,7 +38,8 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
 def test_what_has_nothing_to_draw_is_no_empty_picture(visit, report):
     page = visit(report)
     assert page.locator("#circle_growth").count() == 0
-    assert "How circles grow with the modulus (fewer than four moduli)" in page.inner_text("main")
+    missing = "How the number of circles grows with the modulus (fewer than four moduli)"
+    assert missing in page.inner_text("main")
 
 
 def test_figures_are_dark_in_the_dark(visit, report):

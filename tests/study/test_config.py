@@ -233,7 +233,7 @@ def test_every_parameter_and_its_default_are_in_the_readme(system):
 
 
 def test_every_role_is_in_the_readme():
-    listed = [name for cells in rows("Top level") for name in re.findall(r"`(\w+)`", cells[0])]
+    listed = [name for cells in rows("Roles") for name in re.findall(r"`(\w+)`", cells[0])]
     for collection in registry.SHIPPED:
         for role in collection.roles:
             assert role in listed, f"config/README.md lacks {role} of {collection.name}"

@@ -16,7 +16,7 @@ SYSTEM = SystemSpec(
         "d": dimension(32),
         "hidden": integer("Hidden neurons.", 128, minimum=1),
         "train_fraction": number(
-            "Share of the pairs that is trained on (rounded down).",
+            "Share of the pairs in the train set (rounded down).",
             0.8,
             exclusiveMinimum=0,
             exclusiveMaximum=1,

@@ -8,27 +8,36 @@ from circlet.config.experiment import Keys
 
 
 class Needs(Keys, frozen=True, kw_only=True):
-    """What an experiment must be to have a role."""
+    """Requirements that an experiment must meet to play a role."""
 
-    system: Annotated[str, Meta(description="Its system.")]
-    varies: Annotated[list[str], Meta(description="What it may vary.")] = []
-    interventions: Annotated[list[str], Meta(description="The interventions that it has.")] = []
+    system: Annotated[str, Meta(description="The system of the experiment.")]
+    varies: Annotated[
+        list[str],
+        Meta(
+            description="What the experiment may vary: parameters, seeds, arguments of "
+            "interventions."
+        ),
+    ] = []
+    interventions: Annotated[
+        list[str], Meta(description="The interventions that the experiment must have.")
+    ] = []
     argument: Annotated[
-        str | UnsetType, Meta(description="The argument that its `keep` must have.")
+        str | UnsetType, Meta(description="The argument that the intervention `keep` must have.")
     ] = UNSET
     start: Annotated[
-        str | UnsetType, Meta(description="The role of the experiment that it starts from.")
+        str | UnsetType, Meta(description="The role of the experiment from which this one starts.")
     ] = field(default=UNSET, name="from")
     holds: Annotated[
         dict[str, Any],
         Meta(
-            description="Parameters and their values, or the name of the parameter that has the "
-            "same value."
+            description="Required values of parameters. A name means the value of that parameter."
         ),
     ] = {}
-    logs: Annotated[list[str], Meta(description="Kinds of logs that it must write.")] = []
+    logs: Annotated[
+        list[str], Meta(description="Kinds of logs that the experiment must write.")
+    ] = []
     every_epoch: Annotated[
-        list[str], Meta(description="Kinds of logs that it must write at every epoch.")
+        list[str], Meta(description="Kinds of logs that the experiment must write at every epoch.")
     ] = []
     every_signal: Annotated[
         int | UnsetType,
@@ -37,72 +46,68 @@ class Needs(Keys, frozen=True, kw_only=True):
 
 
 class Role(Keys, frozen=True, kw_only=True):
-    """An experiment that a table or a figure is made from."""
+    """A purpose of an experiment: tables and figures that are made from it."""
 
-    description: Annotated[str, Meta(description="What is made from the experiment.")]
-    needs: Annotated[Needs, Meta(description="What the experiment must be.")]
+    description: Annotated[
+        str, Meta(description="The tables, figures or answers that the experiment provides.")
+    ]
+    needs: Annotated[Needs, Meta(description="Requirements of the experiment.")]
     tables: Annotated[
         list[str],
         Meta(
-            description="Tables of circlet that also have its runs, such as `losses` for figures "
-            "of curves."
+            description="Further tables that include these runs, such as `losses` for figures of "
+            "curves."
         ),
     ] = []
 
 
 class CollectionFile(Keys, frozen=True, kw_only=True):
-    """What a collection says of itself."""
+    """Metadata of a collection."""
 
-    short: Annotated[str, Meta(description="How pages name it.")] = ""
-    authors: Annotated[str, Meta(description="Of the paper, if it is about one.")] = ""
-    title: Annotated[str, Meta(description="Of the paper or the subject.")] = ""
-    year: Annotated[int | None, Meta(description="Of the paper, if it is about one.")] = None
+    short: Annotated[str, Meta(description="Short name of the collection on pages.")] = ""
+    authors: Annotated[str, Meta(description="Authors of the paper.")] = ""
+    title: Annotated[str, Meta(description="Title of the paper or subject.")] = ""
+    year: Annotated[int | None, Meta(description="Year of the paper.")] = None
     identifier: Annotated[
-        str, Meta(description="Where the paper is found, as arXiv:2405.17420.")
+        str, Meta(description="Identifier of the paper, such as arXiv:2405.17420.")
     ] = ""
     references: Annotated[
         dict[str, str],
-        Meta(
-            description="Other sources of published values, beside the paper: a name, and how to "
-            "cite it."
-        ),
+        Meta(description="Further sources of published values: citations by name."),
     ] = {}
     question: Annotated[
-        str, Meta(description="What is asked, in a sentence or two, for the report.")
+        str, Meta(description="The research question in one or two sentences, for the report.")
     ] = ""
     headlines: Annotated[
         list[str],
-        Meta(description="The claims that it is known by, for the first screen of the report."),
+        Meta(description="The main claims, for the first screen of the report."),
     ] = []
-    methods: Annotated[
-        str, Meta(description="What is done, in a few sentences, for the report.")
-    ] = ""
+    methods: Annotated[str, Meta(description="The methods in a few sentences, for the report.")] = (
+        ""
+    )
     introductions: Annotated[
         dict[str, str],
         Meta(
-            description="What each of its systems learns, in two sentences for a reader who knows "
-            "nothing of it; by name, for the explorer."
+            description="An introduction to each system by name, in a few sentences for "
+            "newcomers, for the explorer."
         ),
     ] = {}
     terms: Annotated[
         dict[str, str],
-        Meta(description="Words of its pages and what they mean, for the explorer."),
+        Meta(description="Definitions by term, for the explorer."),
     ] = {}
     outcomes: Annotated[
         str,
-        Meta(description="What the outcomes of its runs mean, for the explorer and the report."),
+        Meta(description="Definitions of the outcomes of runs, for the explorer and the report."),
     ] = ""
     figures: Annotated[
         dict[str, str] | list[str],
         Meta(
-            description="Its figures in the order of the report, each with its title, or as a "
-            "list. Those that are not named follow by name."
+            description="Figures in the order of the report: titles by name, or a list of names. "
+            "The others follow in alphabetical order."
         ),
     ] = {}
     roles: Annotated[
         dict[str, Role],
-        Meta(
-            description="What a config can name under `reproduce`, so that a table or a figure is "
-            "made from an experiment."
-        ),
+        Meta(description="Roles that a config can assign to experiments under `reproduce`."),
     ] = {}

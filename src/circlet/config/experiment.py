@@ -26,27 +26,27 @@ class Keys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Schedule(Keys, frozen=True, kw_only=True):
-    """A set of at most a million steps."""
+    """Steps at which a log is written, at most a million."""
 
-    every: Annotated[Count | UnsetType, Meta(description="Every multiple of this number.")] = UNSET
+    every: Annotated[Count | UnsetType, Meta(description="All multiples of this number.")] = UNSET
     every_epochs: Annotated[
         Count | UnsetType,
-        Meta(description="The end of every n-th epoch, for a system with batches."),
+        Meta(description="The last step of every n-th epoch (systems with batches)."),
     ] = UNSET
     until: Annotated[
         Index | UnsetType,
-        Meta(description="The last step of `every`; the other keys are not limited."),
+        Meta(description="The step at which `every` ends."),
     ] = UNSET
     per_decade: Annotated[
         Annotated[int, Meta(ge=1, le=1000)] | UnsetType,
         Meta(
-            description="This many steps per factor of ten, evenly spaced on a logarithmic scale; "
-            "at most 1000 (use `every` for more)."
+            description="Steps per factor of ten, evenly spaced on a logarithmic scale; at most "
+            "1000."
         ),
     ] = UNSET
     at: Annotated[
         Annotated[tuple[Index, ...], Meta(max_length=10_000)] | UnsetType,
-        Meta(description="These steps, at most 10 000."),
+        Meta(description="A list of steps, at most 10 000."),
     ] = UNSET
 
 
@@ -57,39 +57,36 @@ LogSchedule = Annotated[
 
 
 class Logs(Keys, frozen=True, kw_only=True):
-    """Schedules by kind of log; what is not given has the default of its system."""
+    """Schedules by kind of log; other kinds keep their defaults."""
 
     curves: Annotated[
         LogSchedule | UnsetType,
         Meta(description="Losses and accuracies."),
     ] = UNSET
-    signals: Annotated[
-        LogSchedule | UnsetType, Meta(description="The signal of every frequency.")
-    ] = UNSET
+    signals: Annotated[LogSchedule | UnsetType, Meta(description="Signal of every frequency.")] = (
+        UNSET
+    )
     embeddings: Annotated[
         LogSchedule | UnsetType,
-        Meta(description="The embedding vectors. The explorer's animation shows these steps."),
+        Meta(description="Embedding vectors. The explorer animates these steps."),
     ] = UNSET
     gradients: Annotated[
         LogSchedule | UnsetType,
-        Meta(
-            description="The norm of the loss gradient with respect to the embedding, by frequency."
-        ),
+        Meta(description="Norm of the loss gradient with respect to the embedding, by frequency."),
     ] = UNSET
     gradient_norms: Annotated[
         LogSchedule | UnsetType,
         Meta(
-            description="The norm of the loss gradient with respect to each part of the network, "
-            "on the whole train set."
+            description="Norm of the loss gradient with respect to each part of the network, on "
+            "the whole train set."
         ),
     ] = UNSET
     parameters: Annotated[
         LogSchedule | UnsetType,
         Meta(
-            description="All weights and biases. Films, `structure_step` and the causes of spikes "
-            "of transformers need them often: `{every_epochs: 1}` (0.75 MB per run of 1000 "
-            "epochs). In the explorer the regions of a classifier, and all panels of a "
-            "transformer, have one frame per logged step of them."
+            description="All weights and biases. The explorer animates classifiers and "
+            "transformers at these steps. To date heads and explain loss spikes, log every epoch: "
+            "`{every_epochs: 1}` takes 0.75 MB per run of 1000 epochs."
         ),
     ] = UNSET
 
@@ -109,9 +106,10 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     """More seeds at some points."""
 
     where: Annotated[
-        Annotated[Arguments, Meta(min_length=1)], Meta(description="Parameters of these points.")
+        Annotated[Arguments, Meta(min_length=1)],
+        Meta(description="Parameter values of these points."),
     ]
-    count: Annotated[Count, Meta(description="Number of seeds there.")]
+    count: Annotated[Count, Meta(description="Number of seeds at these points.")]
 
     def is_about(self, values: Arguments) -> bool:
         """Whether a point with these values has these seeds."""
@@ -125,33 +123,32 @@ class Seeds(Keys, frozen=True, kw_only=True):
     """The seeds of the runs at every point."""
 
     count: Annotated[
-        Count, Meta(description="Number of seeds, a multiple of `block` if that is given.")
+        Count, Meta(description="Number of seeds per point; a multiple of `block`, if set.")
     ]
-    first: Annotated[
-        Index, Meta(description="The first seed, also a multiple of `block` if that is given.")
-    ] = 0
+    first: Annotated[Index, Meta(description="First seed; a multiple of `block`, if set.")] = 0
     more: Annotated[
         Annotated[list[MoreSeeds], Meta(max_length=10_000)],
         Meta(
-            description="More seeds at some points, `[{where: {weight_decay: 1}, count: 200}]`. If "
-            "several entries match a point, the largest `count` is used."
+            description="More seeds at some points: `[{where: {weight_decay: 1}, count: 200}]`. "
+            "The largest matching count applies."
         ),
     ] = []
     embedding: Annotated[
         SharedSeed,
         Meta(
-            description="One seed of the initial embedding for all runs; a list makes a point for "
-            "each; null: each run has its own."
+            description="Seed of the initial embedding of all runs. A list makes one point per "
+            "seed; `null`: each run uses its own."
         ),
     ] = None
-    network: Annotated[SharedSeed, Meta(description="The same for the initial network.")] = None
-    data: Annotated[SharedSeed, Meta(description="The same for the train and test set.")] = None
+    network: Annotated[
+        SharedSeed, Meta(description="As `embedding`, for the other initial weights.")
+    ] = None
+    data: Annotated[
+        SharedSeed, Meta(description="As `embedding`, for the train and test sets.")
+    ] = None
     order: Annotated[
         SharedSeed,
-        Meta(
-            description="The same for the order of batches and the dropout masks, for a system "
-            "that has batches."
-        ),
+        Meta(description="As `embedding`, for the order of batches and the dropout masks."),
     ] = None
 
 
@@ -160,42 +157,31 @@ Values = Annotated[list[Any], Meta(min_length=1, max_length=10_000)]
 
 
 class Range(Keys, frozen=True, kw_only=True):
-    """Values of a swept parameter that are not listed one by one; one of these keys."""
+    """Values of a swept parameter, computed or drawn at random; one of these keys."""
 
     linspace: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="The first and last value and how many, evenly spaced and rounded to four "
-            "digits."
-        ),
+        Meta(description="First value, last value, number of values; rounded to four digits."),
     ] = UNSET
     logspace: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="The same on a logarithmic scale: `weight_decay: {logspace: [0.01, 1, 5]}`."
-        ),
+        Meta(description="As `linspace`, on a logarithmic scale."),
     ] = UNSET
     range: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="First, end and step (default 1), whole numbers, end excluded: "
-            "`p: {range: [5, 60, 6]}`."
-        ),
+        Meta(description="Whole numbers: first, end (excluded) and step (default 1)."),
     ] = UNSET
     uniform: Annotated[
         Numbers | UnsetType,
-        Meta(
-            description="Smallest and largest value, between which `sample` draws; for an integer "
-            "parameter both are included."
-        ),
+        Meta(description="Bounds of random draws; for integers both are included."),
     ] = UNSET
     loguniform: Annotated[
-        Numbers | UnsetType, Meta(description="The same on a logarithmic scale.")
+        Numbers | UnsetType, Meta(description="As `uniform`, on a logarithmic scale.")
     ] = UNSET
     choice: Annotated[
         Annotated[list[int | float | str | bool], Meta(min_length=1, max_length=10_000)]
         | UnsetType,
-        Meta(description="Values from which `sample` draws."),
+        Meta(description="Values to draw from at random."),
     ] = UNSET
 
 
@@ -203,10 +189,10 @@ Points = Annotated[int, Meta(ge=1, le=20_000)]
 
 
 class Sample(Keys, frozen=True, kw_only=True):
-    """How many points are drawn at random."""
+    """Random search over the ranges of a sweep."""
 
-    count: Annotated[Points, Meta(description="Number of points.")]
-    seed: Annotated[Index, Meta(description="The seed that draws the points.")] = 0
+    count: Annotated[Points, Meta(description="Number of random points.")]
+    seed: Annotated[Index, Meta(description="Seed of the random draws.")] = 0
 
 
 Intervention = Annotated[
@@ -216,14 +202,18 @@ Intervention = Annotated[
 
 
 class Experiment(Keys, frozen=True, kw_only=True):
-    """A system, its parameters, a sweep, seeds, and what to log."""
+    """A system, its parameters, a sweep, seeds and logs."""
 
     system: Annotated[
-        str, Meta(description="What is trained or simulated; a file of `systems/` in a collection.")
+        str,
+        Meta(
+            description="The network or simulation: `constant_attention`, `embedding_mlp`, "
+            "`sparse_transformer`, `particles`, or one of your collection, such as `mine.sums`."
+        ),
     ]
     parameters: Annotated[
         Arguments,
-        Meta(description="Parameters shared by all points; see the tables below."),
+        Meta(description="Parameter values of all points; other parameters keep their defaults."),
     ] = {}
     sweep: Annotated[
         dict[
@@ -233,16 +223,15 @@ class Experiment(Keys, frozen=True, kw_only=True):
             ],
         ],
         Meta(
-            description="A grid: for each parameter its values, at most 10 000: a list, or one of "
-            "the forms below. Every combination is a point."
+            description="Values of each swept parameter, at most 10 000: a list or one of the "
+            "next six forms."
         ),
     ] = {}
     sample: Annotated[
         Points | Sample | UnsetType,
         Meta(
-            description="Random search: the number of points, or `{count: 200, seed: 1}`. A larger "
-            "count keeps the points drawn before. Each is combined with every point of the rest of "
-            "`sweep`."
+            description="Number of random points, or `{count: 200, seed: 1}`. A larger count "
+            "keeps earlier points. Each is combined with all listed values of `sweep`."
         ),
     ] = UNSET
     cases: Annotated[
@@ -250,82 +239,74 @@ class Experiment(Keys, frozen=True, kw_only=True):
             list[Annotated[Arguments, Meta(min_length=1)]], Meta(min_length=1, max_length=10_000)
         ]
         | UnsetType,
-        Meta(
-            description="Points listed one by one, each a set of parameters: for values that "
-            "belong together. Combined with every point of `sweep`."
-        ),
+        Meta(description="Sets of parameter values, each combined with every point of `sweep`."),
     ] = UNSET
     steps: Annotated[
         Count | UnsetType,
         Meta(
-            description="Optimiser steps of a training run, or time steps of a simulation. Step 0 "
-            "is the initial state."
+            description="Optimiser steps of a training, or time steps of a simulation; step 0 is "
+            "the initial state."
         ),
     ] = UNSET
     epochs: Annotated[
         Count | UnsetType,
         Meta(
-            description="Instead of `steps`, for a system with batches: "
-            "number of passes over the train set. Points with different batch sizes then have "
-            "different numbers of steps."
+            description="In place of `steps`, for systems with batches: passes over the train set."
         ),
     ] = UNSET
     dtype: Annotated[
         Literal["float32", "float64"],
-        Meta(description="Floating-point type. May also be listed in `sweep` or `cases`."),
+        Meta(description="Floating-point type."),
     ] = "float32"
     products: Annotated[
         Literal["float32", "tf32", "bfloat16"],
         Meta(
-            description="Rounding of the factors of all matrix products, forward and backward, "
-            "with dtype `float32`: `tf32` (10 bits of mantissa) or `bfloat16` (7); `float32` means "
-            "no rounding. Sums, weights, moments and the gradient of the loss with respect to the "
-            "logits stay float32, and logs are measured without rounding. Steps take 1.4 to 3 "
-            "times as long (docs/speed.md). May also be listed in `sweep` or `cases`."
+            description="Precision to which factors of matrix products are rounded, forward and "
+            "backward: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or `float32` (no "
+            "rounding). All else stays float32, including sums, weights, the gradient with "
+            "respect to the logits, and logs. `tf32` and `bfloat16` take 1.4 to 3 times the time "
+            "per step and need dtype `float32`."
         ),
     ] = "float32"
     block: Annotated[
         Annotated[int, Meta(ge=1, le=1_000_000)] | None,
-        Meta(
-            description="Seeds per block, at most a million; see Blocks, below. `null`: circlet "
-            "chooses it by the cost of a run."
-        ),
+        Meta(description="Seeds per block, at most a million. `null`: circlet chooses."),
     ] = None
-    seeds: Annotated[Seeds, Meta(description="The runs at every point.", examples=[{"count": 20}])]
+    seeds: Annotated[
+        Seeds, Meta(description="The seeds of the runs at every point.", examples=[{"count": 20}])
+    ]
     compare: Annotated[
         Annotated[
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values of a swept parameter to compare: "
-            "`{learning_rate: [0.01, 0.003]}`; several parameters may be listed. The outcomes of "
-            "runs with the same seed are subtracted, separately at each combination of the other "
-            "swept parameters. The differences are in the table `comparisons` and the figure "
-            "`forest`."
+            description="Two values of swept parameters to compare: `{learning_rate: [0.01, "
+            "0.003]}`. The table `comparisons` and the figure `forest` show the differences "
+            "between runs with the same seed, separately for each combination of other swept "
+            "parameters."
         ),
     ] = {}
     keep_state: Annotated[
         bool,
         Meta(
-            description="Whether runs save their final state with that of the optimiser, in "
-            "`state.pt` beside their logs. If you then raise `steps`, training continues from "
-            "there, with the same numbers as one long run, provided that the steps so far were "
+            description="Whether to save the final state, so that training continues from it if "
+            "you later raise `steps`. Results equal those of one long run. The old steps must be "
             "logged as the new `log` requires."
         ),
     ] = False
     interventions: Annotated[
         Annotated[list[Intervention], Meta(max_length=10)],
         Meta(
-            description="Transforms of the initial state, in the order in which they act; see "
-            "below. An argument with a list of values makes a point for each."
+            description="Changes of the initial state, in this order. A list of values of an "
+            "argument makes one point per value."
         ),
     ] = []
     log: Annotated[
         Logs,
         Meta(
-            description="What is logged at which steps. A kind that is left out has its system's "
-            "default; null writes none of it. Otherwise the first and the last step are always "
-            "written, and for signals also steps 0 to 10."
+            description="Schedules by kind of log; other kinds keep their defaults. `null` writes "
+            "nothing. All other logs include the first and last step, and signals also steps 0 to "
+            "10."
         ),
     ] = Logs()
 

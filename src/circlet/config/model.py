@@ -19,63 +19,58 @@ class Milestone(Keys, frozen=True, kw_only=True):
     """A step at which something first happens in a run, or the time between two of them."""
 
     metric: Annotated[
-        str | UnsetType, Meta(description="A metric of the log `curves`, such as test_accuracy.")
+        str | UnsetType, Meta(description="A metric of the log `curves`, such as `test_accuracy`.")
     ] = UNSET
     above: Annotated[
         float | UnsetType,
-        Meta(
-            description="The milestone is the first logged step at which the metric is above this."
-        ),
+        Meta(description="The milestone is the first logged step with a metric above this value."),
     ] = UNSET
     below: Annotated[
         float | UnsetType,
-        Meta(
-            description="The milestone is the first logged step at which the metric is below this."
-        ),
+        Meta(description="The milestone is the first logged step with a metric below this value."),
     ] = UNSET
     start: Annotated[
         str | UnsetType,
-        Meta(description="In place of a metric: the milestone at which a delay begins."),
+        Meta(description="For a delay, in place of `metric`: the milestone that begins it."),
     ] = field(default=UNSET, name="from")
-    end: Annotated[str | UnsetType, Meta(description="The milestone at which the delay ends.")] = (
-        field(default=UNSET, name="to")
+    end: Annotated[str | UnsetType, Meta(description="The milestone that ends the delay.")] = field(
+        default=UNSET, name="to"
     )
     label: Annotated[
-        Annotated[str, Meta(max_length=200)] | UnsetType, Meta(description="Its name in figures.")
+        Annotated[str, Meta(max_length=200)] | UnsetType, Meta(description="The name in figures.")
     ] = UNSET
 
 
 class FigureOptions(Keys, frozen=True, kw_only=True):
-    """What a figure of an experiment shows where, beside its kind: ``{heat: phase, x: d}``."""
+    """Options of a figure of an experiment: ``{heat: phase, x: d}``."""
 
     x: Annotated[
         str | UnsetType,
-        Meta(description="The swept parameter along the x axis (`heat`, `curves`)."),
+        Meta(description="Swept parameter on the x axis (`heat`, `curves`)."),
     ] = UNSET
-    y: Annotated[
-        str | UnsetType, Meta(description="The swept parameter along the y axis (`heat`).")
-    ] = UNSET
+    y: Annotated[str | UnsetType, Meta(description="Swept parameter on the y axis (`heat`).")] = (
+        UNSET
+    )
     by: Annotated[
         str | UnsetType,
-        Meta(description="The swept parameter shown by colour (`curves`, `trajectories`)."),
+        Meta(description="Swept parameter shown by colour (`curves`, `trajectories`)."),
     ] = UNSET
     facet: Annotated[
         str | Annotated[list[str], Meta(min_length=1, max_length=2), UNIQUE] | UnsetType,
         Meta(
-            description="The swept parameter with a panel for each value, or a list of two "
-            "(`heat`, `curves`, `trajectories`). Swept parameters that are not named fill the "
-            "remaining places."
+            description="Swept parameter with one panel per value, or a list of two (`heat`, "
+            "`curves`, `trajectories`)."
         ),
     ] = UNSET
     show: Annotated[
         Annotated[list[str], Meta(min_length=1, max_length=12), UNIQUE] | UnsetType,
         Meta(
-            description="Outcomes, or for `trajectories` metrics; by default the first three "
+            description="Outcomes, or metrics for `trajectories`. Default: the first three "
             "outcomes and the delay."
         ),
     ] = UNSET
     name: Annotated[
-        Name | UnsetType, Meta(description="Name of its file; by default `experiment_kind`.")
+        Name | UnsetType, Meta(description="Name of the file. Default: `experiment_kind`.")
     ] = UNSET
 
 
@@ -88,48 +83,48 @@ class Config(Keys, frozen=True, kw_only=True):
     results: Annotated[
         Folder,
         Meta(
-            description="Folder for everything that the study writes. Two studies need two "
-            "folders, neither in a folder that the other one makes."
+            description="Folder for all output. Each study needs its own, such as `results/mine`."
         ),
     ]
     collections: Annotated[
         Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=100)],
         Meta(
-            description="Folders of collections of your own, relative to this file: systems, "
-            "tables and figures beside those of circlet. The name of a folder is the first part "
-            "of all names in it: `mine.quadratic`."
+            description="Folders of your own collections, relative to this file. Names in a "
+            "collection begin with the name of its folder: `mine.quadratic`."
         ),
     ] = []
     experiments: Annotated[
         Annotated[Experiments, Meta(min_length=1)],
         Meta(
-            description="The experiments by name (lower-case letters, digits, underscores); at "
-            "most 1000, as each is a rule of the workflow."
+            description="Experiments by name (lower-case letters, digits, underscores); at most "
+            "1000."
         ),
     ]
     parents: Annotated[
         Experiments,
         Meta(
-            description="Experiments that others start from (`of`, below) but that this study does "
-            "not run. Same form as `experiments`. Their logs must be in `results`: copy them from "
-            "the study that runs them, `cp -a results/a/logs/NAME results/b/logs/`. It is simpler "
-            "to list them under `experiments`: in a study that has run them they do not run again."
+            description="Experiments that others start from, but that this study does not run. "
+            "Copy their logs from another study: `cp -a results/a/logs/NAME results/b/logs/`."
         ),
     ] = {}
     milestones: Annotated[
         Annotated[dict[Name, Milestone | None], Meta(max_length=100)],
-        Meta(description="Steps at which something first happens in a run, see below."),
+        Meta(
+            description="Steps at which a metric first crosses a threshold, and delays between "
+            "such steps."
+        ),
     ] = {}
     derived_metrics: Annotated[
         Annotated[list[str], Meta(max_length=100), UNIQUE],
-        Meta(
-            description="Tables of derived metrics, such as `progress_measures`, which are made "
-            "only if they are listed here, see below."
-        ),
+        Meta(description="Tables of derived metrics to make, such as `progress_measures`."),
     ] = []
     notify: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
-        Meta(description="A command that runs when the study has ended, see below."),
+        Meta(
+            description="A shell command that runs once when Snakemake ends after work, for at "
+            "most a minute. `$CIRCLET_STATUS` is `success` or `failure`, `$CIRCLET_RESULTS` is "
+            "the folder of results, and standard input lists failures."
+        ),
     ] = None
     figures: Annotated[
         Annotated[
@@ -147,16 +142,15 @@ class Config(Keys, frozen=True, kw_only=True):
         ]
         | None,
         Meta(
-            description="Figures of experiments, in the order of the report, see below. `null`: "
-            "they follow from the sweep of each experiment; `[]`: none."
+            description="Figures of experiments, in the order of the report. `null`: circlet "
+            "chooses them from the sweeps; `[]`: none."
         ),
     ] = None
     reproduce: Annotated[
         dict[str, str],
         Meta(
-            description="The experiment that each published table or figure is made from. A table "
-            "or figure that is not listed is not made, and its claims are not run: the scorecard "
-            "lists the verdicts of frozen studies for them, uncounted."
+            description="The experiment for each role. Without a role, its tables and figures are "
+            "not made, and the scorecard shows verdicts of frozen studies without counting them."
         ),
     ] = {}
 

@@ -8,23 +8,21 @@ def dimension(default: int) -> Parameter:
     return integer("Embedding dimension.", default, label="d", minimum=1)
 
 
-def weight_decay(
-    default: float, text: str = "Weight decay of the optimiser, on every parameter."
-) -> Parameter:
+def weight_decay(default: float, text: str = "Weight decay of every parameter.") -> Parameter:
     """The weight decay of the optimiser."""
     return number(text, default, label="wd", minimum=0)
 
 
-DECOUPLED = "Decoupled weight decay, that of AdamW, on every parameter."
+DECOUPLED = "Decoupled weight decay of every parameter (AdamW)."
 TRAIN_FRACTION = number(
-    "Share of the pairs that is trained on (rounded down).",
+    "Share of the pairs in the train set (rounded down).",
     0.8,
     exclusiveMinimum=0,
     exclusiveMaximum=1,
 )
 LEARNING_RATE = number("Learning rate of the optimiser.", 0.01, exclusiveMinimum=0)
 EMBEDDING_STD = number(
-    "Standard deviation of the normal initial embedding.", 1.0, exclusiveMinimum=0
+    "Standard deviation of the initial embedding (normal).", 1.0, exclusiveMinimum=0
 )
 
 
@@ -36,7 +34,7 @@ OPTIMIZER = choice(
     "sgd",
 )
 MOMENTUM = number(
-    "Momentum of sgd, the only optimiser that has it.", 0.0, minimum=0, exclusiveMaximum=1
+    "Momentum of sgd; the other optimisers have none.", 0.0, minimum=0, exclusiveMaximum=1
 )
 
 # Metrics of classifiers.

@@ -38,21 +38,22 @@ SYSTEM = SystemSpec(
         "d": parameters.dimension(128),
         "hidden": integer("Width of both hidden layers.", 100, minimum=1),
         "activation": choice(
-            "Activation of the hidden layers; the paper's code has silu.", "silu", "relu"
+            "Activation of the hidden layers; silu in the paper's code.", "silu", "relu"
         ),
         "train_fraction": parameters.TRAIN_FRACTION,
         "learning_rate": parameters.LEARNING_RATE,
         "weight_decay": parameters.weight_decay(0.5, parameters.DECOUPLED),
         "initialisation": choice(
-            "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
-            "weights and biases, as the paper's code; normal: N(0, 1), as its text.",
+            "Initial linear layers. torch: PyTorch's default, weights and biases uniform "
+            "between +-1/sqrt(fan_in), as in the paper's code; normal: N(0, 1), as in the paper's "
+            "text.",
             "torch",
             "normal",
         ),
         "embedding_std": parameters.EMBEDDING_STD,
         "residual": choice(
-            "Gradient of the cross-entropy by the score of the right class. exact: minus the "
-            "sum of the other probabilities; cancelling: softmax - 1, as is usual.",
+            "Gradient of the cross-entropy with respect to the logit of the right class. exact: "
+            "minus the sum of the other probabilities; cancelling: softmax - 1, as usual.",
             "exact",
             "cancelling",
         ),

@@ -41,10 +41,10 @@ SYSTEM = SystemSpec(
         "learning_rate": parameters.LEARNING_RATE,
         "weight_decay": parameters.weight_decay(0.0, parameters.DECOUPLED),
         "initialisation": choice(
-            "Linear layers at step 0. torch: PyTorch's default, uniform +-1/sqrt(fan_in) for "
-            "weights and biases; torch_zero_bias: the same weights, biases 0; glorot: Glorot "
-            "uniform, biases 0; lecun: normal with variance 1/fan_in, biases 0; small_normal: "
-            "normal with standard deviation 0.02, biases 0.",
+            "Initial linear layers. torch: PyTorch's default, weights and biases uniform "
+            "between +-1/sqrt(fan_in). All others have zero biases; torch_zero_bias: weights as "
+            "torch; glorot: Glorot uniform; lecun: normal with variance 1/fan_in; small_normal: "
+            "normal with standard deviation 0.02.",
             "torch",
             "torch_zero_bias",
             "glorot",

@@ -21,7 +21,7 @@ SYSTEM = SystemSpec(
     cpu_batch=lambda p, **_: max(1, 2**18 // (p * (p + 1) // 2) ** 2),
     parameters={
         "p": integer(
-            "Number of particles, the modulus; N in the paper.",
+            "Modulus and number of particles; N in the paper.",
             17,
             label="p",
             minimum=3,
@@ -29,14 +29,12 @@ SYSTEM = SystemSpec(
         ),
         "d": integer("Dimension of the space; D in the paper.", 2, label="d", minimum=1),
         "f_a": number("Strength of the alignment force.", 1.0, label="fa", minimum=0),
-        "g_a": number(
-            "Strength of the attraction between pair sums of the same class.", 1.0, minimum=0
-        ),
+        "g_a": number("Strength of the attraction between pair sums of one class.", 1.0, minimum=0),
         "g_r": number(
             "Strength of the repulsion between pair sums of different classes.", 1.0, minimum=0
         ),
         "step_size": number(
-            "Distance moved per unit of force and step.", 0.002, exclusiveMinimum=0
+            "Distance moved per step and unit of force.", 0.002, exclusiveMinimum=0
         ),
         "std": number(
             "Standard deviation of the positions, restored after every step.",
@@ -44,8 +42,8 @@ SYSTEM = SystemSpec(
             exclusiveMinimum=0,
         ),
         "scaling": choice(
-            "What the standard deviation is taken over: each coordinate by itself, or "
-            "all coordinates together.",
+            "How `std` is restored. per_coordinate: for each coordinate; global: for all "
+            "coordinates together.",
             "per_coordinate",
             "global",
         ),

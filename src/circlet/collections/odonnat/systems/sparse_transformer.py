@@ -39,39 +39,41 @@ SYSTEM = SystemSpec(
     shapes=("vocabulary", "length", "d", "hidden", "bias"),
     parameters={
         "p": integer(
-            "Modulus, and number of tokens that occur.", 2, label="p", minimum=2, maximum=256
+            "Modulus; sequences contain the tokens 0 to p - 1.",
+            2,
+            label="p",
+            minimum=2,
+            maximum=256,
         ),
         "d": dimension(2),
-        "length": integer("Tokens of a sequence; L in the paper.", 12, minimum=1),
+        "length": integer("Tokens per sequence; L in the paper.", 12, minimum=1),
         "k": integer(
-            "How many of them count, the first; the others are distractors.", 5, minimum=1
+            "Number of leading tokens in the sum; the rest are distractors.", 5, minimum=1
         ),
         "vocabulary": integer(
-            "Number of tokens that the network knows, at least p. With more than p, "
-            "tokens are left for a run with a larger modulus that starts from this one.",
+            "Number of tokens with an embedding. Values above p reserve tokens for a later run "
+            "with a larger modulus.",
             3,
             minimum=2,
         ),
         "hidden": integer("Width of the MLP.", 32, minimum=1),
-        "bias": boolean("Whether the layers of the MLP have a bias.", True),
+        "bias": boolean("Whether the layers of the MLP have biases.", True),
         "dropout": number(
-            "Share of the MLP's output that training drops; evaluation drops none.",
+            "Dropout rate of the MLP's output, in training only.",
             0.0,
             minimum=0,
             exclusiveMaximum=1,
         ),
-        "n_train": integer("Sequences of the train set, drawn with replacement.", 2048, minimum=1),
+        "n_train": integer("Sequences in the train set, drawn with replacement.", 2048, minimum=1),
         "n_test": integer(
-            "Sequences of the test set, drawn after the train set; of p = 2 some are in both.",
+            "Sequences in the test set; with p = 2 some are also in the train set.",
             2048,
             minimum=1,
         ),
-        "batch_size": integer("Sequences of a step; n_train is the full batch.", 32, minimum=1),
+        "batch_size": integer("Sequences per step; n_train gives full batches.", 32, minimum=1),
         "learning_rate": number("Learning rate of Adam.", 0.003, exclusiveMinimum=0),
-        "mlp_divisor": number(
-            "What the learning rate of the MLP is divided by.", 1.0, exclusiveMinimum=0
-        ),
-        "weight_decay": number("Decoupled weight decay, on every parameter.", 0.0, minimum=0),
+        "mlp_divisor": number("Divisor of the learning rate of the MLP.", 1.0, exclusiveMinimum=0),
+        "weight_decay": number("Decoupled weight decay of every parameter.", 0.0, minimum=0),
     },
     outcomes=(
         Outcome("success", "success", "share", "heads"),
