@@ -118,8 +118,9 @@ def test_effects_are_those_that_were_planted(study):
     found = table(study, "effects", outcome="test_accuracy").set_index("parameter")
     decay, p = found.loc["weight_decay"], found.loc["p"]
     assert decay["change"] == pytest.approx(0.5, abs=1e-6) and decay["per"] == "unit"
-    # No seed differs from another in it, so the interval is from the means and their own.
-    assert 0.45 < decay["change_low"] < 0.5 < decay["change_high"] < 0.55
+    # No seed differs from another in it, so the interval is from the means and their own, which
+    # allow for accuracies that eight runs do not show.
+    assert 0 < decay["change_low"] < 0.5 < decay["change_high"] < 1
     assert decay["n_paired"] == SEEDS
     assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
     assert abs(p["change"]) < 1e-6 and p["rho_low"] < 0 < p["rho_high"]
@@ -162,7 +163,8 @@ def test_curves_are_averaged_at_logged_steps(study):
     found = table(study, "curve_summary", metric="test_accuracy", point="p5_d2_wd0")
     assert found["step"].tolist() == [0, 5, 10, 15, 20]
     assert found["estimate"].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.8, 0.8])
-    assert found["low"].isna().tolist() == [True] * 3 + [False] * 2  # equal values: no spread
+    least = 0.2 * 0.025 ** (1 / SEEDS)  # of equal values, whose spread is unknown
+    assert found["low"].tolist()[:3] == pytest.approx([least] * 3)
     assert (found["high"].dropna() <= 1).all()
 
 
@@ -172,6 +174,14 @@ def test_an_outcome_with_several_rows_of_a_run_is_refused():
     with pytest.raises(LogError, match="outcome norm: the table norms has several rows of a; give"):
         outcomes._rows(norm, rows)
     assert outcomes._rows(replace(norm, where={"layer": 2}), rows)["value"].tolist() == [0.6]
+
+
+def test_what_a_seed_decides_counts_once_at_a_point():
+    runs = pd.DataFrame({"run_id": ["e/a/0", "e/a/1", "e/a/2", "e/b/0"], "embedding_seed": 7})
+    runs.loc[2, "embedding_seed"] = 8
+    initial = Outcome("circularity", "c", "mean", seed="embedding_seed")
+    assert outcomes._counted(initial, runs).tolist() == ["e/a/0", "e/a/2", "e/b/0"]
+    assert len(outcomes._counted(replace(initial, seed=""), runs)) == 4
 
 
 def test_a_crossing_is_an_interval():

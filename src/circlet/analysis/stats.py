@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
 Z = float(ndtri(0.975))  # 97.5 % point of the standard normal
 
@@ -71,7 +71,7 @@ def counted(holds: ArrayLike) -> tuple[int, int]:
 
 
 def mean(values: ArrayLike, normal: bool = False) -> Estimate:
-    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n).
+    """Mean with the interval of `means`; ``normal``: +- 1.96 sd / sqrt(n).
 
     If all values are equal, as counts of few runs may be, their spread is unknown and there is no
     interval.
@@ -80,48 +80,92 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     n = len(values)
     if n == 0:
         return Estimate()
-    center = float(np.mean(values))
-    if n == 1 or np.ptp(values) == 0:
-        return Estimate(center, n=n)
-    from scipy.stats import norm, sem, t
-
-    spread = {"loc": center, "scale": sem(values)}
-    low, high = norm.interval(0.95, **spread) if normal else t.interval(0.95, n - 1, **spread)
-    return Estimate(center, float(low), float(high), n)
+    if normal and n > 1 and np.ptp(values) > 0:
+        center, half = float(np.mean(values)), Z * float(np.std(values, ddof=1)) / math.sqrt(n)
+        return Estimate(center, center - half, center + half, n)
+    return _only(means(values[None]))
 
 
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
-    """Mean of each row of an array, with Student's interval clipped to bounds; vectorised.
+    """Mean of each row of an array of values between two bounds, with its interval; vectorised.
 
-    The result has columns estimate, low, high, n_runs. Rows of equal values have no interval.
+    Between finite bounds the interval is Gaffke's (2005; Learned-Miller and Thomas, 2020): the
+    value at a bound is added to the row, and the end is the quantile of the mean with random
+    weights (Dirichlet, all 1), here of the beta distribution with its range, mean and variance. It
+    allows for what is rarer than one run in n, and is the interval of Clopper and Pearson if all
+    values lie at the bounds. Otherwise the ends are Student's, or those of Hall (1992), who
+    corrects for skewness, if they are further away; they are clipped to the bounds.
+
+    The result has columns estimate, low, high, n_runs. A row with one value has no interval;
+    without two finite bounds, nor has a row of equal values.
     """
-    n = (~np.isnan(rows)).sum(1)
+    is_known = ~np.isnan(rows)
+    n = is_known.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = np.nan_to_num(rows)
-        center = filled.sum(1) / n
-        squares = np.where(np.isnan(rows), 0, rows - center[:, None]) ** 2
-        half = stdtrit(n - 1, 0.975) * np.sqrt(squares.sum(1) / (n - 1) / n)
-        half = np.where(np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1), half, np.nan)
-        low, high = (np.clip(center + sign * half, least, most) for sign in (-1, 1))
+        center = np.where(is_known, rows, 0).sum(1) / n
+        about = np.where(is_known, rows - center[:, None], 0)
+        if math.isfinite(most - least):
+            ends = [_bounded(rows, n, center, about, bound) for bound in (least, most)]
+        else:
+            ends = _skewed(n, center, about)
+            differ = np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1)
+            ends = [np.where(differ, end, np.nan) for end in ends]
+        low, high = (np.where(n > 1, np.clip(end, least, most), np.nan) for end in ends)
     return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
 
 
-def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
-    """Mean of values between two bounds, with an interval between the same bounds.
+def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.ndarray]:
+    """Ends by Student or by Hall's cubic transformation of t, whichever is further away."""
+    variance = (about**2).sum(1) / (n - 1)
+    skewness = n * (about**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
+    cubic = skewness / 3
+    found = []
+    for side in (-1, 1):
+        t = side * stdtrit(n - 1, 0.975) / np.sqrt(n)
+        # The root x of x + c x^2 + c^2 x^3 / 3 = y, for c = skewness / 3.
+        y = -t - skewness / (6 * n)
+        x = np.where(np.abs(cubic) > 1e-6, (np.cbrt(1 + 3 * cubic * y) - 1) / cubic, y)
+        further = np.fmax(side * t, -side * x)
+        found.append(center + side * np.sqrt(variance) * further)
+    return found
 
-    The interval is Student's, cut at the bounds. It relies on the spread of the values, so with few
-    values it may miss what is rare. If all values are equal (up to rounding), or there is only one,
-    the spread is unknown: then up to a share 1 - 0.05^(1/n) of all runs may differ, by as much as
-    the bounds allow. Without bounds such an end is infinite.
+
+def _bounded(
+    rows: np.ndarray, n: np.ndarray, center: np.ndarray, about: np.ndarray, bound: float
+) -> np.ndarray:
+    """The end of Gaffke's interval towards a bound."""
+    first, last = np.fmin(np.fmin.reduce(rows, 1), bound), np.fmax(np.fmax.reduce(rows, 1), bound)
+    width = last - first
+    middle = (n * center + bound) / (n + 1)
+    squares = (about**2).sum(1) + n * (center - middle) ** 2 + (bound - middle) ** 2
+    variance = squares / (n + 1) / (n + 2)
+    place = (middle - first) / width
+    size = place * (1 - place) * width**2 / variance - 1
+    tail = np.where(bound > center, 0.975, 0.025)
+    end = first + width * betaincinv(place * size, (1 - place) * size, tail)
+    return np.where(width > 0, end, bound)
+
+
+def _only(found: "pd.DataFrame") -> Estimate:
+    """The estimate in the only row of `means`."""
+    value, low, high, n = found.to_numpy(float)[0].tolist()
+    return Estimate(value, low, high, int(n))
+
+
+def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
+    """Mean of values between two bounds, with the interval of `means` between the same bounds.
+
+    If there is no such interval because all values are equal, or there is only one, up to a share
+    1 - 0.025^(1/n) of all runs may differ, by as much as the bounds allow: an end without a bound
+    is infinite.
     """
-    found = mean(values)
-    if found.n == 0:
+    values = known(values)
+    if len(values) == 0:
+        return Estimate()
+    found = _only(means(values[None], least, most))
+    if math.isfinite(found.high):
         return found
-    is_bounded = math.isfinite(most - least)
-    rounding = ROUNDING * (most - least) if is_bounded else 0.0
-    if found.high - found.low > rounding:
-        return found.within(least, most)
-    unseen = 1 - 0.05 ** (1 / found.n)
+    unseen = 1 - 0.025 ** (1 / found.n)
     low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
     return Estimate(found.value, low, high, found.n)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from msgspec import structs
 from scipy.special import stdtrit
@@ -80,13 +81,16 @@ def runs_needed(row: Any, width: float, gap: float = 0.0) -> tuple[int | None, s
         # If none or all of few runs have it, the true share may still be in between.
         share = (center * n + 2) / (n + 4)
         needed = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= width)
-    elif spread > 0:
+    elif math.isfinite((outcome := outcome_summary.described(row)).reach):
+        ends, apart = outcome.bounds, spread if spread > 0 else 0.0
+        values = (center - apart, center + apart)
+        needed = _least(
+            lambda m: _half(*stats.bounded_mean(np.resize(values, m), *ends)[:3]) <= width
+        )
+    elif spread > 0:  # how skewed values are is not known before they are
         needed = _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= width)
     elif row.kind == "count":
         needed = _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= width)
-    elif math.isfinite((outcome := outcome_summary.described(row)).reach):
-        ends = outcome.bounds
-        needed = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= width)
     else:
         return None, "a single value, or equal ones, do not tell how runs spread"
     return needed, "" if needed else "it needs more than a million runs"
