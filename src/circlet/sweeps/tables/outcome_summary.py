@@ -5,7 +5,8 @@ By ``kind`` of outcome:
 ``share``
     share of runs, with Wilson's interval;
 ``mean``
-    mean, with Student's interval, cut at the bounds of the outcome;
+    mean; if the outcome has two bounds with Gaffke's interval, else with the wider of Student's and
+    Hall's (`circlet.analysis.stats.means`);
 ``count``
     mean, likewise; if all counts are equal, with the exact Poisson interval;
 ``time``

@@ -2,7 +2,7 @@
 
 The paper fits a linear support vector machine to four fifths of the (run, frequency) pairs and
 reports its accuracy on the rest. Pairs of one embedding are dependent, so here whole embeddings are
-held out in turn (whole runs, if all share one), and intervals are Student's over them. Most circles
+held out in turn (whole runs, if all share one), and intervals are over them. Most circles
 die, so the table also has the accuracy of always answering "dies", and the area under the ROC
 curve, for which every constant answer is at chance.
 """
