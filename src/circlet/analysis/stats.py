@@ -92,8 +92,7 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
     Between finite bounds the interval is Gaffke's (2005; Learned-Miller and Thomas, 2020): the
     value at a bound is added to the row, and the end is the quantile of the mean with random
     weights (Dirichlet, all 1), approximated by the beta distribution of its range, mean and
-    variance. It
-    allows for what is rarer than one run in n, and is the interval of Clopper and Pearson if all
+    variance. It allows for values that are rarer than one in n, and is Clopper and Pearson's if all
     values lie at the bounds. Otherwise the ends are Student's, or those of Hall (1992), who
     corrects for skewness, if they are further away; they are clipped to the bounds.
 

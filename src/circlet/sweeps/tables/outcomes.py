@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from circlet.errors import LogError
-from circlet.storage import parquet, schema
+from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column
 from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
@@ -72,10 +72,11 @@ def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run and outcome."""
-    seeds = schema.names(schema.SEEDS)
-    runs = parquet.read_table(study, "runs", columns=["run_id", "system", "status", *seeds])
-    finished = dict(list(runs[runs["status"] == "finished"].groupby("system")))
     every = {name: study.outcomes(name) for name in study.systems}
+    seeds = {outcome.seed for outcomes in every.values() for outcome in outcomes} - {""}
+    columns = ["run_id", "system", "status", *sorted(seeds)]
+    runs = parquet.read_table(study, "runs", columns=columns)
+    finished = dict(list(runs[runs["status"] == "finished"].groupby("system")))
     needed = {outcome.table for outcomes in every.values() for outcome in outcomes}
     tables = {name: _ends(parquet.read_table(study, name)) for name in sorted(needed)}
     for system, outcomes in every.items():
