@@ -345,6 +345,13 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
 
 
 @cache
+def coverage() -> pd.DataFrame:
+    """The population in which the interval of each method covers least, by simulation."""
+    every = pd.read_csv(DOCS / "studies/coverage.csv")
+    return every.loc[every.groupby("method", sort=False)["coverage"].idxmin()]
+
+
+@cache
 def planted() -> pd.DataFrame:
     """Wrong results that were planted in frozen studies, and what became of them."""
     return pd.read_csv(DOCS / "studies/planted_errors.csv")
