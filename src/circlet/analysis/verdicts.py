@@ -141,8 +141,8 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
         exact = (Estimate(x, x, x, ours.n) for x in ours[:3])
         if all(_of_difference(contrasts.difference(x, theirs), most) == UNDECIDED for x in exact):
             verdict, n = UNDECIDABLE, theirs.n
-            few = "one run" if n == 1 else f"{n} runs, too few"
-            why = f"the paper has {few}: no number of ours can decide it"
+            few = "one run" if n == 1 else f"only {n} runs"
+            why = f"the paper has {few}: by the spread of ours, no number of ours can decide it"
     shown = _in_unit(claim, theirs.value, gap)
     return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
 
