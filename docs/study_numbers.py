@@ -11,9 +11,10 @@ from scipy.stats import fisher_exact
 
 from circlet import terminal
 from circlet.analysis import claims, stats
-from circlet.analysis.verdicts import NOT_RUN, VERDICTS
-from circlet.collections.ding import moduli, shorter_runs
+from circlet.analysis.verdicts import NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
+from circlet.collections.ding import shorter_runs
 from circlet.collections.odonnat.tables import odonnat_claims
+from circlet.pages import story
 from circlet.pages.story import number
 from circlet.storage import parquet
 from circlet.study import claims_file, registry
@@ -37,6 +38,11 @@ def claim(study: str, name: str) -> Any:
 def interval(low: float, high: float) -> str:
     """A 95 % interval."""
     return f"[{number(low)}, {number(high)}]"
+
+
+def _span(low: float, high: float) -> str:
+    """The values that agree with a claim."""
+    return terminal.span(low, high).replace("-", "−")
 
 
 def value(study: str, name: str) -> str:
@@ -64,9 +70,10 @@ def counted(study: str, collection: str) -> str:
 
 
 def tally(study: str, collection: str) -> str:
-    """How often each verdict occurs among the tests of a collection, as a Markdown table."""
+    """How often each verdict that occurs does so, by kind of claim, as a Markdown table."""
     card = table(study, "scorecard")
     found = claims.tallies(card[card["paper"] == collection])
+    found = found.loc[:, found.any()]
     head = " | ".join(name.replace("_", " ") for name in found.columns)
     lines = [f"| claims | {head} |", "|---" * (1 + len(found.columns)) + "|"]
     for kind, row in found.iterrows():
@@ -97,17 +104,51 @@ def about(collection: str, what: str) -> Any:
     return getattr(shipped(collection).metadata, what)
 
 
-def reasons(study: str, collection: str) -> str:
-    """Why claims of a collection deviate, as recorded in its claims.csv: a Markdown list."""
+def statements(study: str, names: list[str], *chosen: str) -> str:
+    """Those of some claims that have certain verdicts, with our values, as a Markdown list."""
+    rows = [claim(study, name) for name in names]
+    return "\n".join(
+        f"- {row['statement']}: **{story.measured(row)}** ({row['verdict'].replace('_', ' ')})"
+        for row in rows
+        if row["verdict"] in chosen
+    )
+
+
+def differences(study: str, collection: str) -> str:
+    """The claims of a collection that deviate or differ: values and reasons, as a Markdown list.
+
+    A claim that repeats a test is left out if the test has the same recorded reason.
+    """
     card = table(study, "scorecard")
     recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
     own = card[card["paper"] == collection]
     own = own.assign(reason=own["claim"].map(recorded).fillna(""))
-    return "\n".join(
-        f"- {'; '.join(f'*{text}*' for text in found['statement'])}: {reason}"
-        for reason, found in claims.deviations(own)
-        if reason
-    )
+    lines = []
+    for reason, rows in claims.deviations(own):
+        tests = rows[rows["tally"] == claims_file.TEST]
+        shown = (rows if tests.empty else tests).to_dict("records")
+        parts = [
+            f"**{row['verdict']}:** *{row['statement']}*. Our value: {story.measured(row)}; "
+            f"agreement: {_span(row['same_low'], row['same_high'])}."
+            for row in shown
+        ]
+        lines.append(f"- {' '.join(parts)} {reason}".rstrip())
+    return "\n".join(lines) or "No claim differs or deviates."
+
+
+def open_tests(study: str, collection: str) -> str:
+    """How many tests of a collection are not decided, and why, in sentences."""
+    card = table(study, "scorecard")
+    tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
+    sentences = []
+    for verdict, why in (
+        (UNDECIDED, "undecided; more runs could change this"),
+        (UNDECIDABLE, "undecidable, because the published samples are too small"),
+        (NOT_RUN, "not run"),
+    ):
+        if n := int((tests["verdict"] == verdict).sum()):
+            sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
+    return " ".join(sentences) or "Every test is decided."
 
 
 def tail(study: str, name: str) -> float:
@@ -128,28 +169,33 @@ def strangest(study: str, name: str, collection: str) -> float:
 
 
 def verdicts(
-    study: str, collection: str, *chosen: str, tests: bool = False, source: str = ""
+    study: str, collection: str, *chosen: str, tests: bool | None = None, source: str = ""
 ) -> str:
-    """The claims of a collection with some verdicts, or of one source, as a Markdown table."""
+    """The claims of a collection with some verdicts, or of one source, as a Markdown table.
+
+    ``tests``: list only the tests, or only the other claims and what each is counted as.
+    """
     card = table(study, "scorecard")
     own = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
     if source:
         own = own[own["source"] == source]
-    if tests:
-        own = own[own["tally"] == claims_file.TEST]
-    lines = ["| verdict | where | claim | here | agrees within | n |", "|---" * 6 + "|"]
-    for row in own.itertuples():
-        ends = interval(row.measured_low, row.measured_high)
-        here = f"{number(row.measured)} {ends}" if row.measured_n else ""
-        same = terminal.span(row.same_low, row.same_high).replace("-", "−")
-        further = row.reference not in ("paper", "circlet", row.source.lower())
-        where = f"{row.source} ({row.reference})" if further else row.source
-        statement = row.statement.replace("|", "\\|")
-        unit = f" {row.unit}" if row.unit and row.measured_n else ""
-        lines.append(
-            f"| {row.verdict.replace('_', ' ')} | {where} | {statement} | {here}{unit} | {same} "
-            f"| {row.measured_n} |"
-        )
+    if tests is not None:
+        own = own[(own["tally"] == claims_file.TEST) == tests]
+    head = ["verdict", "where", "claim", "here", "agrees within", "n"]
+    head += ["counted as"] if tests is False else []
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for row in own.to_dict("records"):
+        further = row["reference"] not in ("paper", "circlet", row["source"].lower())
+        cells = [
+            row["verdict"].replace("_", " "),
+            f"{row['source']} ({row['reference']})" if further else row["source"],
+            row["statement"].replace("|", "\\|"),
+            story.measured(row) if row["measured_n"] else "",
+            _span(row["same_low"], row["same_high"]),
+            str(row["measured_n"]),
+        ]
+        cells += [claims_file.TALLIES[row["tally"]]] if tests is False else []
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(own) else "None."
 
 
@@ -288,21 +334,6 @@ def usual(study: str, column: str) -> str:
     return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
 
 
-def moduli_scatter() -> dict[str, Any]:
-    """Scatter of mean numbers of circles about a line in p, by kind of modulus, and their noise."""
-    counts = table("full_length", "circle_counts").query("experiment == 'moduli'")
-    scatter = moduli.about_line(counts)
-    texts: dict[str, Any] = {}
-    for name, rows in (
-        ("prime", scatter[scatter["prime"]]),
-        ("composite", scatter[~scatter["prime"]]),
-    ):
-        texts[f"{name}s"] = len(rows)
-        texts[name] = math.sqrt((rows["residual"] ** 2).mean())
-        texts[f"{name}_noise"] = math.sqrt(rows["noise"].mean())
-    return texts
-
-
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
     rows = table(study, "precision")
@@ -321,6 +352,13 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
         "kept": int((own["n_circles"] - own["gained"]).sum()),
         "gained": int(own["gained"].sum()),
     }
+
+
+@cache
+def coverage() -> pd.DataFrame:
+    """The population in which the interval of each method covers least, by simulation."""
+    every = pd.read_csv(DOCS / "studies/coverage.csv")
+    return every.loc[every.groupby("method", sort=False)["coverage"].idxmin()]
 
 
 @cache

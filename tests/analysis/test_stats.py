@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import bdtr, stdtrit
-from scipy.stats import spearmanr
+from scipy.stats import skew, spearmanr
 
 from circlet.analysis import association, contrasts, stats
 
@@ -17,7 +17,7 @@ def test_a_ratio_has_the_spread_of_runs():
     part = np.array([0.0, 1, 1, 0, 1, 1, 1, 0, 1, 1])
     value, low, high, n = stats.ratio(part, np.ones(10))
     assert (value, n) == (0.7, 10)
-    assert (low, high) == pytest.approx(stats.mean(part)[1:3])
+    assert (value, low, high) == pytest.approx(mean(part, normal=False))
     assert stats.ratio(7 * part, np.full(10, 7.0))[:3] == pytest.approx((value, low, high))
     assert math.isnan(stats.ratio(np.ones(1), np.ones(1)).low)
 
@@ -166,6 +166,15 @@ def mean(values, normal):
     return around(center, quantile * np.std(values, ddof=1) / math.sqrt(n))
 
 
+def hall(values):
+    """Ends at which Hall's transformation of t is at Student's points; its roots are numpy's."""
+    n, center, sd = len(values), np.mean(values), np.std(values, ddof=1)
+    g = skew(values, bias=False) if n > 2 else 0.0
+    points = np.array([1, -1]) * stdtrit(n - 1, 0.975) / math.sqrt(n)
+    roots = [np.roots([g**2 / 27, g / 3, 1, g / (6 * n) - point]) for point in points]
+    return [center - sd * r[np.abs(r.imag).argmin()].real for r in roots]
+
+
 def median(values):
     n, ordered = len(values), np.sort(values)
     below = int(np.searchsorted(bdtr(np.arange(n + 1), n, 0.5), 0.025))
@@ -240,9 +249,41 @@ def test_newcombes_interval_is_the_formula(n1, n2):
 @pytest.mark.parametrize("values", SAMPLES.values(), ids=SAMPLES)
 def test_means_and_medians_are_the_formulas(values):
     n = len(values)
-    for normal in (False, True):
-        same(stats.mean(values, normal), mean(values, normal), n)
+    same(stats.mean(values, normal=True), mean(values, normal=True), n)
+    _, low, high = mean(values, normal=False)
+    if math.isnan(low):
+        assert math.isnan(stats.mean(values).low)
+    else:
+        by_hall = hall(values)
+        same(stats.mean(values), (np.mean(values), min(low, by_hall[0]), max(high, by_hall[1])), n)
     np.testing.assert_array_equal(stats.median(values), (*median(values), n))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_of_equal_values_a_share_may_be_at_the_bound(n):
+    unseen = 1 - 0.025 ** (1 / n)
+    low, high = 2 + (1 - unseen), 3 + unseen
+    assert stats.bounded_mean(np.full(n, 3.0), 2, 4) == pytest.approx((3, low, high, n))
+    assert stats.bounded_mean(np.full(n, 3.0), 2) == pytest.approx((3, low, math.inf, n))
+
+
+def test_the_interval_of_a_bounded_mean_stays_within_its_bounds():
+    rows = STREAM.beta(0.3, 0.3, (500, 6))
+    found = stats.means(rows, 0, 1)
+    assert found["low"].min() == 0 and found["high"].max() == 1
+    assert (found["low"] < found["estimate"]).all() and (found["estimate"] < found["high"]).all()
+
+
+def test_means_of_rows_are_those_of_each_row():
+    """Also if some values are not known."""
+    rows = STREAM.beta(5, 1, (9, 8))
+    rows[STREAM.random(rows.shape) < 0.3] = math.nan
+    for bounds in ((0, 1), (0, math.inf), (-math.inf, math.inf)):
+        found = stats.means(rows, *bounds).to_numpy()
+        for row, own in zip(rows, found, strict=True):
+            np.testing.assert_allclose(own, stats.bounded_mean(row, *bounds))
+    single = stats.means(np.array([[0.5, math.nan]]), 0, 1)
+    assert single["low"].isna().all() and single["n_runs"].tolist() == [1]
 
 
 def test_a_median_of_any_number_of_values_is_the_formula():

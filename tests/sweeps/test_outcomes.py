@@ -174,6 +174,14 @@ def test_an_outcome_with_several_rows_of_a_run_is_refused():
     assert outcomes._rows(replace(norm, where={"layer": 2}), rows)["value"].tolist() == [0.6]
 
 
+def test_what_a_seed_decides_counts_once_at_a_point():
+    runs = pd.DataFrame({"run_id": ["e/a/0", "e/a/1", "e/a/2", "e/b/0"], "embedding_seed": 7})
+    runs.loc[2, "embedding_seed"] = 8
+    initial = Outcome("circularity", "c", "mean", seed="embedding_seed")
+    assert outcomes._counted(initial, runs).tolist() == ["e/a/0", "e/a/2", "e/b/0"]
+    assert len(outcomes._counted(replace(initial, seed=""), runs)) == 4
+
+
 def test_a_crossing_is_an_interval():
     steps = np.array([0, 10, 20])
     holds = np.array([[False, False, True], [True, False, True], [False] * 3], dtype=bool)

@@ -67,7 +67,7 @@ def test_needed_runs_give_the_half_width():
     assert (high - low) / 2 == pytest.approx(0.05, rel=0.02)
     assert needed_for(row("share", [0] * 10), 0.05) > 50  # it may be a tenth
     equal = needed_for(row("mean", [1.0] * 10, "0..1"), 0.05)
-    assert 1 - 0.05 ** (1 / equal) <= 0.05 < 1 - 0.05 ** (1 / (equal - 1))
+    assert 1 - 0.025 ** (1 / equal) <= 0.05 < 1 - 0.025 ** (1 / (equal - 1))
     assert needed_for(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
 
 

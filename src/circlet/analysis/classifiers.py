@@ -14,10 +14,10 @@ from circlet.analysis.stats import Estimate
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
     """ROC AUC within each group, scored by a classifier that has not seen the group.
 
-    The result is the mean over groups, with Student's interval; groups in which all or none survive
-    have no AUC. Each row has features x, (rows, features), the truth ``alive``, (rows,), bool, and
-    an embedding ``groups``, (rows,). ``make`` returns an unfitted classifier with a
-    ``decision_function``.
+    The result is the mean over groups, with its interval between 0 and 1; groups in which all or
+    none survive have no AUC. Each row has features x, (rows, features), the truth ``alive``,
+    (rows,), bool, and an embedding ``groups``, (rows,). ``make`` returns an unfitted classifier
+    with a ``decision_function``.
     """
     folds = min(10, len(np.unique(groups)))
     if folds < 2:
@@ -31,7 +31,7 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Call
             here = groups[tested] == group
             if 0 < alive[tested][here].sum() < here.sum():
                 found.append(roc_auc_score(alive[tested][here], score[here]))
-    return stats.mean(found).within(0, 1)
+    return stats.bounded_mean(found, 0, 1)
 
 
 def crossed_scores(

@@ -73,10 +73,10 @@ def paired_difference(
     """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
 
     If there are at least three pairs, and at least half of the smaller sample is paired, the
-    interval is over pairs, so what runs share by their seed drops out. It is Student's, or for
-    shares that of Bonett and Price (2012), with one more pair that goes up and one that goes down.
-    Differences that are all equal are treated as in `bounded_mean`; the ends are infinite if no
-    ``reach`` bounds them. Otherwise the interval is Welch's for means and Newcombe's for shares;
+    interval is over pairs, so what runs share by their seed drops out. It is that of
+    `bounded_mean`, with ends that are infinite if all differences are equal and no ``reach`` bounds
+    them, or for shares that of Bonett and Price (2012), with one more pair that goes up and one
+    that goes down. Otherwise the interval is Welch's for means and Newcombe's for shares;
     NaN where no value differs.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()

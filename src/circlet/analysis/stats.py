@@ -71,7 +71,7 @@ def counted(holds: ArrayLike) -> tuple[int, int]:
 
 
 def mean(values: ArrayLike, normal: bool = False) -> Estimate:
-    """Mean with Student's t interval; ``normal``: +- 1.96 sd / sqrt(n).
+    """Mean with the interval of `means`; ``normal``: +- 1.96 sd / sqrt(n).
 
     If all values are equal, as counts of few runs may be, their spread is unknown and there is no
     interval.
@@ -80,39 +80,58 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     n = len(values)
     if n == 0:
         return Estimate()
-    center = float(np.mean(values))
-    if n == 1 or np.ptp(values) == 0:
-        return Estimate(center, n=n)
-    from scipy.stats import norm, sem, t
-
-    spread = {"loc": center, "scale": sem(values)}
-    low, high = norm.interval(0.95, **spread) if normal else t.interval(0.95, n - 1, **spread)
-    return Estimate(center, float(low), float(high), n)
+    if normal and n > 1 and np.ptp(values) > 0:
+        center, half = float(np.mean(values)), Z * float(np.std(values, ddof=1)) / math.sqrt(n)
+        return Estimate(center, center - half, center + half, n)
+    return _only(means(values[None]))
 
 
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
-    """Mean of each row of an array, with Student's interval clipped to bounds; vectorised.
+    """Mean of each row of an array of values between two bounds, with its interval; vectorised.
 
-    The result has columns estimate, low, high, n_runs. Rows of equal values have no interval.
+    Each end is Student's, or that of Hall (1992), who corrects for skewness, if it is further away;
+    clipped to the bounds. The result has columns estimate, low, high, n_runs. Rows of equal values,
+    and of one, have no interval.
     """
-    n = (~np.isnan(rows)).sum(1)
+    is_known = ~np.isnan(rows)
+    n = is_known.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = np.nan_to_num(rows)
-        center = filled.sum(1) / n
-        squares = np.where(np.isnan(rows), 0, rows - center[:, None]) ** 2
-        half = stdtrit(n - 1, 0.975) * np.sqrt(squares.sum(1) / (n - 1) / n)
-        half = np.where(np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1), half, np.nan)
-        low, high = (np.clip(center + sign * half, least, most) for sign in (-1, 1))
+        center = np.where(is_known, rows, 0).sum(1) / n
+        ends = _skewed(n, center, np.where(is_known, rows - center[:, None], 0))
+        differ = np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1)
+        low, high = (np.where(differ, np.clip(end, least, most), np.nan) for end in ends)
     return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
 
 
-def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
-    """Mean of values between two bounds, with an interval between the same bounds.
+def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.ndarray]:
+    """Ends by Student or by Hall's cubic transformation of t, whichever is further away."""
+    variance = (about**2).sum(1) / (n - 1)
+    skewness = n * (about**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
+    cubic = skewness / 3
+    found = []
+    for side in (-1, 1):
+        t = side * stdtrit(n - 1, 0.975) / np.sqrt(n)
+        # The root x of x + c x^2 + c^2 x^3 / 3 = y, for c = skewness / 3.
+        y = -t - skewness / (6 * n)
+        x = np.where(np.abs(cubic) > 1e-6, (np.cbrt(1 + 3 * cubic * y) - 1) / cubic, y)
+        further = np.fmax(side * t, -side * x)
+        found.append(center + side * np.sqrt(variance) * further)
+    return found
 
-    The interval is Student's, cut at the bounds. It relies on the spread of the values, so with few
-    values it may miss what is rare. If all values are equal (up to rounding), or there is only one,
-    the spread is unknown: then up to a share 1 - 0.05^(1/n) of all runs may differ, by as much as
-    the bounds allow. Without bounds such an end is infinite.
+
+def _only(found: "pd.DataFrame") -> Estimate:
+    """The estimate in the only row of `means`."""
+    value, low, high, n = found.to_numpy(float)[0].tolist()
+    return Estimate(value, low, high, int(n))
+
+
+def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
+    """Mean of values between two bounds, with the interval of `means` between the same bounds.
+
+    That interval relies on the spread of the values, so with few values it may miss what is rare.
+    If all values are equal (up to rounding), or there is only one, the spread is unknown: then up
+    to a share 1 - 0.025^(1/n) of all runs may differ, by as much as the bounds allow. Without
+    bounds such an end is infinite.
     """
     found = mean(values)
     if found.n == 0:
@@ -121,7 +140,7 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
     rounding = ROUNDING * (most - least) if is_bounded else 0.0
     if found.high - found.low > rounding:
         return found.within(least, most)
-    unseen = 1 - 0.05 ** (1 / found.n)
+    unseen = 1 - 0.025 ** (1 / found.n)
     low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
     return Estimate(found.value, low, high, found.n)
 

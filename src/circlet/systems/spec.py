@@ -105,6 +105,9 @@ class Outcome:
     unit: str = ""  # "0..1" if all values lie in this range
     threshold: float | None = None
     """Where phase diagrams draw a line; for shares a half, if not given."""
+    seed: str = ""
+    """The seed that decides it, such as ``embedding_seed`` for what is measured at the initial
+    embedding: runs of a point that share this seed count once. If not given, every run counts."""
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Rows of Mușat's tables 1 and 2: circles, grids and accuracy at every point, over its runs.
 
-Intervals: Wilson for counts, normal for imperfections (as the paper has them), Student for
-accuracies, of which there may be few, cut at 0 and 100 %, and Fisher for correlations.
+Intervals: Wilson for counts, normal for imperfections (as the paper has them), Student or Hall for
+accuracies, of which there may be few, between 0 and 100 %, and Fisher for correlations.
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ COLUMNS = [
     STEP,
     column("metric", pa.string(), "what is measured"),
     column("unit", pa.string(), "its unit; 0..1 is a share"),
-    *interval("mean over finished runs, with Student's interval; of equal values none"),
+    *interval("mean over finished runs; its interval is that of outcome_summary, of one run none"),
     *COUNTS,
 ]
 

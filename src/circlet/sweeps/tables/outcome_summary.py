@@ -5,7 +5,7 @@ By ``kind`` of outcome:
 ``share``
     share of runs, with Wilson's interval;
 ``mean``
-    mean, with Student's interval, cut at the bounds of the outcome;
+    mean, with Student's interval or Hall's, whichever end is further away;
 ``count``
     mean, likewise; if all counts are equal, with the exact Poisson interval;
 ``time``

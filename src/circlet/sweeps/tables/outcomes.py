@@ -3,6 +3,7 @@
 Outcomes are what its system declares, else all its metrics, the ``milestones`` of the config, and
 its ``derived_metrics`` at the last logged step.
 A run has no row for an outcome that does not apply to it, such as ``head_of_success`` of a failure.
+What a seed decides, such as the circularity of the initial embedding, has one row per seed.
 """
 
 from collections.abc import Iterator
@@ -61,14 +62,25 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
     return found[found[["value", "after"]].notna().any(axis=1)]
 
 
+def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
+    """The runs that count for an outcome: the first of those of a point that share its seed."""
+    if not outcome.seed:
+        return runs["run_id"]
+    point = runs["run_id"].str.rsplit("/", n=1).str[0].rename("point")
+    return runs.groupby([point, runs[outcome.seed]])["run_id"].first()
+
+
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per finished run and outcome."""
-    runs = parquet.read_table(study, "runs", columns=["run_id", "system", "status"])
-    finished = dict(list(runs[runs["status"] == "finished"].groupby("system")["run_id"]))
     every = {name: study.outcomes(name) for name in study.systems}
+    seeds = {outcome.seed for outcomes in every.values() for outcome in outcomes} - {""}
+    columns = ["run_id", "system", "status", *sorted(seeds)]
+    runs = parquet.read_table(study, "runs", columns=columns)
+    finished = dict(list(runs[runs["status"] == "finished"].groupby("system")))
     needed = {outcome.table for outcomes in every.values() for outcome in outcomes}
     tables = {name: _ends(parquet.read_table(study, name)) for name in sorted(needed)}
     for system, outcomes in every.items():
         for outcome in outcomes:
             rows = _rows(outcome, tables[outcome.table])
-            yield rows[rows["run_id"].isin(finished.get(system, ()))]
+            own = _counted(outcome, finished.get(system, runs.iloc[:0]))
+            yield rows[rows["run_id"].isin(own)]

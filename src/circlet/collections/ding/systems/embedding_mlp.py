@@ -63,10 +63,20 @@ SYSTEM = SystemSpec(
         parameters.TEST_ACCURACY,
         Outcome("n_circles_absolute", "number of circles by rule B", "count", "circle_counts"),
         Outcome(
-            "mean_circularity", "mean initial circularity", "mean", "circle_counts", unit="0..1"
+            "mean_circularity",
+            "mean initial circularity",
+            "mean",
+            "circle_counts",
+            unit="0..1",
+            seed="embedding_seed",
         ),
         Outcome(
-            "max_circularity", "largest initial circularity", "mean", "circle_counts", unit="0..1"
+            "max_circularity",
+            "largest initial circularity",
+            "mean",
+            "circle_counts",
+            unit="0..1",
+            seed="embedding_seed",
         ),
     ),
     run_columns={"test_accuracy": "test accuracy", "test_loss": "test loss"},
