@@ -58,8 +58,7 @@ def judged(study: str, name: str) -> str:
     verdict = f"**{row['verdict'].replace('_', ' ')}**"
     if not row["measured_n"]:
         return verdict
-    agrees = terminal.span(row["same_low"], row["same_high"]).replace("-", "−")
-    return f"{value(study, name)} ({agrees}): {verdict}"
+    return f"{value(study, name)} ({_span(row['same_low'], row['same_high'])}): {verdict}"
 
 
 def counted(study: str, collection: str) -> str:
