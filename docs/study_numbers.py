@@ -52,6 +52,15 @@ def value(study: str, name: str) -> str:
     return f"{number(row['measured'])} {ends}"
 
 
+def judged(study: str, name: str) -> str:
+    """Our value of a claim, the values that agree and the verdict, for a list of claims."""
+    row = claim(study, name)
+    verdict = f"**{row['verdict'].replace('_', ' ')}**"
+    if not row["measured_n"]:
+        return verdict
+    return f"{value(study, name)} ({_span(row['same_low'], row['same_high'])}): {verdict}"
+
+
 def counted(study: str, collection: str) -> str:
     """How many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
     card = table(study, "scorecard")
