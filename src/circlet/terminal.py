@@ -258,11 +258,11 @@ def number(value: float | None) -> str:
     return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text  # 31360, not 3.136e+04
 
 
-def span(low: float, high: float) -> str:
+def span(low: float, high: float, between: str = " … ") -> str:
     """A range for a reader, of which an end may be open (NaN)."""
     if math.isnan(low) or math.isnan(high):
         return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
-    return f"{number(low)} … {number(high)}"
+    return f"{number(low)}{between}{number(high)}"
 
 
 def compared(comparison: Any) -> str:
