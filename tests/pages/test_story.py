@@ -71,8 +71,8 @@ def test_only_the_value_of_a_claim_that_is_not_decided_can_say_nothing():
 
 
 def test_of_a_caption_the_first_sentence_that_says_something_is_visible():
-    assert story.opening("Ding et al., figure 8. Loss on all pairs. Each line.") == (
-        "Ding et al., figure 8. Loss on all pairs.", "Each line.",
+    assert story.opening("Ding et al., figure 8. Loss on all pairs of numbers. Each line.") == (
+        "Ding et al., figure 8. Loss on all pairs of numbers.", "Each line.",
     )  # fmt: skip
     whole = "How early survival is decided: the area under the ROC curve (0.5 is chance)."
     assert story.opening(whole) == (whole, "")

@@ -38,8 +38,14 @@ MOST_RUNS = 6  # that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"
 MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
-RANGES = {"AUC": (0, 1), "accuracy": (0, 1), "share": (0, 1), SHARE: (0, 1), "%": (0, 100)}  # by unit
-MIN_OPENING = 8  # words of a caption that are visible
+RANGES = {
+    "AUC": (0, 1),
+    "accuracy": (0, 1),
+    "share": (0, 1),
+    SHARE: (0, 1),
+    "%": (0, 100),
+}  # by unit
+MIN_OPENING = 10  # words of a caption that are visible
 SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
 
@@ -178,7 +184,9 @@ def undecided(card: pd.DataFrame) -> str:
     n, never = ((tests["verdict"] == verdict).sum() for verdict in (UNDECIDED, UNDECIDABLE))
     said = []
     if n:
-        said.append(f"{n} {'test is' if n == 1 else 'tests are'} undecided: these runs are too few.")
+        said.append(
+            f"{n} {'test is' if n == 1 else 'tests are'} undecided: these runs are too few."
+        )
     if never:
         said.append(f"{never} cannot be decided: the paper's own runs are too few.")
     return " ".join(said)
@@ -210,7 +218,7 @@ def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Claims that were not run, by cause, with verdict and value of a frozen study if it has any."""
+    """Claims that were not run, by cause, with what a frozen study says of them."""
     causes: dict[str, list[dict[str, Any]]] = {}
     for row in card[card["verdict"] == NOT_RUN].to_dict("records"):
         cause = _capital(row["note"])
