@@ -96,7 +96,7 @@ def test_the_scorecard_in_the_terminal(reported):
     plant(reported, ROW | {"claim": claims.read(reported)["claim"].iloc[0]})
     title, _, _, tests, line = summary.scorecard(reported).splitlines()[:5]
     assert (title, tests.split()) == ("Mușat:", ["--", "tests"])
-    assert " ".join(line.split()) == "deviates Table 1: a < b & c 22 20 … 24 7 … 15 50 33/44"
+    assert " ".join(line.split()) == "deviates Table 1: a < b & c 22 [20, 24] 7 to 15 50 33/44"
 
 
 def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reported):
