@@ -215,7 +215,7 @@ def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
         "decided": bool((counted & (card["verdict"] != NOT_RUN)).any()),
         "agrees": story.agreeing(card, headlines),
         "differs": story.differing(card),
-        "frozen": story.frozen(card),
+        "frozen_verdicts": story.frozen(card),
         "judged": judged,
         "undecided": open_claims,
         "why_undecided": story.undecided(card),

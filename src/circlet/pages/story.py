@@ -146,7 +146,7 @@ def _paper_runs(row: dict[str, Any]) -> int:
 def opening(caption: str) -> tuple[str, str]:
     """The sentences of a caption that are visible at first, and the others.
 
-    The first sentence, with the second if it is only a reference such as "Ding et al., figure 2."
+    The first sentence, with the second if it is only a reference such as "Authors, figure 2."
     """
     sentences = SENTENCE_END.split(caption)
     n = 1

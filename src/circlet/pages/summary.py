@@ -45,7 +45,7 @@ def _card(study: Study) -> pd.DataFrame | None:
 def summary(study: Study) -> str:
     """The results of a finished study on one screen: a line per paper, what deviates, the pages.
 
-    The line of a collection without tests, such as findings beyond the papers, counts all claims.
+    The line of a collection without tests, such as results beyond the papers, counts all claims.
     """
     card = _card(study)
     if card is None:
