@@ -195,7 +195,7 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
                     "dtype": "float64"}  # fmt: skip
         settings["parameters"] = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
         point = planning.plan({"results": "results", "experiments": {"x": settings}}).points[0]
-        assert check._slope(point) == "gradients() are those of train_loss, by finite differences"
+        assert check._slope(point) == "gradients() agree with finite differences of train_loss"
 
 
 # What vmap does run by run, with a warning.

@@ -58,11 +58,11 @@ def collection(path: Path) -> Iterator[Finding]:
     own_collections.check(
         (*registry.SHIPPED, own), declared_systems.Systems((*registry.SHIPPED, own))
     )
-    yield Finding(own.name, f"declares {_count(own)}; every name in it is known")
+    yield Finding(own.name, f"declares {_count(own)}; all names in it are valid")
     for name in own.modules("interventions"):
         yield from _tried(name, _intervention(own, name))
     if not own.modules("systems"):
-        yield Finding(own.name, "has no system: its tables and figures were not tried", "note")
+        yield Finding(own.name, "has no system: its tables and figures were not checked", "note")
         return
     with tempfile.TemporaryDirectory() as folder:
         study, good = _study(own, Path(folder) / "results"), True
@@ -72,7 +72,7 @@ def collection(path: Path) -> Iterator[Finding]:
                     yield found
                     good &= found.result != "error"
         if not good:
-            yield Finding(own.name, "its tables and figures were not tried", "note")
+            yield Finding(own.name, "its tables and figures were not checked", "note")
             return
         yield from _targets(own, study, "of a few runs")
         yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
@@ -198,7 +198,7 @@ def _of_system(block: Block) -> Iterator[str]:
     arrays = equations.initial(point.parameters, point.seeds(0))
     numbers = sum(array.size for array in arrays.values())
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-    yield f"a run has {numbers} numbers: {shapes}"
+    yield f"a run has {numbers} values: {shapes}"
     if isinstance(equations, autograd.FromLoss):
         worst = verify.verify(point, point.every_seed, CPU, steps=STEPS)
         yield f"{RUNS} runs of {STEPS} steps equal a plain PyTorch loop (within {worst:.0e})"
@@ -232,7 +232,10 @@ def _together(point: Point) -> str:
                     "between training alone and training together with other runs: each run must "
                     "depend only on its own seed and its own row of every array"
                 )
-    return f"{RUNS} runs of {point.steps} steps together equal those alone (within {worst:.0e})"
+    return (
+        f"{RUNS} runs of {point.steps} steps trained together equal runs trained alone (within "
+        f"{worst:.0e})"
+    )
 
 
 def _epoch(point: Point) -> str:
@@ -240,7 +243,7 @@ def _epoch(point: Point) -> str:
     equations, seeds = autograd.equations(point.system), [point.seeds(0)]
     data = equations.data(point.parameters, seeds, torch.float64, CPU)
     if not isinstance(data, autograd.Examples):
-        return "the steps of an epoch were not tried: its batches are its own"
+        return "the steps of an epoch were not checked: the system makes its own batches"
     n = autograd.count(data.parts["train"])
     size = min(point.parameters["batch_size"] or n, n)  # 0 is all
     if point.steps_per_epoch != -(-n // size):
@@ -255,7 +258,7 @@ def _epoch(point: Point) -> str:
 def _slope(point: Point) -> str:
     """Whether the train loss changes along each array's gradient as the gradient says."""
     if "train_loss" not in point.system.metrics:
-        return "the gradient was not tried: there is no metric train_loss"
+        return "the gradient was not checked: the system has no metric train_loss"
     equations = autograd.equations(point.system)
     runs = point.every_seed if point.system.batched else point.every_seed[:1]
     seeds = [point.seeds(seed) for seed in runs]
@@ -277,7 +280,7 @@ def _slope(point: Point) -> str:
                 f"gradients(): the loss changes by {slope[0]:.4g} along the gradient of {name}, "
                 f"whose length is {length[0]:.4g}"
             )
-    return "gradients() are those of train_loss, by finite differences"
+    return "gradients() agree with finite differences of train_loss"
 
 
 def _logs(block: Block) -> str:
@@ -336,7 +339,7 @@ def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
         else:
             yield Finding(
                 f"{kind[:-1]} {short}",
-                "was not tried: it needs a role whose experiment cannot be guessed, or the runs of "
-                "another collection",
+                "was not checked: it needs a role whose experiment cannot be guessed, or the runs "
+                "of another collection",
                 "note",
             )

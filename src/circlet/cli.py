@@ -1,4 +1,4 @@
-"""The command line: a subcommand per kind of job, and plan, status and scorecard."""
+"""Plan, run and inspect studies of tiny networks that learn modular addition."""
 
 import argparse
 import logging
@@ -22,7 +22,7 @@ GRACE = 600.0  # seconds that a job told to end waits for SLURM to end it
 
 
 def _commands_of_collections(argv: list[str]) -> dict[str, str]:
-    """Modules of the commands that collections offer; of a user's, if one of them is asked for."""
+    """Modules of the commands of collections; of a user's collection only if `argv` names it."""
     collections = registry.SHIPPED
     if argv and "." in argv[0]:
         parser = argparse.ArgumentParser(add_help=False)
@@ -36,7 +36,7 @@ def _commands_of_collections(argv: list[str]) -> dict[str, str]:
 
 
 def _load_command(module: str) -> ModuleType:
-    """The module of a command of a collection; raises ConfigError if it is not one."""
+    """Load the module of a command of a collection; raises ConfigError if it is not valid."""
     path = registry.path_of(module)
     with registry.explained(path):
         command = load(module)
@@ -71,14 +71,12 @@ def _add(subparsers, name: str, text: str, function) -> argparse.ArgumentParser:
     parser.set_defaults(function=function)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--configfile", default=CONFIG, help="default: %(default)s")
-    which.add_argument(
-        "--study", metavar="JSON", help="the config itself, as JSON, or a .json file with it"
-    )
+    which.add_argument("--study", metavar="JSON", help="the config as JSON, or a .json file")
     parser.add_argument(
         "--collections",
         nargs="+",
         metavar="FOLDER",
-        help="with --study: folders of collections that it uses besides circlet's",
+        help="with --study: folders of further collections",
     )
     parser.add_argument("--log", type=Path, help="also write messages to this file")
     return parser
@@ -90,18 +88,18 @@ def _add_study_commands(subparsers) -> None:
     text = "count planned, done and failed runs of each experiment"
     status = _add(subparsers, "status", text, commands.show_status)
     status.add_argument(
-        "--verify", action="store_true", help="read every byte of every log and table, too"
+        "--verify", action="store_true", help="also read every byte of all logs and tables"
     )
     status.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
-    text = "print what a finished study found: verdicts by paper, and what deviates"
+    text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)
     text = "print the scorecard: every published claim, our value and the verdict"
     _add(subparsers, "scorecard", text, commands.print_scorecard)
-    text = "make tables, figures and report of what is done so far"
+    text = "make tables, figures and pages from the runs finished so far"
     _add(subparsers, "partial", text, commands.make_partial)
-    text = "run every block of the study here, done or not; write the logs"
+    text = "run all blocks of the study on this machine, also finished ones, and write their logs"
     _add(subparsers, "run", text, commands.run_blocks).add_argument(
         "--device",
         choices=["auto", "cpu", "cuda"],
@@ -118,13 +116,11 @@ def _add_target_commands(subparsers) -> None:
         ("explorer", "write the explorer page"),
     ):
         parser = _add(subparsers, name, text, commands.make_target)
-        parser.add_argument(
-            "--key", help="refuse to make anything but what was planned with this key"
-        )
+        parser.add_argument("--key", help="fail if the config or the code now gives another key")
         parser.add_argument(
             "--tables",
             metavar="NAME=KEY ...",
-            help="refuse to read other tables; default: those that the config asks for",
+            help="read only tables with these keys; default: the keys that the config gives",
         )
         if name in ("table", "figure"):
             parser.add_argument("name")
@@ -132,37 +128,39 @@ def _add_target_commands(subparsers) -> None:
 
 def _add_bench(subparsers) -> None:
     text = (
-        "measure training on this machine, in half a minute: every system at its defaults, and "
-        "how long the study of --configfile would train; see docs/speed.md"
+        "measure training speed on this machine in half a minute: each system at its defaults, and "
+        "the time that the study of --configfile would take; see docs/speed.md"
     )
     parser = _add(subparsers, "bench", text, commands.bench)
-    parser.add_argument("--json", action="store_true", help="everything measured, as JSON")
+    parser.add_argument("--json", action="store_true", help="print all measurements as JSON")
     parser.add_argument(
         "--device",
         choices=["cpu", "cuda"],
         default="cpu",
-        help="where circlet trains; default: %(default)s",
+        help="device for training; default: %(default)s",
     )
     parser.add_argument(
         "--peers",
         action="store_true",
-        help="compare with JAX on one core instead, without logs; three minutes",
+        help="instead, compare with JAX on one core, without logs, in three minutes",
     )
 
 
 def _add_compare(subparsers) -> None:
-    text = "compare two studies: config, code, outcomes paired by seed, verdicts; or all values"
+    text = (
+        "compare config, code, outcomes (paired by seed) and verdicts of two studies, or all values"
+    )
     parser = subparsers.add_parser("compare", help=text, description=text)
     parser.set_defaults(function=commands.compare_folders, log=None)
     parser.add_argument("a", type=Path, metavar="A", help="a results folder")
-    parser.add_argument("b", type=Path, metavar="B", help="another one")
+    parser.add_argument("b", type=Path, metavar="B", help="another results folder")
     parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="write all differences, as Parquet or CSV"
+        "--table", type=Path, metavar="FILE", help="write all differences to a Parquet or CSV file"
     )
     parser.add_argument(
         "--values",
         action="store_true",
-        help="whether the values in all logs and tables are the same; exit status 1 if not",
+        help="compare the values in all logs and tables; exit status 1 if any differ",
     )
     parser.add_argument(
         "--rtol", type=float, default=0, help="with --values: relative tolerance; default: 0, exact"
@@ -172,27 +170,27 @@ def _add_compare(subparsers) -> None:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="with --values: columns to leave out",
+        help="with --values: columns to ignore",
     )
 
 
 def _add_authoring_commands(subparsers) -> None:
-    """Add commands for who writes a collection, which need no config."""
-    text = "make a collection, or a system, table or figure in one, that works as it is"
+    """Add commands for authors of collections, which need no config."""
+    text = "create a collection, or add a working system, table or figure to one"
     new = subparsers.add_parser("new", help=text, description=text)
     kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
     for kind in ("collection", "system", "table", "figure"):
-        text = f"make a {kind}" + (" in a collection" if kind != "collection" else "")
+        text = f"add a {kind} to a collection" if kind != "collection" else "create a collection"
         parser = kinds.add_parser(kind, help=text, description=text)
         parser.add_argument("path", type=Path, metavar="PATH", help="folder of the collection")
         if kind != "collection":
             parser.add_argument("name", metavar="NAME")
         parser.set_defaults(function=commands.make_new, log=None)
-    text = "try all that a collection has: systems, gradients, logs, tables, figures"
+    text = "check a collection: systems, gradients, logs, tables and figures"
     parser = subparsers.add_parser("check", help=text, description=text)
     parser.add_argument("path", type=Path, metavar="PATH", help="folder of the collection")
     parser.set_defaults(function=commands.check_collection, log=None)
-    text = "print the completion of a shell: circlet completion bash > FILE, and source FILE"
+    text = "print the completion script of a shell: circlet completion bash > FILE; source FILE"
     parser = subparsers.add_parser("completion", help=text, description=text)
     parser.add_argument("shell", choices=["bash", "zsh", "tcsh"])
     parser.set_defaults(function=print_completion, log=None)

@@ -1,4 +1,4 @@
-"""What the commands do, given their arguments."""
+"""Functions of the commands, which take the parsed arguments."""
 
 import argparse
 import json
@@ -23,9 +23,11 @@ log = logging.getLogger("circlet")
 
 
 def study_of(arguments: argparse.Namespace) -> Study:
-    """The study of a command's config file or JSON; raises ConfigError if it is not one."""
+    """Plan the study of a command's config file or JSON; raises ConfigError if it is invalid."""
     if arguments.study is None and arguments.collections:
-        raise errors.ConfigError("--collections: is for --study; a config file names its own")
+        raise errors.ConfigError(
+            "--collections: needs --study; a config file lists its own collections"
+        )
     if arguments.study is None:
         return planning.plan_file(arguments.configfile)
     text = arguments.study
@@ -41,14 +43,14 @@ def study_of(arguments: argparse.Namespace) -> Study:
             return planning.decode(text, arguments.collections or ())
         except (msgspec.DecodeError, KeyError) as error:
             raise errors.ConfigError(
-                f"--study: with --log it must be a study that circlet has planned: {error}"
+                f"--study: with --log, must be a study that circlet has planned: {error}"
             ) from None
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
         raise errors.ConfigError(f"--study: not JSON: {error}") from None
     if not isinstance(config, dict):
-        raise errors.ConfigError("--study: must be an object, as circlet writes it")
+        raise errors.ConfigError("--study: must be a JSON object")
     if arguments.collections:
         config["collections"] = arguments.collections
     return planning.plan(config)
@@ -60,7 +62,7 @@ def show_plan(arguments: argparse.Namespace) -> None:
 
 
 def show_status(arguments: argparse.Namespace) -> None:
-    """Print how far the study is; exit status 1 if verifying it finds damage."""
+    """Print the progress of the study; exit status 1 if verifying it finds damage."""
     if arguments.watch:
         watch = load("circlet.watch")
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
@@ -97,7 +99,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """Says where a block is: after 5 s, then every 10 s, and at its end."""
+    """Logs the progress of a block: after 5 s, then every 10 s, and at its end."""
 
     def __init__(self, block: Block):
         self.name = "/".join(block.key)
@@ -124,37 +126,37 @@ class _Progress:
 
 
 def _target(study: Study, command: str, name: str) -> targets.Target:
-    """The target of a command: a page, or the table or figure with a name."""
+    """Return the target of a command: a page, or the table or figure of this name."""
     if command in ("report", "explorer"):
         return getattr(targets, command)(study)
     kind = f"{command}s"
     by_name = {target.name: target for target in getattr(targets, kind)(study)}
     if name not in by_name:
         raise errors.ConfigError(
-            f"the study does not make {name!r} (its {kind}: {', '.join(sorted(by_name))})"
+            f"the study has no {command} {name!r} ({kind}: {', '.join(sorted(by_name))})"
         )
     return by_name[name]
 
 
 def make_target(arguments: argparse.Namespace) -> None:
-    """Make a table, a figure or a page, if it still is the one that was planned."""
+    """Make a table, a figure or a page, if its key is the planned one."""
     study = study_of(arguments)
     if arguments.tables is not None:
         pairs = [pair.split("=") for pair in arguments.tables.split()]
         if any(len(pair) != 2 for pair in pairs):
-            raise errors.ConfigError("--tables: must be words like runs=1a2b3c4d5e6f7a8b")
+            raise errors.ConfigError("--tables: must be pairs like runs=1a2b3c4d5e6f7a8b")
         study = replace(study, keys=dict(pairs))
     target = _target(study, arguments.command, getattr(arguments, "name", ""))
     if arguments.key not in (None, target.key):
         raise errors.LogError(
-            f"{target.name}: its config or the code of circlet was edited after Snakemake had "
-            "planned it; run snakemake again"
+            f"{target.name}: the config or the code has changed since Snakemake planned it; "
+            "run snakemake again"
         )
     build.make(target)
 
 
 def bench(arguments: argparse.Namespace) -> None:
-    """Print how fast this machine trains, and how long it would take for the study."""
+    """Print the training speed of this machine, and the expected time of the study."""
     study, benchmark = study_of(arguments), load("circlet.bench")
     devices = load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
@@ -164,7 +166,7 @@ def bench(arguments: argparse.Namespace) -> None:
 
 
 def compare_folders(arguments: argparse.Namespace) -> None:
-    """Print how two studies differ; or where their values do, with exit status 1 if they do."""
+    """Print the differences of two studies; or of their values, with exit status 1 if any."""
     if arguments.values:
         compare = load("circlet.compare")
         text, equal = compare.folders(arguments.a, arguments.b, arguments.rtol, arguments.ignore)
@@ -215,7 +217,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     states = progress.states(whole)
     done = [block for block, state in states if state == "done"]
     if not done:
-        raise errors.LogError(f"{whole.results}: no run is done yet")
+        raise errors.LogError(f"{whole.results}: no run has finished yet")
     study = whole.partial(done)
     *parts, report, explorer = targets.ordered(study)
     outputs = [path for target in (*parts, report, explorer) for path in target.outputs]

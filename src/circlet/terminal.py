@@ -17,8 +17,8 @@ from circlet.study.blocks import Block
 from circlet.study.plan import Study
 from circlet.study.registry import PACKAGE
 
-MOST_ROWS = 30  # of what falls short
-MOST_NAMES = 12  # points of an experiment that are listed one by one
+MOST_ROWS = 30  # of a comparison
+MOST_NAMES = 12  # points of an experiment that are all listed
 PAGES = 2  # the report and the explorer
 
 
@@ -76,9 +76,9 @@ def plan(study: Study) -> str:
             "<<>>>>>>",
         ),
         "",
-        "CPU time: expected, on one core of this machine. MB, min: memory and time limit (minutes) "
-        "requested for a job of the largest block, on a CPU; on SLURM 500 MB more, for Snakemake.",
-        f"With {n} tables, figures and pages (~{duration(seconds)} of CPU time) about "
+        "CPU time: estimate for one core of this machine. MB, min: memory and time limit (minutes) "
+        "of a CPU job of the largest block. SLURM adds 500 MB for Snakemake.",
+        f"With {n} tables, figures and pages (~{duration(seconds)} of CPU time): about "
         f"{duration((seconds + total[5]) / cores)} on the {cores} cores of this machine.",
         "",
     ]
@@ -258,15 +258,15 @@ def number(value: float | None) -> str:
     return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text  # 31360, not 3.136e+04
 
 
-def span(low: float, high: float) -> str:
+def span(low: float, high: float, between: str = " … ") -> str:
     """A range for a reader, of which an end may be open (NaN)."""
     if math.isnan(low) or math.isnan(high):
         return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
-    return f"{number(low)} … {number(high)}"
+    return f"{number(low)}{between}{number(high)}"
 
 
 def compared(comparison: Any) -> str:
-    """How two studies differ, from `circlet.sweeps.between`: the clearest outcomes first."""
+    """The differences of two studies (`circlet.sweeps.between`), clearest outcomes first."""
     lines = []
     for title, entries in (
         ("config (A -> B)", comparison.config),
@@ -305,7 +305,7 @@ def compared(comparison: Any) -> str:
             aligned(header, rows, "<<>>><"),
             *([f"... and {beyond} more, less clear"] if beyond else []),
             *([f"{untold} more have too few runs for an interval"] if untold else []),
-            f"*: the interval excludes zero; {int(clear.sum())} of {len(bounded)}. If nothing "
+            f"*: the interval excludes zero ({int(clear.sum())} of {len(bounded)}). If nothing "
             f"differed, about {0.05 * len(bounded):.0f} would by chance",
         ]
     )

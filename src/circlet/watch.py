@@ -31,9 +31,9 @@ from circlet.study.targets import Target
 
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
-EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and elsewhere
-USUAL = 10  # made targets that count as much as what was expected of each
-LOOKING = 0.05  # largest share of the time that is spent looking
+EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and otherwise
+USUAL = 10  # finished targets that weigh as much as the expected time of one
+LOOKING = 0.05  # largest share of the time that looks take
 
 log = logging.getLogger("circlet")
 
@@ -44,11 +44,11 @@ class State:
 
     runs: tuple[int, int]  # done, planned
     targets: tuple[int, int]
-    share: float  # of the expected computing time, with what running blocks say of themselves
-    work: tuple[float, float]  # seconds of computing: done, and left as far as what is done tells
-    running: dict[str, float]  # share done of blocks and targets, NaN where it has not said
+    share: float  # of the expected computing time, with the reported progress of running blocks
+    work: tuple[float, float]  # seconds of computing: done, and left, estimated from finished work
+    running: dict[str, float]  # share done of blocks and targets, NaN if unknown
     failed: dict[str, str]  # errors of blocks and targets
-    figure: Path | None  # the latest that can be looked at
+    figure: Path | None  # the latest
 
     @property
     def is_done(self) -> bool:
@@ -62,11 +62,11 @@ class Watch:
 
     study: Study
     wanted: Iterable[Path] | None = None
-    """Files that are made, if not all of the study: ``snakemake logs_frozen``."""
+    """Files that are made if these are not all of the study: ``snakemake logs_frozen``."""
     old: Mapping[Path, float] = field(default_factory=dict)
-    """Files that are made again, with the times of their last change as long as they are not."""
+    """Files that will be made again, with the times of their last change before that."""
     since: float = 0.0
-    """When it began: jobs that wrote to their logs before that neither run nor have failed."""
+    """When the watch began: jobs whose logs are older neither run nor have failed."""
 
     def __post_init__(self) -> None:
         wanted = None if self.wanted is None else set(self.wanted)
@@ -203,7 +203,7 @@ class Watch:
         return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
 
     def _said(self, job_log: Path) -> tuple[bool, float, str]:
-        """Of the text log of a job: whether it runs, which share it has done, and its error."""
+        """Read the text log of a job: whether it runs, the share done, and its error."""
         try:
             written = job_log.stat().st_mtime
             if written < self.since:
@@ -222,7 +222,7 @@ def when(state: State, left: float | None) -> str:
     """The time left, in words."""
     if state.is_done:
         return "done"
-    return f"about {terminal.duration(left)} left" if left is not None else "time left: not known"
+    return f"about {terminal.duration(left)} left" if left is not None else "time left: unknown"
 
 
 def counts(state: State) -> str:
@@ -303,7 +303,7 @@ class Display:
 
     @property
     def is_on(self) -> bool:
-        """Whether it is there."""
+        """Whether the display runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:

@@ -128,8 +128,34 @@ def test_its_counts_are_those_of_the_scorecard(visit, tmp_path):
 
 def test_a_study_without_tests_says_so_instead_of_counting_to_zero(visit, report):
     page = visit(report)
-    assert "None of the papers’ 90 tests was run in this study." in page.inner_text("main")
+    assert re.search(r"None of the papers’ \d\d tests was run", page.inner_text("main"))
     assert page.locator(".tally, .papers").count() == 0
+
+
+def test_a_link_into_a_closed_part_opens_it(visit, tmp_path):
+    study = planning.plan_file(ROOT / "docs/studies/grids_and_circles/config.yaml")
+    path = frozen.report(study, tmp_path / "page")
+    page = visit(path)
+    claim = page.locator(".claims tr[id]").first
+    assert not claim.is_visible()
+    page.evaluate("id => { location.hash = id }", claim.get_attribute("id"))
+    claim.wait_for(state="visible")
+    page.locator("a[href='#verdicts']").first.click()
+    page.locator("#verdicts + details li").first.wait_for(state="visible")
+
+
+def test_it_begins_with_what_agrees_and_a_quarter_of_it_is_visible(visit, tmp_path):
+    """What agrees comes first, with a figure; all else is folded."""
+    study = planning.plan_file(ROOT / "docs/studies/full_length/config.yaml")
+    page = visit(frozen.report(study, tmp_path / "page"))
+    ids = page.eval_on_selector_all("main [id]", "all => all.map(one => one.id)")
+    first = ids.index("ding-agrees")
+    assert ids[first - 1] == "ding"
+    assert page.locator(f"figure[id='{ids[first + 1]}']").count() == 1
+    assert ids.index("ding-differs") == first + 2
+    visible = len(page.inner_text("main").split())
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert visible < len(page.inner_text("main").split()) / 4
 
 
 def test_it_can_be_printed(visit, report, tmp_path):
@@ -137,6 +163,7 @@ def test_it_can_be_printed(visit, report, tmp_path):
     page = visit(report)
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 718, "height": 1047})  # A4 without its margins
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     heights = page.eval_on_selector_all("img", "all => all.map(one => one.clientHeight)")
     assert max(heights) < 1000
@@ -149,8 +176,5 @@ def test_it_can_be_printed(visit, report, tmp_path):
     n_pages = len(re.findall(rb"/Type */Page\b", content))
     assert n_figures / 4 < n_pages < 0.7 * n_figures
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
-    first = page.locator(".claims td:first-child").first
-    assert first.inner_text().split("\n") == [
-        "reproduced, not counted",
-        "Released code",
-    ]  # in one column
+    assert page.locator(".claims td:first-child").first.inner_text() in VERDICTS
+    assert page.locator("details.more[open]").count() == 0  # point by point

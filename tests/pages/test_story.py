@@ -1,5 +1,7 @@
 """What the report says in sentences follows from the scorecard, recorded reasons and runs."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,6 +40,50 @@ def test_a_value_has_its_unit_and_interval():
     assert story.measured(mean | {"unit": None, "measured": -1.0}) == "−1 [8, 14]"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "possible", "nothing"),
+    [
+        (0.00147, 64470, None, True),
+        (-64470, -0.00147, None, True),
+        (1.0, 1000.0, None, False),
+        (-5.0, 5.0, None, False),  # no factor
+        (0.05, 0.96, (0, 1), True),
+        (0.05, 0.9, (0, 1), False),
+        (-0.95, 0.9, (-1, 1), True),
+        (0.01, math.nan, (0, 1), False),
+    ],
+)
+def test_an_interval_that_says_nothing_is_followed_by_cannot_tell(low, high, possible, nothing):
+    assert story.says_nothing(low, high, possible) == nothing
+    assert ("cannot tell" in story.interval(low, high, possible)) == nothing
+
+
+def test_only_the_value_of_a_claim_that_is_not_decided_can_say_nothing():
+    wide = {"kind": "words_ratio", "unit": "times", "measured": 9.74, "verdict": "undecided",
+            "measured_low": 0.00147, "measured_high": 64470.0}  # fmt: skip
+    assert story.measured(ROW | wide) == "9.74 times [0.00147, 64470], cannot tell"
+    assert story.measured(ROW | wide | {"verdict": "reproduced"}) == "9.74 times [0.00147, 64470]"
+    some = {"verdict": "undecided", "measured_low": 2.0, "measured_high": 98.0}
+    assert "cannot tell" in story.measured(ROW | some)
+    assert "cannot tell" not in story.measured(ROW | some | {"unit": "runs"})
+    r = {"kind": "correlation", "unit": "", "measured_low": -0.95, "measured_high": 0.95}
+    assert "cannot tell" in story.measured(ROW | some | r)
+
+
+def test_of_a_caption_the_first_sentence_that_says_something_is_visible():
+    assert story.opening("Ding et al., figure 8. Loss on all pairs of numbers. Each line.") == (
+        "Ding et al., figure 8. Loss on all pairs of numbers.", "Each line.",
+    )  # fmt: skip
+    whole = "How early survival is decided: the area under the ROC curve (0.5 is chance)."
+    assert story.opening(whole) == (whole, "")
+
+
+def test_values_that_count_as_agreement_are_a_range_in_words():
+    assert story.span(72.4, 82.4) == "72.4 to 82.4"
+    assert story.span(-0.5, math.nan) == "≥ −0.5"
+    assert story.span(math.nan, math.nan) == ""
+
+
 def test_a_planted_deviation_is_told_with_its_reason():
     found = story.differing(
         card({}, {"verdict": "deviates", "reason": "The line is flatter."}, {"verdict": "not_run"})
@@ -62,8 +108,6 @@ def test_other_runs_than_the_published_ones_are_a_reason_unless_one_is_recorded(
     other = {"verdict": "deviates", "tally": "other", "note": "runs with steps 9, the paper has 99"}
     found = story.differing(card(other, other | {"reason": "Known."}))
     assert {one.reason for one in found} == {"Runs with steps 9, the paper has 99.", "Known."}
-    assert story.elsewhere(card(other, other, {"verdict": "reproduced"})).endswith(": 2 deviate.")
-    assert story.elsewhere(card({})) == ""
 
 
 def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
@@ -76,24 +120,33 @@ def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
     ("verdicts", "said"),
     [
         (["reproduced"], ""),
-        (["undecided"], "1 test is undecided: with these runs a wrong value would pass, too."),
-        (["not_run", "not_run"], "2 tests were not run here."),
+        (["undecided"], "1 test is undecided: these runs are too few."),
+        (["undecidable"], "1 cannot be decided: the paper's own runs are too few."),
     ],
 )
-def test_what_cannot_be_told(verdicts, said):
-    assert story.open_tests(card(*({"verdict": verdict} for verdict in verdicts))) == said
+def test_why_tests_are_undecided(verdicts, said):
+    assert story.undecided(card(*({"verdict": verdict} for verdict in verdicts))) == said
 
 
 def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
-    told, lacking = story.judged(
-        card(
-            {}, {"verdict": "not_run", "note": "no run"}, {"verdict": "deviates"},
-            {"verdict": "not_run", "note": "no run", "statement": "second"},
-        )
+    every = card(
+        {}, {"verdict": "not_run", "note": "no run"}, {"verdict": "deviates"},
+        {"verdict": "not_run", "note": "no run", "statement": "second"}, {"verdict": "undecided"},
+        {"verdict": "deviates", "tally": "repeat"},
     )  # fmt: skip
-    assert [row["claim"] for row in told] == ["c2", "c0"]
-    statements = {cause: [row["statement"] for row in rows] for cause, rows in lacking.items()}
-    assert statements == {"No run": [ROW["statement"], "second"]}
+    judged, undecided = story.judged(every)
+    names = {tally: [row["claim"] for row in rows] for tally, rows in judged.items()}
+    assert names == {"test": ["c2", "c0"], "repeat": ["c5"]}
+    assert [row["claim"] for row in undecided["test"]] == ["c4"]
+    causes = {
+        cause: [row["statement"] for row in rows] for cause, rows in story.not_run(every).items()
+    }
+    assert causes == {"No run": [ROW["statement"], "second"]}
+
+
+def test_a_note_of_several_claims_is_a_footnote():
+    judged, _ = story.judged(card({"note": "short runs"}, {"note": "short runs"}, {"note": "one"}))
+    assert story.footnotes(judged) == {"short runs": "a"}
 
 
 def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
@@ -104,15 +157,11 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
         "frozen_note": "",
     }  # fmt: skip
     found = card({}, {"verdict": "not_run", "note": "no run"} | there)
-    told, lacking = story.judged(found)
-    assert [row["claim"] for row in told] == ["c0"]
-    [(cause, [row])] = lacking.items()
-    assert cause == "Not run here; verdicts of the frozen study full_length"
+    [(cause, [row])] = story.not_run(found).items()
+    assert cause == "Verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
-    assert story.open_tests(found) == (
-        "1 test was not run here. Of these, in the frozen study full_length: 1 deviates."
-    )
-    assert story.open_tests(found.assign(frozen_tally="other")) == "1 test was not run here."
+    assert story.frozen(found) == "Of these, in the frozen study full_length: 1 deviates."
+    assert story.frozen(found.assign(frozen_tally="other")) == ""
 
 
 @pytest.fixture

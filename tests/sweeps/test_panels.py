@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
 from circlet.study.swept import Swept
 from circlet.sweeps import panels
+from circlet.sweeps.plots import heat, trajectories
 from circlet.sweeps.plots.forest import _forest
 from circlet.systems.spec import Outcome
 
@@ -46,3 +48,56 @@ def test_a_difference_of_which_one_end_is_known_is_drawn_to_an_arrow():
     first, second = (line[:, 0] for line in lines.get_segments() if len(line))
     assert first[0] < -900 and first[1] == -800 and second[0] == 1 and second[1] > 100
     assert not axes.texts
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "text"),
+    [
+        (0.5, 0.24, 0.55, "0.50\n[0.24, 0.55]"),
+        (1.0, 0.61, 1.0, "1.00\n[0.61, 1.00]"),  # all runs agree
+        (2.0, np.nan, np.nan, "2.00"),
+        (2.0, 1.0, np.nan, "2.00\n≥ 1.00"),
+        (2.0, 0.0, np.nan, "2.00"),  # this bound says nothing
+        (np.nan, 7.0, np.nan, "> 7.00"),
+        (np.nan, np.nan, np.nan, "–"),
+    ],
+)
+def test_a_cell_shows_its_interval_as_it_is(estimate, low, high, text):
+    row = {"estimate": estimate, "low": low, "high": high, "n_runs": 8}
+    assert heat._text(row, 2, False) == text
+    assert heat._text(row, 2, True) == f"{text}\nn 8"
+
+
+def test_marks_are_explained_below_the_panels():
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    marks = panels.run_marks("blue", True) | panels.estimate_marks(
+        [Outcome("x", "x", "time"), Outcome("y", "y", "share")], "blue"
+    )
+    panels.explain(figure, marks)
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["run", "not reached by the last step", "median or share", "95 % interval"]
+    assert [line.get_marker() for line in legend.get_lines()][:2] == ["o", "^"]
+    assert figure.get_figheight() > 2.3
+    assert "not reached by the last step" not in panels.run_marks("blue", False)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        (("train_loss", "test_loss"), {"--": "train", "-": "test"}),
+        (("train_loss", "norm"), {"--": "train", "-": "test or other metric"}),
+        (("norm",), {"-": "mean"}),
+        (("train_loss",), {"--": "train"}),
+    ],
+)
+def test_line_styles_are_named(metrics, names):
+    marks = trajectories._marks(trajectories._groups(metrics), few=False)
+    assert {line.get_linestyle(): name for name, line in marks.items()} == names
+
+
+def test_long_titles_have_several_lines():
+    axes = Figure().subplots()
+    panels.title(axes, "the mean number of steps until the loss has halved\nd 2", 1.5)
+    lines = axes.get_title().splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) <= 24 and lines[-1] == "d 2"

@@ -242,4 +242,4 @@ def test_while_a_sweep_runs(half_done, tmp_path, monkeypatch, capsys):
 def test_nothing_done_is_one_line(empty_project):
     done = empty_project.run("circlet", "partial", check=False)
     assert done.returncode == 1
-    assert done.stderr == "error: results: no run is done yet\n"
+    assert done.stderr == "error: results: no run has finished yet\n"

@@ -288,8 +288,8 @@ def test_what_was_edited_after_it_was_planned_is_not_made(project):
     done = project.run(*command, check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "error: table2: its config or the code of circlet was edited after Snakemake had planned "
-        "it; run snakemake again\n"
+        "error: table2: the config or the code has changed since Snakemake planned it; run "
+        "snakemake again\n"
     )
     module.write_text(before)
     summary = project.folder / STUDY.table("structures")

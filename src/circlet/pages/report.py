@@ -1,9 +1,10 @@
 """results/report.html: what a study found, its figures and what made them, in one file.
 
-Of each collection first the question, what agrees, what differs and why (`circlet.pages.story`);
-then a verdict per claim, then figures. A file that is sent alone has no dead link: those to what
-lies beside it are made in the browser, if that is there. A frozen study has no logs, so its report
-has no runs to watch, and only the figures that follow from its tables.
+The section of a collection begins with what agrees and a figure of it, then what deviates and why
+(`circlet.pages.story`). Further verdicts, the rest of each caption and the experiments are folded.
+A file that is sent alone has no dead link: the browser makes links to other files only if these
+exist. A frozen study has no logs, so its report has no runs to watch, and only the figures that
+follow from its tables.
 """
 
 import base64
@@ -20,7 +21,7 @@ from markupsafe import Markup, escape
 
 from circlet import pages, terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import DISAGREES, NOT_RUN
+from circlet.analysis.verdicts import AGREES, NOT_RUN
 from circlet.pages import story
 from circlet.storage import files, parquet
 from circlet.study import claims_file, contributions, cost, measured, plots, targets
@@ -73,13 +74,14 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     watched = story.watched(figure.study, runs, image.decode())
     if plot := plots.named(figure.study, figure.name):
         watched = story.examples(figure.study, runs, plot.experiment)
+    opening, rest = story.opening(contributions.caption(figure.name, figure.study))
     return {
         "name": figure.name,
         "title": _title(figure, title),
-        "caption": contributions.caption(figure.name, figure.study),
+        "opening": opening,
+        "rest": rest,
         "image": base64.b64encode(image).decode(),
         "counts": claims.counts(judged),
-        "uncounted": int((judged["tally"] != claims_file.TEST).sum()),
         "watched": watched,
     }
 
@@ -96,11 +98,18 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
             cells = rows.setdefault(row["point"], {"point": row["point"]})
             most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
             cells["runs"] = f"{most} of {row['n_planned']}"
-            center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
-            interval = f" [{low} … {high}]" if row["n_runs"] else ""
-            cells[f"of {row['outcome']}"] = center + interval
+            cells[f"of {row['outcome']}"] = _cell(row)
         by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
     return by_experiment
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """An outcome of a point with its interval, an end of which may be unknown."""
+    center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
+    if pd.isna(row["low"]) != pd.isna(row["high"]):
+        return f"{center} [{low}, {high}]"
+    possible = story.RANGES.get(row["unit"])
+    return f"{center} {story.interval(row['low'], row['high'], possible)}".rstrip()
 
 
 def _values(values: list[Any]) -> str:
@@ -178,48 +187,73 @@ def _section(
     card: pd.DataFrame,
     listed: pd.DataFrame,
 ) -> dict[str, Any]:
-    """All that the page says of a collection: its story, a verdict per claim, its figures."""
+    """All that the page says of a collection: its story, its claims and its figures."""
     about = collection.metadata
     claims_here = card[card["paper"] == collection.name]
-    mine = collection.modules("figures")
-    titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
-    shown = [name for name in titles if name in mine and name in figures]
-    undrawn = {name: _undrawn(figures[name]) for name in shown}
-    with_verdict, lacking = story.judged(claims_here)
-    tests = claims_here[claims_here["tally"] == claims_file.TEST]
-    if tests.empty:  # sentences beyond the papers: told likewise, but not counted above
-        claims_here = claims_here.assign(tally=claims_file.TEST)
-    counted = claims_here["tally"].isin([claims_file.TEST, claims_file.OTHER])
     return {
         "name": collection.name,
         "short": about.short or collection.name,
         **{key: getattr(about, key) for key in ABOUT},
+        "runs": _runs(provenance, collection.modules("systems")),
+        **_claims(claims_here, collection.headlines),
+        **_figures(collection, figures, claims_here, listed),
+    }
+
+
+def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
+    """What the section of a collection says of its claims."""
+    tests = card[card["tally"] == claims_file.TEST]
+    if tests.empty:  # claims beyond the papers: listed likewise, but not counted above
+        card = card.assign(tally=claims_file.TEST)
+    counted = card["tally"].isin([claims_file.TEST, claims_file.OTHER])
+    judged, open_claims = story.judged(card)
+    return {
         "tests": claims.counts(tests),
-        "uncounted": int(
-            (
-                claims_here["verdict"].isin(DISAGREES) & claims_here["tally"].ne(claims_file.TEST)
-            ).sum()
-        ),
-        "claims": claims.counts(claims_here),
-        "answer": claims.answer(claims_here),
-        "decided": bool((counted & (claims_here["verdict"] != NOT_RUN)).any()),
-        "agrees": story.agreeing(claims_here, collection.headlines),
-        "differs": story.differing(claims_here),
-        "open_tests": story.open_tests(claims_here),
-        "elsewhere": story.elsewhere(claims_here),
-        "judged": story.frozen(claims_here),
-        "told": with_verdict,
-        "lacking": lacking,
-        "figures": [
-            _figure(figures[name], claims_here, listed, titles[name])
-            for name in shown
-            if not undrawn[name]
-        ],
+        "claims": claims.counts(card),
+        "answered": int((card["tally"].eq(claims_file.TEST) & card["verdict"].ne(NOT_RUN)).sum()),
+        "agreed": int((card["tally"].eq(claims_file.TEST) & card["verdict"].isin(AGREES)).sum()),
+        "decided": bool((counted & (card["verdict"] != NOT_RUN)).any()),
+        "agrees": story.agreeing(card, headlines),
+        "differs": story.differing(card),
+        "frozen_verdicts": story.frozen(card),
+        "judged": judged,
+        "undecided": open_claims,
+        "why_undecided": story.undecided(card),
+        "lacking": story.not_run(card),
+    }
+
+
+def _figures(
+    collection: Collection, figures: dict[str, Target], card: pd.DataFrame, listed: pd.DataFrame
+) -> dict[str, Any]:
+    """The figures of a collection, and why others have nothing to draw."""
+    mine = collection.modules("figures")
+    titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
+    shown = [name for name in titles if name in mine and name in figures]
+    undrawn = {name: _undrawn(figures[name]) for name in shown}
+    drawn = [name for name in shown if not undrawn[name]]
+    return {
+        "figures": [_figure(figures[name], card, listed, titles[name]) for name in drawn],
         "undrawn": {
             _title(figures[name], titles[name]): why for name, why in undrawn.items() if why
         },
-        "runs": _runs(provenance, collection.modules("systems")),
     }
+
+
+def _lead(section: dict[str, Any]) -> str:
+    """The figure that shows the first claim that agrees and has one; empty if there is none."""
+    drawn = {figure["name"] for figure in section["figures"]}
+    return next((row["figure"] for row in section["agrees"] if row["figure"] in drawn), "")
+
+
+def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The sections, in each of which only terms are explained that none before explains."""
+    known: dict[str, str] = {}
+    for section in sections:
+        terms = section["terms"] or {}
+        section["terms"] = {k: v for k, v in terms.items() if known.get(k) != v}
+        known |= terms
+    return sections
 
 
 def _cited(citation: str) -> Markup:
@@ -235,7 +269,7 @@ def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
 
 def _says(section: dict[str, Any]) -> bool:
     """Whether there is more to say of a collection than that it has runs."""
-    has_results = section["figures"] or section["told"] or section["lacking"]
+    has_results = section["figures"] or any(section["claims"].values())
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
 
 
@@ -273,7 +307,6 @@ def _scores(tables: _Tables) -> dict[str, Any]:
     return {
         "tally_words": claims_file.TALLIES,
         "verdicts": claims.counts(tables.tests),
-        "deviating": tables.tests[tables.tests["verdict"].isin(DISAGREES)].to_dict("records"),
         "n_claims": len(tables.card),
         "tallies": {
             claims_file.TALLIES[tally]: n
@@ -291,8 +324,10 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
         _section(collection, tables.provenance, figures, tables.card, tables.listed)
         for collection in study.collections
     ]
+    for section in sections:
+        section["lead"] = _lead(section)
     return {
-        "sections": sorted((s for s in sections if _says(s)), key=_is_empty),
+        "sections": _without_repeats(sorted((s for s in sections if _says(s)), key=_is_empty)),
         "trends": story.trends(study, tables.effects, tables.summary),
         "plots": [
             {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}
@@ -335,7 +370,8 @@ def make(target: Target, frozen: bool = False) -> None:
     page = pages.template("report.html").render(
         number=story.number,
         measured=story.measured,
-        span=terminal.span,
+        span=story.span,
+        footnotes=story.footnotes,
         cited=_cited,
         time=_time,
         frozen=frozen,

@@ -6,6 +6,8 @@ All follow from tables, and from the reasons that claims record: nothing here kn
 import html
 import math
 import re
+import string
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -20,6 +22,7 @@ from circlet.analysis.verdicts import (
     DEVIATES,
     DIFFERS,
     NOT_RUN,
+    OPEN,
     REPRODUCED,
     UNDECIDABLE,
     UNDECIDED,
@@ -30,9 +33,20 @@ from circlet.study.plots import listed
 from circlet.study.swept import Swept, swept, text, value, words
 from circlet.systems.spec import SHARE
 
-MOST = 3  # claims that stand for all that agree; outcomes that are told of an experiment
+MOST = 3  # headline claims of a paper; outcomes named for each experiment
 MOST_RUNS = 6  # that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
+CANNOT_TELL = "cannot tell"
+MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
+RANGES = {
+    "AUC": (0, 1),
+    "accuracy": (0, 1),
+    "share": (0, 1),
+    SHARE: (0, 1),
+    "%": (0, 100),
+}  # by unit
+MIN_OPENING = 10  # words of a caption that are visible
+SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
 
 
@@ -68,27 +82,77 @@ def number(x: float | None) -> str:
     return terminal.number(x).replace("-", "−")
 
 
-def interval(low: float, high: float) -> str:
-    """A 95 % interval; empty if there is none."""
+def says_nothing(low: float, high: float, possible: tuple[float, float] | None = None) -> bool:
+    """Whether an interval leaves nearly everything possible.
+
+    Its ends differ by more than a factor of `MAX_FACTOR`, or it covers at least the part `MAX_PART`
+    of the range of possible values.
+    """
+    if possible and high - low >= MAX_PART * (possible[1] - possible[0]):
+        return True
+    small, large = sorted((abs(low), abs(high)))
+    return low * high > 0 and large > MAX_FACTOR * small
+
+
+def interval(low: float, high: float, possible: tuple[float, float] | None = None) -> str:
+    """A 95 % interval, with the words "cannot tell" if it says nothing; empty if there is none."""
     if math.isnan(low) or math.isnan(high) or low == high:
         return ""
-    return f"[{number(low)}, {number(high)}]"
+    ends = f"[{number(low)}, {number(high)}]"
+    return f"{ends}, {CANNOT_TELL}" if says_nothing(low, high, possible) else ends
+
+
+def span(low: float, high: float) -> str:
+    """The values that count as agreement: ``72.4 to 82.4``; empty if there are none."""
+    if math.isnan(low) and math.isnan(high):
+        return ""
+    return terminal.span(low, high, " to ").replace("-", "−")
 
 
 def measured(row: dict[str, Any]) -> str:
     """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
-    A share told as of so many as the paper has is followed by what was counted: ``, counted 5 of
+    If a share is scaled to the number of runs of the paper, our count follows: ``, counted 5 of
     24``.
     """
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
-    told = " ".join(filter(None, [*parts, interval(row["measured_low"], row["measured_high"])]))
-    n = row["measured_n"]
-    of = re.fullmatch(r"of (\d+)", unit)  # a collection may call its unit something else
-    if row["kind"] != "share" or not of or int(of[1]) == n or math.isnan(row["measured"]):
-        return told
-    return f"{told}, counted {row['measured'] / int(of[1]) * n:.0f} of {n:.0f}"
+    said = " ".join(filter(None, [*parts, measured_interval(row)]))
+    n, of = row["measured_n"], _paper_runs(row)
+    if not of or of == n or math.isnan(row["measured"]):
+        return said
+    return f"{said}, counted {row['measured'] / of * n:.0f} of {n:.0f}"
+
+
+def measured_interval(row: dict[str, Any]) -> str:
+    """The 95 % interval of our value of a claim; one that decides the claim says something."""
+    of, unit = _paper_runs(row), row["unit"] or ""
+    possible: tuple[float, float] | None = (0, of) if of else RANGES.get(unit)
+    if row["kind"] == "correlation":
+        possible = (-1, 1)
+    low, high = row["measured_low"], row["measured_high"]
+    said = interval(low, high, possible)
+    if row["verdict"] in (REPRODUCED, DIFFERS, DEVIATES):
+        return said.removesuffix(f", {CANNOT_TELL}")
+    return said
+
+
+def _paper_runs(row: dict[str, Any]) -> int:
+    """The number of runs of the paper, to which a share is scaled; zero for other claims."""
+    of = re.fullmatch(r"of (\d+)", row["unit"] or "")  # a collection may have another unit
+    return int(of[1]) if of and row["kind"] == "share" else 0
+
+
+def opening(caption: str) -> tuple[str, str]:
+    """The sentences of a caption that are visible at first, and the others.
+
+    The first sentence, with the second if it is only a reference such as "Authors, figure 2."
+    """
+    sentences = SENTENCE_END.split(caption)
+    n = 1
+    while n < len(sentences) and len(" ".join(sentences[:n]).split()) < MIN_OPENING:
+        n += 1
+    return " ".join(sentences[:n]), " ".join(sentences[n:])
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
@@ -114,22 +178,18 @@ def differing(card: pd.DataFrame) -> list[Difference]:
     return found
 
 
-def open_tests(card: pd.DataFrame) -> str:
-    """How many tests have no answer, and why, in sentences; empty if all have."""
+def undecided(card: pd.DataFrame) -> str:
+    """How many tests these runs could not decide, and why, in sentences; empty if none."""
     tests = card[card["tally"] == claims_file.TEST]
-    open_verdicts = (UNDECIDED, UNDECIDABLE, NOT_RUN)
-    undecided, undecidable, lacking = ((tests["verdict"] == v).sum() for v in open_verdicts)
+    n, never = ((tests["verdict"] == verdict).sum() for verdict in (UNDECIDED, UNDECIDABLE))
     said = []
-    if undecided:
-        tests_are = "test is" if undecided == 1 else "tests are"
+    if n:
         said.append(
-            f"{undecided} {tests_are} undecided: with these runs a wrong value would pass, too."
+            f"{n} {'test is' if n == 1 else 'tests are'} undecided: these runs are too few."
         )
-    if undecidable:
-        said.append(f"{undecidable} cannot be decided: the paper's own runs are too few.")
-    if lacking:
-        said.append(f"{lacking} {'test was' if lacking == 1 else 'tests were'} not run here.")
-    return " ".join([*said, frozen(tests)]).strip()
+    if never:
+        said.append(f"{never} cannot be decided: the paper's own runs are too few.")
+    return " ".join(said)
 
 
 def frozen(card: pd.DataFrame) -> str:
@@ -142,30 +202,38 @@ def frozen(card: pd.DataFrame) -> str:
     return f"Of these, in {studies}: {claims.counted(there['frozen_verdict'])}."
 
 
-def elsewhere(card: pd.DataFrame) -> str:
-    """What came of claims that were told from other runs, in a sentence; empty if none was."""
-    said = claims.counted(card.loc[card["tally"] == claims_file.OTHER, "verdict"])
-    if not said:
-        return ""
-    return f"Told from other runs than the published ones, and not counted: {said}."
-
-
-def judged(card: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """Claims with a verdict, what deviates first; and those not run, by cause.
-
-    Claims not run that a frozen study has judged have its verdict and value.
-    """
-    order = [DEVIATES, DIFFERS, UNDECIDED, UNDECIDABLE, COMPATIBLE, REPRODUCED]
+def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
+    """Claims with an answer and claims without, by what they count as; what deviates first."""
+    order = [DEVIATES, DIFFERS, COMPATIBLE, REPRODUCED, UNDECIDED, UNDECIDABLE]
     place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
     found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
+    is_open = found["verdict"].isin(OPEN)
+    return _by_tally(found[~is_open]), _by_tally(found[is_open])
+
+
+def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Rows of a scorecard by what they count as, tests first."""
+    rows = {tally: card[card["tally"] == tally].to_dict("records") for tally in claims_file.TALLIES}
+    return {tally: own for tally, own in rows.items() if own}
+
+
+def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Claims that were not run, by cause, with what a frozen study says of them."""
     causes: dict[str, list[dict[str, Any]]] = {}
     for row in card[card["verdict"] == NOT_RUN].to_dict("records"):
         cause = _capital(row["note"])
         if row["frozen_study"]:
-            cause = f"Not run here; verdicts of the frozen study {row['frozen_study']}"
+            cause = f"Verdicts of the frozen study {row['frozen_study']}"
             row |= {name: row[f"frozen_{name}"] for name in claims.FROZEN if name != "claim"}
         causes.setdefault(cause, []).append(row)
-    return found.to_dict("records"), causes
+    return causes
+
+
+def footnotes(groups: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
+    """Marks of the notes that more than one claim has: a, b, and so on."""
+    notes = Counter(row["note"] for rows in groups.values() for row in rows if row["note"])
+    shared = [note for note, n in notes.items() if n > 1]
+    return dict(zip(shared, string.ascii_lowercase, strict=False))
 
 
 def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:

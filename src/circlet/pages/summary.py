@@ -1,7 +1,8 @@
-"""Text for the terminal: what a finished study found, on one screen, and its scorecard."""
+"""Text for the terminal: the results of a finished study on one screen, and its scorecard."""
 
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
@@ -17,12 +18,12 @@ from circlet.study.registry import Collection
 
 MOST = 6  # reasons of deviations in the summary
 WIDTH = 72  # of a claim, in characters
-NOTHING = "no scorecard: no entry of `reproduce` in the config has published values"
-COLUMNS = ("verdict", "claim", "ours", "95 % interval", "agrees within", "n", "runs")
+NOTHING = "no scorecard: `reproduce` in the config has no role with published values"
+COLUMNS = ("verdict", "claim", "ours", "95 % interval", "counts as agreement", "n", "runs")
 
 
 def _card(study: Study) -> pd.DataFrame | None:
-    """The scorecard of a study with what `circlet.analysis.claims.explained` adds.
+    """The scorecard of a study, `circlet.analysis.claims.explained`.
 
     None if the study has none. Raises LogError if it is older than the config, the code or the
     runs.
@@ -42,9 +43,9 @@ def _card(study: Study) -> pd.DataFrame | None:
 
 
 def summary(study: Study) -> str:
-    """What a finished study found, on one screen: a line per paper, what deviates, the pages.
+    """The results of a finished study on one screen: a line per paper, what deviates, the pages.
 
-    Of a collection without tests, such as what goes beyond the papers, all claims have a line.
+    The line of a collection without tests, such as results beyond the papers, counts all claims.
     """
     card = _card(study)
     if card is None:
@@ -75,7 +76,7 @@ def summary(study: Study) -> str:
     if (chance := claims.by_chance(tests)).judged:
         lines += _wrapped(f"Of the tests, {chance}.")
     if UNDECIDED in set(tests["verdict"]):
-        lines.append("undecided: these runs cannot decide it; the scorecard says why.")
+        lines.append("Undecided claims need more runs; the scorecard gives the reasons.")
     there = claims.frozen_tests(card)
     if len(there):
         lines += _wrapped(
@@ -99,8 +100,8 @@ def scorecard(study: Study) -> str:
     return "\n".join(
         [
             *lines,
-            "The interval is that of our value; the verdict also includes the sampling error of",
-            "the published value. n: number of independent samples (runs, embeddings or draws).",
+            "95 % interval: of our value; the verdict also includes the sampling error of the",
+            "published value. n: number of independent samples (runs, embeddings or draws).",
             "",
             *_tallies(card),
             *_pages(study),
@@ -118,7 +119,7 @@ def _short(study: Study) -> dict[str, str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Lines of a paragraph, which after the first are indented."""
+    """Lines of a paragraph with a hanging indent."""
     return textwrap.wrap(text, WIDTH + 28, subsequent_indent="  ")
 
 
@@ -131,7 +132,7 @@ def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
 
 
 def _claims(card: pd.DataFrame) -> Iterator[tuple]:
-    """Rows of the scorecard of a paper: what was judged by tally, then what frozen studies say."""
+    """Rows of the scorecard of a paper: judged claims by tally, then those of frozen studies."""
     run = card["verdict"] != NOT_RUN
     for tally, title in claims_file.TALLIES.items():
         yield from _part(title, card[run & (card["tally"] == tally)])
@@ -151,21 +152,26 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
         yield ("", f"-- {title}", *nothing)
     for row in card.itertuples():
         first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
-        low, high = terminal.number(row.measured_low), terminal.number(row.measured_high)
         yield (
             row.verdict.replace("_", " "),
             first,
             terminal.number(row.measured),
-            f"{low} … {high}",
-            terminal.span(row.same_low, row.same_high),
+            _interval(row._asdict()),
+            terminal.span(row.same_low, row.same_high, " to "),
             f"{row.measured_n:.0f}",
             f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
         )
         yield from (("", text, *nothing) for text in further)
 
 
+def _interval(row: dict[str, Any]) -> str:
+    """The 95 % interval of our value of a claim, or "cannot tell" if it says nothing."""
+    said = story.measured_interval(row)
+    return story.CANNOT_TELL if said.endswith(story.CANNOT_TELL) else said
+
+
 def _reasons(card: pd.DataFrame) -> Iterator[str]:
-    """Why claims are undecided, and how the runs of others differ from the paper's."""
+    """Why claims are undecided, and how runs of other claims differ from the paper's."""
     noted = card[(card["note"] != "") & (card["verdict"] != NOT_RUN)]
     verdicts = noted["verdict"].where(noted["verdict"].isin(OPEN), "judged on")
     for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():

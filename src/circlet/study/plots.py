@@ -258,6 +258,6 @@ def title(plot: Plot) -> str:
     return f"{words(plot.experiment)}: {drawn}"
 
 
-def listed(words: list[str]) -> str:
+def listed(words: list[str], link: str = "and") -> str:
     """Words in a row: ``a, b and c``."""
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+    return f"{', '.join(words[:-1])} {link} {words[-1]}" if len(words) > 1 else "".join(words)

@@ -1,15 +1,20 @@
 """What plots of sweeps share: their rows, axes, colours and numbers."""
 
 import math
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
 from circlet.plotting import style
@@ -23,6 +28,8 @@ from circlet.systems.spec import Outcome
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 WIDTH = 28  # characters of a line beside a y axis
 MOST_LABELS = 12  # most values in a legend; more get a colour bar
+TITLE, LEGEND = 8, 7  # sizes of type, in points
+NOT_REACHED = "not reached by the last step"
 
 
 class Sweep:
@@ -80,6 +87,48 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
         return LogNorm(low, high)
     low = min(low, 0.0) if outcome.kind == "count" else low
     return Normalize(low, high if high > low else low + 1)
+
+
+def wrapped(text: str, width: float) -> str:
+    """A title on as many lines as it needs in a width in inches."""
+    return textwrap.fill(text, max(12, int(72 * width / (0.56 * TITLE))))
+
+
+def title(axes: Axes, text: str, width: float) -> None:
+    """The title of a panel of a width in inches."""
+    lines = [wrapped(line, width) for line in text.splitlines()]
+    axes.set_title("\n".join(lines), fontsize=TITLE)
+
+
+def explain(figure: Figure, marks: dict[str, Artist]) -> None:
+    """Say below the panels what their marks mean."""
+    width, height = figure.get_size_inches()
+    inches = 0.009 * LEGEND * max(map(len, marks)) + 0.45  # of an entry
+    columns = max(1, min(len(marks), int(width / inches)))
+    figure.set_figheight(height + 0.16 * -(-len(marks) // columns) + 0.1)
+    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncols=columns,
+                  fontsize=LEGEND)  # fmt: skip
+
+
+def center(outcomes: Iterable[Outcome]) -> str:
+    """What estimates of outcomes are: ``share, mean or median``."""
+    kinds = [{"share": "share", "time": "median"}.get(one.kind, "mean") for one in outcomes]
+    return plots.listed(list(dict.fromkeys(kinds)), "or")
+
+
+def run_marks(colour: Any, has_unreached: bool) -> dict[str, Artist]:
+    """Dots, which are runs, and triangles if some runs did not reach a milestone."""
+    look = {"color": colour, "ls": "none", "alpha": 0.6, "ms": 4, "mew": 0}
+    marks: dict[str, Artist] = {"run": Line2D([], [], marker="o", **look)}
+    if has_unreached:
+        marks[NOT_REACHED] = Line2D([], [], marker="^", **look)
+    return marks
+
+
+def estimate_marks(outcomes: Iterable[Outcome], colour: Any) -> dict[str, Artist]:
+    """A line with dots, which are estimates, and the band of their intervals."""
+    line = Line2D([], [], color=colour, marker="o", ms=4)
+    return {center(outcomes): line, "95 % interval": Patch(color=colour, alpha=0.2, lw=0)}
 
 
 def positions(parameter: Swept) -> np.ndarray:

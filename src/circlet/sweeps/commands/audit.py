@@ -1,4 +1,4 @@
-"""``circlet audit``: whether the tables of a frozen study follow from each other."""
+"""``circlet audit``: recompute the tables of a frozen study and compare them."""
 
 import argparse
 import sys
@@ -6,15 +6,15 @@ import sys
 from circlet.lazy_import import load
 from circlet.study.plan import Study
 
-HELP = "make the tables of a frozen study (--configfile FOLDER/config.yaml) again, and compare"
+HELP = "recompute the tables of a frozen study (--configfile FOLDER/config.yaml) and compare them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It has none of its own."""
+    """Add no argument."""
 
 
 def run(study: Study, arguments: argparse.Namespace) -> None:
-    """Print what was made again; exit status 1 if something differs."""
+    """Print the recomputed tables; exit status 1 if something differs."""
     done, differing = load("circlet.frozen").audit(study)
     print("\n".join(differing) or f"{study.results}: the same: {', '.join(done)}")
     if differing:

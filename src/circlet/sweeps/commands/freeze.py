@@ -12,20 +12,20 @@ HELP = "copy the small tables of a finished study into a folder, without its log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Its own arguments, beside those of every command."""
-    text = "where to; a frozen study that is there is replaced"
+    """Add the arguments of this command."""
+    text = "destination; a frozen study in it is replaced"
     parser.add_argument("folder", type=Path, metavar="FOLDER", help=text)
     text = "further tables; default: the scorecard, all that it is made from, and summaries"
     parser.add_argument("--tables", nargs="+", default=[], metavar="NAME", help=text)
     text = (
-        "for a study made in parts: freeze what `circlet partial` made of the runs that are done, "
-        "and keep the other experiments of the frozen study"
+        "for a study made in parts: freeze what `circlet partial` made of the finished runs, and "
+        "keep the other experiments of the frozen study"
     )
     parser.add_argument("--join", action="store_true", help=text)
 
 
 def run(study: Study, arguments: argparse.Namespace) -> None:
-    """Freeze the study and say what it holds."""
+    """Freeze the study and print the number and size of its tables."""
     folder = arguments.folder
     frozen, earlier = load("circlet.frozen"), None
     if arguments.join:

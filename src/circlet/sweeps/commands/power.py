@@ -1,4 +1,4 @@
-"""``circlet power``: how many seeds would do."""
+"""``circlet power``: estimate how many seeds are needed."""
 
 import argparse
 import math
@@ -13,31 +13,31 @@ from circlet.lazy_import import load
 from circlet.study import plots, targets
 from circlet.study.plan import Study
 
-HELP = "how many seeds would do: for each point and outcome, and each claim that is not decided"
+HELP = "estimate the seeds needed for each point and outcome, and for each undecided claim"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Its own arguments, beside those of every command."""
+    """Add the arguments of this command."""
     parser.add_argument(
         "--half-width",
         nargs="+",
         default=[],
         metavar="OUTCOME=WIDTH",
-        help="wanted half-widths of 95 %% intervals, n_circles=0.2; default: 0.05 of shares and "
-        "accuracies, a tenth of the largest estimate of others, but 0.1 at least of counts",
+        help="target half-widths of 95 %% intervals (n_circles=0.2); default: 0.05 for shares "
+        "and accuracies, a tenth of the largest estimate for others, at least 0.1 for counts",
     )
     parser.add_argument(
         "--outcomes",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="only these; default: those of --half-width, or else those that the figures show; "
-        "claims, too",
+        help="only these outcomes; default: those of --half-width, or else those that the figures "
+        "show, and claims",
     )
 
 
 def run(study: Study, arguments: argparse.Namespace) -> None:
-    """Print how many seeds would do."""
+    """Print how many seeds are needed."""
     widths = dict(map(_half_width, arguments.half_width))
     names = sorted({one.name for system in study.systems for one in study.outcomes(system)})
     for name in (*widths, *arguments.outcomes):

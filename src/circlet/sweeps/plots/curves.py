@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import words
@@ -97,9 +98,15 @@ def draw(study: Study) -> Figure:
             x = sweep.at("x")
             assert x
             panels.scale(axes, x)
-            axes.set_title(title, fontsize=8)
+            panels.title(axes, title, 2.8)
             if n == 0:
                 axes.set_ylabel(textwrap.fill(outcome.label, panels.WIDTH))
-    if by := sweep.at("by"):
+    by = sweep.at("by")
+    if by:
         grid[0][0].legend(title=words(by.name), fontsize=7, title_fontsize=7)
+    colour = "0.4" if by else style.BLUE
+    outcomes = [sweep.outcomes[name] for name in shown]
+    drawn = runs[runs["outcome"].isin(shown)]
+    marks = panels.run_marks(colour, (drawn["value"].isna() & drawn["after"].notna()).any())
+    panels.explain(figure, marks | panels.estimate_marks(outcomes, colour))
     return figure

@@ -4,6 +4,7 @@ with its 95 % interval. Triangles are runs that had not reached the milestone by
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from circlet.plotting import style
 from circlet.plotting.panels import nothing
@@ -49,10 +50,15 @@ def draw(study: Study) -> Figure:
             center = panels.number(row["estimate"])
             if np.isnan(row["estimate"]):
                 center = f"> {panels.number(row['low'])}"
-            text = f"{center} [{low} … {high}], n = {row['n_runs']}"
-        axes.set_title(f"{outcome.label}\n{text}", fontsize=8)
+            text = f"{center} [{low}, {high}], n = {row['n_runs']}"
+        panels.title(axes, f"{outcome.label}\n{text}", 2.7)
         axes.set(yticks=[], ylim=(-0.15, 1.7))
         if outcome.bounds[1] == 1:
             axes.set_xlim(-0.06, 1.06)
         axes.spines["left"].set_visible(False)
+    drawn = runs[runs["outcome"].isin(shown)]
+    marks = panels.run_marks(style.BLUE, (drawn["value"].isna() & drawn["after"].notna()).any())
+    center = panels.center(sweep.outcomes[name] for name in shown)
+    marks[f"{center}, 95 % interval"] = Line2D([], [], color="black", marker="o", ms=5, lw=1.5)
+    panels.explain(figure, marks)
     return figure

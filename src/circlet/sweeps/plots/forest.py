@@ -5,13 +5,16 @@ marks an end that is not known. Intervals that exclude zero are dark.
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import words
+from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("comparisons",)
@@ -67,7 +70,20 @@ def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
                 0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
             )
             axes.set_xticks([0])
-        axes.set_title(here["label"].iloc[0] if len(here) else words(outcome), fontsize=8)
+        panels.title(axes, here["label"].iloc[0] if len(here) else words(outcome), 2.3)
         axes.set_xlabel("difference")
     grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    panels.explain(figure, _marks(rows[rows["outcome"].isin(shown)]))
     return figure
+
+
+def _marks(rows: pd.DataFrame) -> dict[str, Artist]:
+    """What the marks of a forest mean."""
+    look = {"marker": "o", "ms": 4, "lw": 1.4}
+    marks: dict[str, Artist] = {
+        "95 % interval excludes zero": Line2D([], [], color=style.BLUE, **look),
+        "95 % interval contains zero": Line2D([], [], color=style.GREY, **look),
+    }
+    if (rows["low"].isna() != rows["high"].isna()).any():
+        marks["end unknown"] = Line2D([], [], ls="none", marker=">", color=style.GREY, ms=4)
+    return marks

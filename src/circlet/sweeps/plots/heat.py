@@ -1,17 +1,22 @@
 """Each cell is a setting. Colour and first number: the share of its runs, their mean or, for steps,
-their median. Second number: the half-width of its 95 % interval (of the longer side). If fewer than
-half of the runs reached the milestone, the median is only known to be larger than the number shown;
-a dash means that there are too few runs. Dashed lines show where an outcome crosses its threshold.
-If there are many cells, a second map shows the half-widths.
+their median. Brackets: its 95 % interval. If fewer than half of the runs reached the milestone, the
+median is only known to be larger than the number shown; a dash means that there are too few runs.
+Dashed lines show where an outcome crosses its threshold. If there are many cells, further maps show
+the ends of the intervals.
 """
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
@@ -25,8 +30,10 @@ CONFIG = ("milestones", "derived_metrics")
 PLACES = ("x", "y", "facet")
 LEAST = 1
 
-_MOST_TEXTS = 14  # cells of a row that have numbers in them
-_CELL, _SMALL = (0.62, 0.46), (0.24, 0.2)  # size of a cell with and without numbers, in inches
+_MOST_TEXTS = 16  # cells of a row that have numbers in them
+_CELL, _SMALL = (0.66, 0.46), (0.24, 0.2)  # size of a cell with and without numbers, in inches
+_ENDS = {"low": "lower end", "high": "upper end"}
+_UNKNOWN = "0.85"  # colour of a cell without a value
 
 
 def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, float]]]:
@@ -40,13 +47,16 @@ def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, floa
     ]
 
 
-def _text(row: pd.Series, decimals: int, show_n: bool) -> str:
-    """What stands in a cell: estimate, half-width, and n if cells differ in it."""
-    center, low, half = (panels.number(row[k], decimals) for k in ("estimate", "low", "width"))
+def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
+    """What stands in a cell: estimate, interval, and n if cells differ in it."""
+    center, low, high = (panels.number(row[k], decimals) for k in ("estimate", "low", "high"))
+    lines = [center]
     if np.isnan(row["estimate"]):
         lines = [f"> {low}" if row["low"] > 0 else "–"]
-    else:
-        lines = [center, f"±{half}" if np.isfinite(row["high"]) else f"> {low}"]
+    elif np.isfinite(row["high"]):
+        lines.append(f"[{low}, {high}]")
+    elif row["low"] > 0:
+        lines.append(f"≥ {low}")
     return "\n".join([*lines, *([f"n {row['n_runs']}"] if show_n else [])])
 
 
@@ -55,7 +65,7 @@ def _write(axes: Axes, rows: pd.DataFrame, norm: Normalize, decimals: int, show_
     for row in rows.to_dict("records"):
         is_light = np.isnan(row["estimate"]) or norm(row["estimate"]) > 0.6
         axes.text(
-            row["_x"], row["_y"], _text(row, decimals, show_n), fontsize=7, linespacing=1.1,
+            row["_x"], row["_y"], _text(row, decimals, show_n), fontsize=6.5, linespacing=1.1,
             color="black" if is_light else "white", ha="center", va="center",
         )  # fmt: skip
 
@@ -69,61 +79,93 @@ def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
         axis.set_label_text(words(parameter.name) if parameter and shown else "")
     if (x := sweep.at("x")) and max(map(len, x.texts)) > 4:
         axes.tick_params("x", rotation=45)
-    axes.set_facecolor("0.85")
+    axes.set_facecolor(_UNKNOWN)
     axes.spines[:].set_visible(False)
+
+
+def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
+    """What the maps of an outcome show: its estimates, or an end of their intervals."""
+    if column in _ENDS:
+        return f"{outcome.label}, {_ENDS[column]} of 95 % interval"
+    few, many = rows["n_runs"].min(), rows["n_runs"].max()
+    return (
+        f"{outcome.label}, n = {many}" if few == many else f"{outcome.label}, n = {few} to {many}"
+    )
+
+
+def _threshold(outcome: Outcome) -> float | None:
+    """The value at which a line is drawn."""
+    return 0.5 if outcome.threshold is None and outcome.kind == "share" else outcome.threshold
+
+
+def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
+    """Dashed lines where cells cross a threshold; whether there are any."""
+    lines = _borders(cells, threshold)
+    axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
+    axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
+    return bool(lines)
+
+
+def _shades(outcome: Outcome, rows: pd.DataFrame, dense: bool) -> Normalize:
+    """Colours of estimates, and of the ends of intervals where these are drawn, too."""
+    has_ends = dense and outcome.kind != "time"  # whose ends may be zero, on a logarithmic scale
+    drawn = rows[["estimate", *_ENDS]] if has_ends else rows["estimate"]
+    return panels.shades(outcome, drawn.to_numpy(float))
 
 
 def _band(
     figure: Figure, grid: np.ndarray, sweep: Sweep, outcome: Outcome, rows: pd.DataFrame,
     column: str, dense: bool,
-) -> None:  # fmt: skip
-    """The maps of an outcome, or of the half-widths of its intervals: a panel per facet."""
+) -> dict[str, Artist]:  # fmt: skip
+    """Draw the maps of an outcome, a panel per facet; returns the marks in them."""
     x, y = sweep.at("x"), sweep.at("y")
     placed = rows.assign(_x=rows[x.name] if x else 0, _y=rows[y.name] if y else 0)
     size = {"index": range(len(y.values) if y else 1), "columns": range(len(x.values) if x else 1)}
-    values = placed[column].to_numpy(float)
-    is_width = column == "width"
-    norm = Normalize(0, np.nanmax([*values, 1e-9])) if is_width else panels.shades(outcome, values)
-    few, many = placed["n_runs"].min(), placed["n_runs"].max()
-    n = f"n = {many}" if few == many else f"n = {few} to {many}"
-    heading = f"half-width of {outcome.label}" if is_width else f"{outcome.label}, {n}"
-    threshold = outcome.threshold
-    if threshold is None and outcome.kind == "share":
-        threshold = 0.5
+    norm, threshold = _shades(outcome, placed, dense), _threshold(outcome)
+    heading = panels.wrapped(_heading(outcome, placed, column), figure.get_figwidth() - 1)
+    width = figure.get_figwidth() / grid.shape[1] - 0.5
+    marks: dict[str, Artist] = {}
     for i, j, title, own in sweep.panels(placed):
         axes = grid[i][j]
         cells = own.pivot(index="_y", columns="_x", values=column).reindex(**size).to_numpy(float)
-        axes.imshow(cells, norm=norm, cmap="viridis", origin="lower", aspect="auto")
+        shown = np.maximum(cells, norm.vmin)
+        axes.imshow(shown, norm=norm, cmap="viridis", origin="lower", aspect="auto")
         _ticks(axes, sweep, first=j == 0)
-        axes.set_title("\n".join(filter(None, [heading if j == 0 else "", title])), loc="left")
+        lines = [heading] * (j == 0) + [panels.wrapped(title, width)]
+        axes.set_title("\n".join(filter(None, lines)), loc="left", fontsize=panels.TITLE)
         if not dense:
-            _write(axes, own, norm, panels.decimals(outcome, rows["estimate"]), few != many)
-        if threshold is not None and not is_width:
-            lines = _borders(cells, threshold)
-            axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
-            axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
-    if np.isfinite(values).any():
+            decimals = panels.decimals(outcome, rows["estimate"])
+            _write(axes, own, norm, decimals, placed["n_runs"].nunique() > 1)
+        if threshold is not None and column == "estimate" and _draw_borders(axes, cells, threshold):
+            marks["outcome crosses its threshold"] = Line2D([], [], color="black", lw=0.8, ls="--")
+        if dense and np.isnan(cells).any():
+            marks["unknown"] = Patch(color=_UNKNOWN)
+    if np.isfinite(placed[column].to_numpy(float)).any():
         bar = ScalarMappable(norm, "viridis")
         figure.colorbar(bar, ax=grid.ravel().tolist(), shrink=0.9, pad=0.01)
+    return marks
 
 
 def draw(study: Study) -> Figure:
-    """A row of maps for each outcome, or two; a column for each value of the first facet."""
+    """A row of maps for each outcome, or three; a column for each value of the first facet."""
     sweep = Sweep(study)
     rows = sweep.rows("outcome_summary")
     if not rows["n_runs"].any():
         return nothing("no finished run to draw")
-    rows["width"] = np.fmax(rows["high"] - rows["estimate"], rows["estimate"] - rows["low"])
     nx, ny = (len(p.values) if p else 1 for p in (sweep.at("x"), sweep.at("y")))
     columns, lines = ([len(facet.values) for facet in sweep.facets] + [1, 1])[:2]
     dense = nx * columns > _MOST_TEXTS
     cell = _SMALL if dense else _CELL
-    maps = [(n, c) for n in sweep.plot.show for c in ("estimate", "width")[: 1 + dense]]
+    shown = ("estimate", *_ENDS) if dense else ("estimate",)
+    maps = [(name, column) for name in sweep.plot.show for column in shown]
     width, height = max(cell[0] * nx, 1.2) + 0.55, max(cell[1] * ny, 1.0) + 0.85
     figure = Figure(figsize=(columns * width + 1.3, len(maps) * lines * height))
     grid = figure.subplots(len(maps) * lines, columns, squeeze=False)
+    marks = {} if dense else {"Brackets: 95 % interval": Line2D([], [], ls="none")}
     for k, (name, column) in enumerate(maps):
         own = rows[rows["outcome"] == name]
         part = grid[k * lines : (k + 1) * lines]
-        _band(figure, part, sweep, sweep.outcomes[name], own, column, dense)
+        marks |= _band(figure, part, sweep, sweep.outcomes[name], own, column, dense)
+    if marks:
+        panels.explain(figure, marks)
     return figure

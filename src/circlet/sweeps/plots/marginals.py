@@ -1,14 +1,17 @@
 """Each dot is a run, at its value of one parameter; all others differ from run to run, or are
 averaged over. The line joins shares or means of runs with similar values (for steps, medians);
 bands are 95 % intervals. Triangles are runs that had not reached the milestone by their last step.
-rho is Spearman's rank correlation with its 95 % interval, with the parameters that are swept over a
+ρ is Spearman's rank correlation with its 95 % interval, with the parameters that are swept over a
 list held fixed.
 """
+
+import textwrap
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from circlet.plotting import style
 from circlet.plotting.panels import nothing
@@ -67,7 +70,11 @@ def draw(study: Study) -> Figure:
             panels.scale(axes, parameter)
             if not parameter.is_words and own[1]["rho"].notna().any():
                 rho = own[1].iloc[0]
-                ends = " … ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
-                axes.set_title(f"rho = {panels.number(rho['rho'])} [{ends}]", fontsize=8)
-        row[0].set_ylabel(sweep.outcomes[name].label)
+                ends = ", ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
+                panels.title(axes, f"ρ = {panels.number(rho['rho'])} [{ends}]", 2.3)
+        row[0].set_ylabel(textwrap.fill(sweep.outcomes[name].label, panels.WIDTH))
+    drawn = runs[runs["outcome"].isin(shown)]
+    marks = panels.run_marks(style.GREY, (drawn["value"].isna() & drawn["after"].notna()).any())
+    marks |= panels.estimate_marks([sweep.outcomes[name] for name in shown], style.BLUE)
+    panels.explain(figure, marks | {"ρ: rank correlation [95 % interval]": Line2D([], [], ls="")})
     return figure

@@ -3,7 +3,10 @@ their mean or, for steps, their median. Crosses are settings without finished ru
 than half of the runs had reached the milestone by their last step.
 """
 
+import textwrap
+
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
@@ -45,7 +48,15 @@ def draw(study: Study) -> Figure:
             if b.is_log:
                 axes.set_yscale("log")
             panels.ticks(axes.yaxis, b)
-        bar = figure.colorbar(image, ax=row.tolist(), label=sweep.outcomes[name].label, pad=0.01)
+        label = textwrap.fill(sweep.outcomes[name].label, panels.WIDTH)
+        bar = figure.colorbar(image, ax=row.tolist(), label=label, pad=0.01)
         if known.empty:
             bar.set_ticks([])
+    dot = {"ls": "none", "marker": "o", "color": "0.4", "ms": 4}
+    marks = {
+        f"setting: {panels.center(sweep.outcomes[name] for name in shown)}": Line2D([], [], **dot)
+    }
+    if points.loc[points["outcome"].isin(shown), "estimate"].isna().any():
+        marks["no estimate"] = Line2D([], [], **dot | {"marker": "x", "color": "0.6"})
+    panels.explain(figure, marks)
     return figure

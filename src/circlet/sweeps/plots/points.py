@@ -5,12 +5,14 @@ evenly spaced selection is drawn.
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from circlet.config.schedules import evenly
 from circlet.plotting import style
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import text, value, words
+from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
 
 TABLES = ("outcome_summary",)
@@ -36,7 +38,7 @@ def draw(study: Study) -> Figure:
         parts = [f"{words(name)} {text(value(point, name))}" for name in sweep.swept]
         parts += [f"{purpose} seed {seed}" for purpose, seed in point.fixed_seeds.items()]
         names.append(", ".join(parts))
-    y = np.arange(len(points))[::-1]
+    y, has_open = np.arange(len(points))[::-1], False
     for axes, name in zip(grid, shown, strict=True):
         outcome = sweep.outcomes[name]
         own = rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
@@ -46,10 +48,17 @@ def draw(study: Study) -> Figure:
         high = np.where(is_open, 1.2 * most, high)
         axes.hlines(y, low, high, color=style.BLUE, lw=1.2)
         axes.plot(high[is_open], y[is_open], ">", color=style.BLUE, ms=4)
+        has_open |= bool(is_open.any())
         axes.plot(own["estimate"], y, "o", color=style.BLUE, ms=4)
-        axes.set_title(outcome.label, fontsize=8)
+        panels.title(axes, outcome.label, 2.1)
         axes.grid(axis="x", color="0.9", lw=0.6)
         if outcome.bounds[1] == 1:
             axes.set_xlim(-0.04, 1.04)
     grid[0].set_yticks(y, names, fontsize=7)
+    center = panels.center(sweep.outcomes[name] for name in shown)
+    look = {"color": style.BLUE, "ms": 4}
+    marks = {f"{center}, 95 % interval": Line2D([], [], marker="o", lw=1.2, **look)}
+    if has_open:
+        marks["upper end unknown"] = Line2D([], [], marker=">", ls="none", **look)
+    panels.explain(figure, marks)
     return figure

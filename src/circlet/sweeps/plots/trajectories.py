@@ -6,10 +6,12 @@ import textwrap
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
@@ -82,7 +84,7 @@ def draw(study: Study) -> Figure:
             _panel(axes, sweep, own, metrics)
             axes.set_xscale("symlog", linthresh=1, subs=range(2, 10))
             axes.set_xlim(0, last)
-            axes.set_title(title if number == 0 or height > 1 else "", fontsize=8)
+            panels.title(axes, title if number == 0 or height > 1 else "", 2.5)
             if unit == SHARE:
                 axes.set_ylim(-0.03, 1.03)
             elif low > 0 and high > 30 * low:
@@ -104,4 +106,18 @@ def draw(study: Study) -> Figure:
         figure.colorbar(bar, ax=grid.ravel().tolist(), label=words(by.name), pad=0.01)
     ticks = [0, *(10**k for k in range(int(np.log10(max(last, 1))) + 1))]
     grid[0, 0].set_xticks(ticks)
+    panels.explain(figure, _marks(groups, rows["point"].nunique() <= _MOST_BANDS))
     return figure
+
+
+def _marks(groups: dict[str, list[tuple[str, str]]], few: bool) -> dict[str, Artist]:
+    """What line styles and bands mean."""
+    shown = [metric for metrics in groups.values() for metric in metrics]
+    names = {"--": "train"} if any(dashes == "--" for _, dashes in shown) else {}
+    if solid := [name for name, dashes in shown if dashes == "-"]:
+        is_test = all(name.startswith("test_") for name in solid)
+        names["-"] = "test" if is_test else "test or other metric" if names else "mean"
+    marks: dict[str, Artist] = {
+        name: Line2D([], [], color="0.4", ls=dashes, lw=1.1) for dashes, name in names.items()
+    }
+    return marks | ({"95 % interval": Patch(color="0.4", alpha=0.15, lw=0)} if few else {})

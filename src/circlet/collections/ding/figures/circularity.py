@@ -1,5 +1,5 @@
-"""Ding et al., figure 11. Left: circularity of the initial embedding against its dimension. Right:
-circularity of frequencies that die and of those that survive.
+"""Circularity of the initial embedding against its dimension (left), and of frequencies that die
+and that survive (right); Ding et al., figure 11.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Beyond the paper: what a high R² of one-step changes leaves open. Left: error of the rollout from
-step 0, of every fit of every dimension; lost: 1000 times the mean signal or more. Middle: R² and
-sparsity of the Lasso for many strengths. Right: its rollout error, and 1 − R² (0 would be perfect)
-on runs that it was not fitted to. Dotted: the strength of the paper.
+"""Errors of the fitted equations that a high R² of one-step changes does not show. Left: error of
+the rollout from step 0, of every fit of every dimension; lost: 1000 times the mean signal or more.
+Middle: R² and sparsity of the Lasso for many strengths. Right: its rollout error, and 1 − R² (0
+would be perfect) on runs that it was not fitted to. Dotted: the strength of the paper.
 """
 
 from matplotlib.figure import Figure

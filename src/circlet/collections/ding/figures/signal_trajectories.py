@@ -1,6 +1,7 @@
-"""Ding et al., figure 2. Left: the signal of every frequency during training; frequencies that
-survive in colour, those that die in grey. Right: the embedding in the plane of the strongest
-frequency that dies and of the strongest that survives, at the start, halfway and at the end.
+"""The signal of every frequency during training, with survivors in colour (left), and the embedding
+in the planes of two frequencies (right); Ding et al., figure 2. The planes are those of the
+strongest frequency that dies and of the strongest that survives, at the start, halfway and at the
+end.
 """
 
 import numpy as np

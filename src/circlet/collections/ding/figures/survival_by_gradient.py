@@ -1,7 +1,8 @@
-"""Ding et al., figure 7. Left: relative gradients at step 4 of frequencies that die and survive.
-Middle: survival rate against the gradient at steps 1 to 4. Right: signal and gradient together.
-Most frequencies die, so the accuracy of the linear SVM is given with that of always answering
-"dead", and with the area under the ROC curve, which is 0.5 for every constant answer.
+"""Survival of frequencies against their gradients at the first steps; Ding et al., figure 7. Left:
+relative gradients at step 4 of frequencies that die and survive. Middle: survival rate against the
+gradient at steps 1 to 4. Right: signal and gradient together. Most frequencies die, so the accuracy
+of the linear SVM is given with that of always answering "dead", and with the area under the ROC
+curve, which is 0.5 for every constant answer.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Ding et al., figure 6, as far as the study has its parts. Survival rate of a frequency against
-its initial signal, a dot per embedding and frequency; the r above is that of these rates, from few
-runs each, while verdicts are about rates of 50 runs. The same if one frequency is scaled at
-initialisation; and if the embedding is constructed from two frequencies.
+"""Survival rate of a frequency against its initial signal; Ding et al., figure 6, with the parts
+that the study has. Each dot is a frequency of an embedding. The r above is that of these rates,
+each from few runs; verdicts are about rates of 50 runs. Further panels: one frequency is scaled at
+initialisation, or the embedding is constructed from two frequencies.
 """
 
 import numpy as np

@@ -1,6 +1,5 @@
-"""Beyond the papers: how the number of circles grows with the modulus. Means of runs with their 95
-% intervals, and least-squares lines in p and in ln p. The legend gives the root mean square error
-at a modulus that is left out of the fit.
+"""Mean number of circles against the modulus, with 95 % intervals and least-squares lines in p and
+in ln p. The legend gives the root mean square error at a modulus that is left out of the fit.
 """
 
 import numpy as np

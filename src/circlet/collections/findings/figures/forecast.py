@@ -1,8 +1,8 @@
-"""Beyond the paper: how early survival is decided. Area under the ROC curve of a forecast from only
-the signals up to a step, on runs whose embedding and network were not used to fit it: 0.5 is chance
-(grey line), 1 a forecast without errors. The legend says from which step on the area is at least
-0.95, the middle of the three dotted lines (0.9, 0.95, 0.99): by then most of what survives can be
-told, though seldom the exact set. Bands are 95 % intervals from a bootstrap over embeddings and
+"""Area under the ROC curve of a forecast of survival from the signals up to a step: 0.5 is chance
+(grey line), 1 a forecast without errors. The forecast is scored on runs whose embedding and network
+were not used to fit it. The legend gives the step from which on the area is at least 0.95, the
+middle of the three dotted lines (0.9, 0.95, 0.99). From this step on most survivors can be
+predicted, but seldom the exact set. Bands are 95 % intervals from a bootstrap over embeddings and
 networks.
 """
 

@@ -1,10 +1,10 @@
-"""Beyond the paper: do the gradients of networks contain the forces of Mușat's particle model?
-Cosine between the descent direction of the embedding (minus the loss gradient, train pairs) and
-attraction, repulsion and alignment, against the step; shift and scale of every coordinate are
-removed from both. Colours: the structure at the end; of the runs that are not circles, the half
-with fewer imperfections are called grids. Dashed and grey: the same with relabelled numbers, which
-shows what the geometry alone gives. Bands are 95 % intervals of means over runs, for structures
-with at least five runs.
+"""Cosine between the descent direction of the embeddings of networks and the forces of Mușat's
+particle model, against the step. The descent direction is minus the loss gradient on train pairs;
+the forces are attraction, repulsion and alignment. Shift and scale of every coordinate are removed
+from both. Colours: the structure at the end; among the runs that are not circles, the half with
+fewer imperfections are called grids. Dashed and grey: the same with relabelled numbers, which shows
+the effect of geometry alone. Bands are 95 % intervals of means over runs, for structures with at
+least five runs.
 """
 
 from matplotlib.figure import Figure

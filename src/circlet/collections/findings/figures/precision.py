@@ -1,9 +1,9 @@
-"""Beyond the paper: the same runs in several arithmetics, the exact ones above and the cancelling
-ones below if there are many. Left: train loss. Right: number of circles at the end for each seed;
-outlined on top are those of the float64 run with the same seed that died.
-"Cancelling" is the usual logit gradient of the cross-entropy, softmax - 1 for the right class;
-"exact" computes it as minus the sum of the other probabilities. "tf32 products" and "bfloat16
-products": the factors of matrix products are rounded, everything else is float32.
+"""Train loss (left) and final number of circles for each seed (right) of the same runs in several
+arithmetics. If there are many, exact arithmetics are above and cancelling ones below. Outlined on
+top: circles of the float64 run with the same seed that this run lost. "Cancelling" is the usual
+logit gradient of the cross-entropy, softmax - 1 for the right class; "exact" computes it as minus
+the sum of the other probabilities. "tf32 products" and "bfloat16 products": the factors of matrix
+products are rounded, everything else is float32.
 """
 
 import pandas as pd

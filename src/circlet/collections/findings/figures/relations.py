@@ -1,6 +1,6 @@
-"""Beyond the papers: are the survivors of a run a random set of frequencies? How often sums
-(a + b = c), doubles and further ratios occur among survivors, relative to random sets of the same
-sizes, with 95 % intervals over runs. Filled: different from random sets after Holm's correction.
+"""Frequency of sums (a + b = c), doubles and further ratios among survivors, relative to random
+sets of the same sizes, with 95 % intervals over runs. Filled: different from random sets after
+Holm's correction.
 """
 
 from matplotlib.figure import Figure

@@ -1,6 +1,5 @@
-"""Beyond the papers: which seed decides which frequencies survive? Jaccard index of the survivors
-of two runs, by the seeds that they share, with 95 % intervals (jackknife over seeds). Grey: two
-runs that share no seed.
+"""Jaccard index of the survivors of two runs, by the seeds that they share, with 95 % intervals
+(jackknife over seeds). Grey: two runs that share no seed.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
-"""Embedding vectors organise themselves into grids (left) and circles (right); Mușat, figure 1.
-Each number stands at its embedding vector; lines join numbers in the arithmetic progression with
-the shortest steps. The grid is the non-circle with the highest validation accuracy, the circle the
-run with the smallest ratio of norms, both among all runs at the weight decay nearest to 1.
+"""A grid (left) and a circle (right), with each number at its embedding vector; Mușat, figure 1.
+Lines join numbers in the arithmetic progression with the shortest steps. The grid is the non-circle
+with the highest validation accuracy, the circle the run with the smallest ratio of norms, both
+among all runs at the weight decay nearest to 1.
 """
 
 from matplotlib.figure import Figure

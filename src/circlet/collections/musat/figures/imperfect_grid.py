@@ -1,5 +1,5 @@
-"""Sometimes the embedding vectors form an imperfect grid; Mușat, figure 2. Shown is the non-circle
-at the weight decay nearest to 1 whose number of imperfections is nearest to the mean.
+"""An imperfect grid: the non-circle at the weight decay nearest to 1 whose number of imperfections
+is nearest to the mean; Mușat, figure 2.
 """
 
 from matplotlib.figure import Figure

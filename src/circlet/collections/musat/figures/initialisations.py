@@ -1,7 +1,7 @@
-"""Mușat's table 1 under each initialisation that the paper may have used. Numbers and colours: how
-many standard deviations of a sample of 100 runs the published value lies above the mean of networks
-with this initialisation. Right: probability that a sample's whole table lies as far away as the
-paper's (p, corrected for the number of initialisations).
+"""Difference between Mușat's table 1 and the mean of networks with each initialisation that the
+paper may have used, in standard deviations of a sample of 100 runs. Positive: the published value
+is higher. Right: probability that a sample's whole table lies as far away as the paper's (p,
+corrected for the number of initialisations).
 """
 
 import numpy as np

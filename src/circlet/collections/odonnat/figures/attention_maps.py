@@ -1,6 +1,6 @@
-"""Odonnat et al.: attention at the first and the last step of the run of figure 2, for probes of
-class 1 (the line is the end of the prefix; the scale ends at 0.2 or above), and the final attention
-of all runs to the distractors.
+"""Attention at the first and last step of one run, and final attention of all runs to the
+distractors; Odonnat et al. The run is that of figure 2, the probes have class 1. The line is the
+end of the prefix; the scale ends at 0.2 or above.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""Beyond the paper: seeds of initialisation, data and order of batches in all combinations. Left:
-the outcome of every combination. Right: the share of the variance that each seed explains; the rest
-is interaction between them, and chaos.
+"""Outcome of every combination of seeds for initialisation, data and order of batches (left), and
+the share of the variance that each seed explains (right). The rest of the variance is interaction
+between seeds, and chaos.
 """
 
 import numpy as np

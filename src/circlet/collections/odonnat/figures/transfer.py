@@ -1,7 +1,7 @@
-"""Odonnat et al., transfer and curriculum. Left: p = 3 from scratch, and from networks that had or
-had not solved p = 2. Middle: p = 4 in 32 dimensions, full batches, from scratch and after p = 2.
-Right: the train loss on the straight line between the final weights of these two, for the same
-seed.
+"""Learning p = 3 or p = 4 after p = 2, compared with training from scratch; Odonnat et al.,
+transfer and curriculum. Left: p = 3 from scratch, and from networks that had or had not solved p =
+2. Middle: p = 4 in 32 dimensions with full batches, from scratch and after p = 2. Right: the train
+loss on the straight line between the final weights of these two, for the same seed.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Odonnat et al., figure 2: two phases of learning. Sequence embeddings of probes over the
-decisions of the classifier, at the four epochs that are marked in the curves: the clusters come
-first, with the first drop of the loss, then the classifier is fitted. A rule selects the run: among
-the successful runs, the one with the median time between head and fit.
+"""Two phases of learning: sequence embeddings of probes over the decisions of the classifier, at
+the four epochs that the curves mark; Odonnat et al., figure 2. The clusters come first, with the
+first drop of the loss; then the classifier is fitted. The run is the successful run with the median
+time between head and fit.
 """
 
 from matplotlib.figure import Figure
