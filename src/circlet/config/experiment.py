@@ -207,8 +207,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
     system: Annotated[
         str,
         Meta(
-            description="The network or simulation: `constant_attention`, `embedding_mlp`, "
-            "`sparse_transformer`, `particles`, or one of your collection, such as `mine.sums`."
+            description="The network or simulation: one of the systems below, or one of your "
+            "collection, such as `mine.sums`."
         ),
     ]
     parameters: Annotated[
