@@ -123,7 +123,9 @@ def test_its_counts_are_those_of_the_scorecard(visit, tmp_path):
     card = parquet.read_table(study, "scorecard")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()
     numbers = page.locator(".tally b").all_inner_texts()
-    assert [int(n) for n in numbers] == [counts.get(verdict, 0) for verdict in VERDICTS]
+    assert [int(n) for n in numbers] == [
+        counts[verdict] for verdict in VERDICTS if verdict in counts
+    ]
 
 
 def test_a_study_without_tests_says_so_instead_of_counting_to_zero(visit, report):
