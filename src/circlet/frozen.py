@@ -123,14 +123,18 @@ def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
             experiments=earlier.config.experiments | config.experiments,
             reproduce=earlier.config.reproduce | config.reproduce,
         )
-    return planning.plan(msgspec.to_builtins(config))
+    return planning.plan(json.loads(msgspec.json.encode(config)))
 
 
 def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table, dict] | None:
     """A table of a study with the rows of an earlier one that it lacks, and its footer."""
     versions = []
-    if earlier is not None and (path := earlier.table(target.name)).exists():
-        versions.append((parquet.read(path), parquet.footer(path)))
+    if earlier is not None:
+        path = earlier.table(target.name)
+        if path.exists():
+            versions.append((parquet.read(path), parquet.footer(path)))
+        elif target.name in (table.name for table in targets.tables(earlier)):
+            return None  # too large with the rows of the earlier study
     for planned in targets.tables(study):
         if planned.name == target.name:
             footer = parquet.footer(planned.outputs[0])
