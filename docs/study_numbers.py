@@ -127,12 +127,18 @@ def differences(study: str, collection: str) -> str:
         tests = rows[rows["tally"] == claims_file.TEST]
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
-            f"**{row['verdict']}:** *{row['statement']}*. Our value: {story.measured(row)}; "
+            f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
+            f"Our value: {story.measured(row)}; "
             f"agreement: {_span(row['same_low'], row['same_high'])}."
             for row in shown
         ]
         lines.append(f"- {' '.join(parts)} {reason}".rstrip())
     return "\n".join(lines) or "No claim differs or deviates."
+
+
+def _uncounted(row: dict[str, Any]) -> str:
+    """A note that a claim does not count as a test."""
+    return "" if row["tally"] == claims_file.TEST else " (not a test)"
 
 
 def open_tests(study: str, collection: str) -> str:
@@ -247,10 +253,11 @@ def made(study: str) -> str:
     """What made a study, in a sentence."""
     rows = table(study, "provenance")
     hours = rows["hours"].sum()
-    commits = ", ".join(sorted({str(c)[:7] for c in rows["commit"]}))
+    commits = sorted({str(c)[:7] for c in rows["commit"]})
     machines = "; ".join(sorted(set(rows["machine"])))
     return (
-        f"{rows['runs'].sum()} runs, {hours:.1f} hours on one core ({machines}), commit {commits}"
+        f"{rows['runs'].sum()} runs in {hours:.1f} core-hours (machine: {machines}; "
+        f"commit{'s'[: len(commits) > 1]} {', '.join(commits)})"
     )
 
 

@@ -85,7 +85,7 @@ def text_of(keys: dict) -> str:
 
 
 class Chance(NamedTuple):
-    """How many claims disagree, against how many would by chance if all were true."""
+    """How many tests disagree, against how many would by chance if all were true."""
 
     disagree: int  # differ or deviate
     judged: int
@@ -93,10 +93,12 @@ class Chance(NamedTuple):
     p: float  # probability that at least as many disagree; at most
 
     def __str__(self) -> str:
+        one = self.judged == 1
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
-            f"{self.disagree} of {self.judged} {verb}; if all were true, at most about "
-            f"{self.expected:.1f} would by chance (p = {self.p:.2g} for {self.disagree} or more)"
+            f"{self.disagree} of {self.judged} test{'s'[: not one]} {verb}. If all tested claims "
+            f"were true, at most {self.expected:.1f} would be expected by chance; the probability "
+            f"of {self.disagree} or more is at most {self.p:.2g}."
         )
 
 

@@ -74,7 +74,7 @@ def summary(study: Study) -> str:
     if len(told) > MOST:
         lines.append(f"... and {len(told) - MOST} more reasons, see the report")
     if (chance := claims.by_chance(tests)).judged:
-        lines += _wrapped(f"Of the tests, {chance}.")
+        lines += _wrapped(str(chance))
     if UNDECIDED in set(tests["verdict"]):
         lines.append("Undecided claims need more runs; the scorecard gives the reasons.")
     there = claims.frozen_tests(card)
@@ -185,4 +185,4 @@ def _tallies(card: pd.DataFrame) -> Iterator[str]:
         title = list(claims_file.TALLIES.values())[tally]
         yield f"  {len(own):3} {title}: {claims.counted(own['verdict'])}"
     if (chance := claims.by_chance(card[card["tally"] == claims_file.TEST])).judged:
-        yield f"  Of the tests, {chance}."
+        yield f"  {chance}"
