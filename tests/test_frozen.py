@@ -137,6 +137,9 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
         ordered = [f.sort_values(keys, kind="stable", ignore_index=True) for f in frames]
         pd.testing.assert_frame_equal(*ordered)
     main(["audit", "--configfile", "parts/config.yaml"])
+    (tmp_path / "parts/tables/survival.parquet").unlink()  # as if it had been too large
+    main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
+    assert not (tmp_path / "parts/tables/survival.parquet").exists()
     settings = config | {"experiments": experiments | {"trajectory": experiment("embedding_mlp")}}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(settings))
     with pytest.raises(SystemExit):
