@@ -160,7 +160,7 @@ JSON = {
     "no JSON": ("{", "--study: not JSON"),
     "5000 digits": ('{"results": ' + "9" * 5000 + "}", "--study: not JSON"),
     "100 000 levels": (nested(100_000), "--study: not JSON"),
-    "a number": ("5", "--study: must be an object"),
+    "a number": ("5", "--study: must be a JSON object"),
 }
 
 

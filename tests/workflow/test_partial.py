@@ -52,7 +52,7 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
     assert parquet.footer(study.table("runs"))["missing_blocks"] == 1
     page = (half_done.results / "partial/report.html").read_text()
     assert "Partial: 6 of 8 runs are done." in page
-    assert "Nothing is done yet" not in page
+    assert "No run has finished" not in page
     counts = re.findall(r'"(?:finished|planned|diverged)">(\d+)', page)
     assert counts == ["6", "8", "0"]
 
@@ -84,7 +84,7 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
         build.make(target)
     page = (whole.results / "partial/report.html").read_text()
     assert "Partial: 6 of 12 runs are done." in page
-    assert "Nothing is done yet of later" in page
+    assert "No run has finished in later." in page
 
 
 @pytest.mark.slow

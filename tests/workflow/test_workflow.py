@@ -130,8 +130,8 @@ def test_a_changed_figure_caption_and_published_number(project):
     project.edit(f"{musat}/figures/weight_magnitudes.py", "figsize=(5.6, 3.6)", "figsize=(6, 4)")
     project.edit(f"{musat}/claims.csv", "77.4", "77.3")
     path = f"{musat}/figures/grid_and_circle.py"
-    assert "circles" in (project.folder / path).read_text().split('"""')[1]
-    project.edit(path, "circles", "rings")  # the figure has no words of it
+    assert "embedding vector" in (project.folder / path).read_text().split('"""')[1]
+    project.edit(path, "embedding vector", "vector")  # the figure has no words of it
     assert project.would_run() == {
         "figure_weight_magnitudes": 1, "table_scorecard": 1, "figure_published_tables": 1,
         "table_initialisations": 1, "figure_initialisations": 1, "report": 1,
@@ -237,7 +237,7 @@ def test_figures_and_pages_by_snakemake(finished, project):
 def test_snakemakes_own_report_has_the_figures(project):
     project.snakemake("--report", "report.html")
     page = (project.folder / "report.html").read_text()
-    assert "Embedding vectors organise themselves" in page
+    assert "A grid (left) and a circle (right), with each number at its embedding" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
     assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
 
@@ -346,7 +346,7 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     monkeypatch.chdir(empty_project.folder)
     assert parquet.is_current(block)
     done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
-    assert "was edited after Snakemake had planned it" in done.stdout + done.stderr
+    assert "the config or the code has changed since Snakemake planned it" in done.stdout + done.stderr
 
 
 def test_remote_storage_is_refused_before_anything_trains():
