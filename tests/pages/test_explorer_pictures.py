@@ -235,7 +235,7 @@ def test_the_linear_ode_is_drawn_as_it_is(page_of):
     rows = np.array(numbers(page, "ode")[1], float)
     (heat,) = chart["data"]
     np.testing.assert_allclose(np.array(heat["z"]), rows[:, 2:], rtol=1e-4, atol=1e-12)
-    assert chart["titles"] == ["effect of frequency", "on frequency"]
+    assert chart["titles"] == ["effect of frequency", "effect on frequency"]
     assert [colour for _, colour in heat["colorscale"]][::2] == ["#d55e00", "#0072b2"]
 
 
