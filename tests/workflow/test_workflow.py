@@ -346,7 +346,9 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     monkeypatch.chdir(empty_project.folder)
     assert parquet.is_current(block)
     done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
-    assert "the config or the code has changed since Snakemake planned it" in done.stdout + done.stderr
+    assert (
+        "the config or the code has changed since Snakemake planned it" in done.stdout + done.stderr
+    )
 
 
 def test_remote_storage_is_refused_before_anything_trains():
