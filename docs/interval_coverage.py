@@ -337,26 +337,20 @@ def _dependent() -> Iterator[Case]:
             lambda xy: association.correlation(*xy[:2]),
         )
     for n in (5, 8):
-        yield Case(
-            "slope over seeds",
-            0.9,
-            "normal, a level and a slope of each seed",
-            n,
-            0.0,
-            lambda r, n=n: _swept(r, n),
-            lambda v: association.slope(*v),
-            400,
-        )
-        yield Case(
-            "rank correlation over seeds",
-            0.9,
-            "normal, a level and a slope of each seed",
-            n,
-            0.0,
-            lambda r, n=n: _swept(r, n),
-            lambda v: association.rank_correlation(*v),
-            400,
-        )
+        for method, estimate in (
+            ("slope over seeds", association.slope),
+            ("rank correlation over seeds", association.rank_correlation),
+        ):
+            yield Case(
+                method,
+                0.9,
+                "normal, a level and a slope of each seed",
+                n,
+                0.0,
+                lambda r, n=n: _swept(r, n),
+                lambda v, estimate=estimate: estimate(*v),
+                400,
+            )
         yield Case(
             "crossed mean",
             0.9,

@@ -68,9 +68,14 @@ def test_a_cell_shows_its_interval_as_it_is(estimate, low, high, text):
     assert heat._text(row, 2, True) == f"{text}\nn 8"
 
 
+def runs(value, after):
+    """A run that reached a milestone at a step, or did not by a step."""
+    return pd.DataFrame({"value": [value], "after": [after]}, dtype=float)
+
+
 def test_marks_are_explained_below_the_panels():
     figure = Figure(figsize=(3, 2), layout="constrained")
-    marks = panels.run_marks("blue", True) | panels.estimate_marks(
+    marks = panels.run_marks("blue", runs(None, 2)) | panels.estimate_marks(
         [Outcome("x", "x", "time"), Outcome("y", "y", "share")], "blue"
     )
     panels.explain(figure, marks)
@@ -79,7 +84,7 @@ def test_marks_are_explained_below_the_panels():
     assert texts == ["run", "not reached by the last step", "median or share", "95 % interval"]
     assert [line.get_marker() for line in legend.get_lines()][:2] == ["o", "^"]
     assert figure.get_figheight() > 2.3
-    assert "not reached by the last step" not in panels.run_marks("blue", False)
+    assert "not reached by the last step" not in panels.run_marks("blue", runs(3, 2))
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,11 @@ class Chance(NamedTuple):
     p: float  # probability that at least as many disagree; at most
 
     def __str__(self) -> str:
-        one = self.judged == 1
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
-            f"{self.disagree} of {self.judged} test{'s'[: not one]} {verb}. If all tested claims "
-            f"were true, at most {self.expected:.1f} would be expected by chance; the probability "
-            f"of {self.disagree} or more is at most {self.p:.2g}."
+            f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all tested "
+            f"claims were true, at most {self.expected:.1f} would be expected by chance; the "
+            f"probability of {self.disagree} or more is at most {self.p:.2g}."
         )
 
 

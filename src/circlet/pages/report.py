@@ -205,14 +205,15 @@ def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
     tests = card[card["tally"] == claims_file.TEST]
     if tests.empty:  # claims beyond the papers: listed likewise, but not counted above
         card = card.assign(tally=claims_file.TEST)
-    counted = card["tally"].isin([claims_file.TEST, claims_file.OTHER])
+    is_test, is_run = card["tally"].eq(claims_file.TEST), card["verdict"].ne(NOT_RUN)
+    counted = is_test | card["tally"].eq(claims_file.OTHER)
     judged, open_claims = story.judged(card)
     return {
         "tests": claims.counts(tests),
         "claims": claims.counts(card),
-        "answered": int((card["tally"].eq(claims_file.TEST) & card["verdict"].ne(NOT_RUN)).sum()),
-        "agreed": int((card["tally"].eq(claims_file.TEST) & card["verdict"].isin(AGREES)).sum()),
-        "decided": bool((counted & (card["verdict"] != NOT_RUN)).any()),
+        "answered": int((is_test & is_run).sum()),
+        "agreed": int((is_test & card["verdict"].isin(AGREES)).sum()),
+        "decided": bool((counted & is_run).any()),
         "agrees": story.agreeing(card, headlines),
         "differs": story.differing(card),
         "frozen_verdicts": story.frozen(card),

@@ -116,11 +116,11 @@ def center(outcomes: Iterable[Outcome]) -> str:
     return plots.listed(list(dict.fromkeys(kinds)), "or")
 
 
-def run_marks(colour: Any, has_unreached: bool) -> dict[str, Artist]:
-    """Dots, which are runs, and triangles if some runs did not reach a milestone."""
+def run_marks(colour: Any, runs: pd.DataFrame) -> dict[str, Artist]:
+    """Dots, which are runs, and triangles if some of these runs did not reach a milestone."""
     look = {"color": colour, "ls": "none", "alpha": 0.6, "ms": 4, "mew": 0}
     marks: dict[str, Artist] = {"run": Line2D([], [], marker="o", **look)}
-    if has_unreached:
+    if (runs["value"].isna() & runs["after"].notna()).any():
         marks[NOT_REACHED] = Line2D([], [], marker="^", **look)
     return marks
 

@@ -106,7 +106,6 @@ def draw(study: Study) -> Figure:
         grid[0][0].legend(title=words(by.name), fontsize=7, title_fontsize=7)
     colour = "0.4" if by else style.BLUE
     outcomes = [sweep.outcomes[name] for name in shown]
-    drawn = runs[runs["outcome"].isin(shown)]
-    marks = panels.run_marks(colour, (drawn["value"].isna() & drawn["after"].notna()).any())
+    marks = panels.run_marks(colour, runs[runs["outcome"].isin(shown)])
     panels.explain(figure, marks | panels.estimate_marks(outcomes, colour))
     return figure

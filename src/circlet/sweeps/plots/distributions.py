@@ -56,8 +56,7 @@ def draw(study: Study) -> Figure:
         if outcome.bounds[1] == 1:
             axes.set_xlim(-0.06, 1.06)
         axes.spines["left"].set_visible(False)
-    drawn = runs[runs["outcome"].isin(shown)]
-    marks = panels.run_marks(style.BLUE, (drawn["value"].isna() & drawn["after"].notna()).any())
+    marks = panels.run_marks(style.BLUE, runs[runs["outcome"].isin(shown)])
     center = panels.center(sweep.outcomes[name] for name in shown)
     marks[f"{center}, 95 % interval"] = Line2D([], [], color="black", marker="o", ms=5, lw=1.5)
     panels.explain(figure, marks)

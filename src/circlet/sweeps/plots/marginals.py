@@ -73,8 +73,7 @@ def draw(study: Study) -> Figure:
                 ends = ", ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
                 panels.title(axes, f"ρ = {panels.number(rho['rho'])} [{ends}]", 2.3)
         row[0].set_ylabel(textwrap.fill(sweep.outcomes[name].label, panels.WIDTH))
-    drawn = runs[runs["outcome"].isin(shown)]
-    marks = panels.run_marks(style.GREY, (drawn["value"].isna() & drawn["after"].notna()).any())
+    marks = panels.run_marks(style.GREY, runs[runs["outcome"].isin(shown)])
     marks |= panels.estimate_marks([sweep.outcomes[name] for name in shown], style.BLUE)
     panels.explain(figure, marks | {"ρ: rank correlation [95 % interval]": Line2D([], [], ls="")})
     return figure
