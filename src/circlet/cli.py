@@ -158,6 +158,12 @@ def _add_compare(subparsers) -> None:
         "--table", type=Path, metavar="FILE", help="write all differences to a Parquet or CSV file"
     )
     parser.add_argument(
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="draw the differences in the clearest outcomes as PNG, SVG or PDF",
+    )
+    parser.add_argument(
         "--values",
         action="store_true",
         help="compare the values in all logs and tables; exit status 1 if any differ",

@@ -181,6 +181,8 @@ def compare_folders(arguments: argparse.Namespace) -> None:
         write = comparison.outcomes.to_csv if is_csv else comparison.outcomes.to_parquet
         with files.atomic(arguments.table) as temporary:
             write(temporary, index=False)
+    if arguments.figure:
+        comparison.save_figure(arguments.figure)
 
 
 def make_new(arguments: argparse.Namespace) -> None:

@@ -275,38 +275,33 @@ def compared(comparison: Any) -> str:
         ("not in both", comparison.only),
     ):
         lines += [f"{title}:", *(f"  {entry}" for entry in entries or ["no difference"]), ""]
-    table = comparison.outcomes.astype({"estimate": float, "low": float, "high": float})
-    bounded = table[table["low"].notna() | table["high"].notna()]
-    clear = (bounded["low"] > 0) | (bounded["high"] < 0)
-    half = (bounded["high"] - bounded["low"]) / 2
-    how_clear = bounded["estimate"].abs() / half.where(half > 0, 1e-12)
-    order = how_clear.fillna(clear.map({True: math.inf, False: 0.0})).sort_values(ascending=False)
-    rows = [
+    rows, n_all = comparison.clearest, len(comparison.outcomes)
+    if rows.empty:
+        return "\n".join([*lines, "The two studies have no outcome of a setting in common."])
+    cells = [
         (
-            row.at_,
+            row.at,
             row.label,
+            number(row.A),
+            number(row.B),
             _signed(row.estimate),
             f"{_signed(row.low)} … {_signed(row.high)}",
             f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
-            "*" * int(clear[row.Index]),
+            "*" * int(row.clear),
         )
-        for row in bounded.loc[order.index]
-        .rename(columns={"at": "at_"})
-        .head(MOST_ROWS)
-        .itertuples()
+        for row in rows.head(MOST_ROWS).itertuples()
     ]
-    if not rows:
-        return "\n".join([*lines, "The two studies have no outcome of a setting in common."])
-    header = ("setting", "outcome", "B - A", "95 % interval", "of", "")
-    beyond, untold = len(bounded) - len(rows), len(table) - len(bounded)
+    header = ("setting", "outcome", "A", "B", "B - A", "95 % interval", "of", "")
+    n_hidden, n_open = len(rows) - len(cells), n_all - len(rows)
     return "\n".join(
         [
             *lines,
-            aligned(header, rows, "<<>>><"),
-            *([f"... and {beyond} more, less clear"] if beyond else []),
-            *([f"{untold} more have too few runs for an interval"] if untold else []),
-            f"*: the interval excludes zero ({int(clear.sum())} of {len(bounded)}). If nothing "
-            f"differed, about {0.05 * len(bounded):.0f} would by chance",
+            aligned(header, cells, "<<>>>><<"),
+            *([f"... and {n_hidden} more, less clear"] if n_hidden else []),
+            *([f"{n_open} more have too few runs for an interval"] if n_open else []),
+            f"*: the interval excludes zero ({rows['clear'].sum()} of {len(rows)}). If nothing "
+            f"differed, about {0.05 * len(rows):.0f} would by chance",
+            "A, B: mean or share of all runs, for steps their median. B - A: of pairs by seed",
         ]
     )
 

@@ -82,12 +82,20 @@ def test_what_only_one_has_is_said(both):
     assert found.only == ["e: 2 settings are in only one of them"]
 
 
-def test_the_command_prints_and_writes(both, tmp_path, capsys):
-    file = tmp_path / "c.parquet"
-    cli.main(["compare", str(both / "a"), str(both / "b"), "--table", str(file)])
+def test_the_command_prints_writes_and_draws(both, tmp_path, capsys):
+    table, figure = tmp_path / "c.parquet", tmp_path / "c.svg"
+    command = ["compare", str(both / "a"), str(both / "b")]
+    cli.main([*command, "--table", str(table), "--figure", str(figure)])
     said = capsys.readouterr().out
     assert "learning_rate" in said and "6 pairs" in said and "would by chance" in said
-    assert len(pd.read_parquet(file)) >= 2
+    rows = pd.read_parquet(table).dropna(subset=["estimate"])
+    rows = rows[(rows["n_paired"] == SEEDS) & ~rows["outcome"].str.endswith(("_step", "delay"))]
+    assert len(rows) > 2
+    assert (rows["B"] - rows["A"]).to_numpy() == pytest.approx(rows["estimate"], abs=1e-6)
+    assert "learning rate 0.01 to 0.1" in figure.read_text()
+    with pytest.raises(SystemExit):
+        cli.main([*command, "--figure", str(tmp_path / "c.xyz")])
+    assert "there is no format 'xyz'" in capsys.readouterr().err
 
 
 def test_pairs_tell_more_than_runs():

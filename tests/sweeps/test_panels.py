@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from circlet.study.swept import Swept
 from circlet.sweeps import panels
 from circlet.sweeps.plots import heat, trajectories
-from circlet.sweeps.plots.forest import _forest
+from circlet.sweeps.plots.forest import forest
 from circlet.systems.spec import Outcome
 
 
@@ -43,7 +43,7 @@ def test_a_difference_of_which_one_end_is_known_is_drawn_to_an_arrow():
         alike | {"at": "d 2", "estimate": 3.0, "low": 1.0, "high": None},
         alike | {"at": "d 3", "estimate": 3.0, "low": None, "high": None},
     ])  # fmt: skip
-    (axes,) = _forest(rows, ["x"]).axes
+    (axes,) = forest(rows, ["x"]).axes
     (lines,) = (found for found in axes.collections if isinstance(found, LineCollection))
     first, second = (line[:, 0] for line in lines.get_segments() if len(line))
     assert first[0] < -900 and first[1] == -800 and second[0] == 1 and second[1] > 100

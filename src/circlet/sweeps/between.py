@@ -10,14 +10,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from circlet.errors import LogError
-from circlet.storage import parquet
+from circlet.errors import ConfigError, LogError, unknown
+from circlet.plotting import style
+from circlet.storage import files, parquet
 from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
+from circlet.sweeps.plots import forest
 from circlet.sweeps.tables import comparisons, outcome_summary
+
+MAX_COLUMNS = 4  # outcomes in the figure
 
 
 class Compared(NamedTuple):
@@ -25,9 +31,35 @@ class Compared(NamedTuple):
 
     config: list[str]  # a line for each key
     code: list[str]  # a line for each system
-    outcomes: pd.DataFrame  # a row per setting and outcome, as in the table ``comparisons``
+    outcomes: pd.DataFrame  # as the table ``comparisons``, with the estimates of both studies
     verdicts: list[str]  # a line for each claim that is judged otherwise
     only: list[str]  # what only one of them has
+
+    @property
+    def clearest(self) -> pd.DataFrame:
+        """Differences that have an interval, the clearest first; ``clear``: it excludes zero."""
+        rows = self.outcomes.astype({"estimate": float, "low": float, "high": float})
+        rows = rows[rows["low"].notna() | rows["high"].notna()]
+        rows = rows.assign(clear=(rows["low"] > 0) | (rows["high"] < 0))
+        half = (rows["high"] - rows["low"]) / 2
+        clarity = rows["estimate"].abs() / half.where(half > 0, 1e-12)
+        clarity = clarity.fillna(rows["clear"].map({True: math.inf, False: 0.0}))
+        return rows.loc[clarity.sort_values(ascending=False).index]
+
+    def save_figure(self, path: Path) -> None:
+        """Draw the differences in the few clearest outcomes; the suffix of ``path`` is the format.
+
+        Raises ConfigError if it is no format of figures, or if no difference has an interval.
+        """
+        kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
+        if kind not in kinds:
+            raise ConfigError(f"--figure {path}: {unknown('format', kind, kinds)}")
+        rows = self.clearest
+        if rows.empty:
+            raise ConfigError(f"--figure {path}: no difference has an interval")
+        with mpl.rc_context(style.RC), files.atomic(path) as temporary:
+            shown = [*dict.fromkeys(rows["outcome"])][:MAX_COLUMNS]
+            forest.forest(self.outcomes, shown).savefig(temporary, format=kind)
 
 
 def studies(a: Path, b: Path) -> Compared:
@@ -38,7 +70,7 @@ def studies(a: Path, b: Path) -> Compared:
     return Compared(
         sorted(_differing(*config)),
         _code(a, b),
-        pd.DataFrame(rows, columns=[field.name for field in comparisons.COLUMNS]),
+        pd.DataFrame(rows, columns=[*(field.name for field in comparisons.COLUMNS), *"AB"]),
         _verdicts(a, b),
         only,
     )
@@ -114,6 +146,10 @@ def _outcomes(
             varied = [f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(own, k)]
             first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)
             for name in (name for name in first if name in second):
+                outcome, runs = about[experiment, name], (first[name], second[name])
+                estimates = (
+                    outcome_summary.estimate(outcome, r["value"], r["after"]).value for r in runs
+                )
                 rows.append(
                     {
                         "experiment": experiment,
@@ -122,7 +158,8 @@ def _outcomes(
                         "second": fixed[2] if fixed else "B",
                         "at": ", ".join([experiment, *varied]),
                     }
-                    | comparisons.difference(about[experiment, name], first[name], second[name])
+                    | comparisons.difference(outcome, *runs)
+                    | dict(zip("AB", estimates, strict=True))
                 )
     return rows, only
 

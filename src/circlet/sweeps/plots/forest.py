@@ -29,10 +29,10 @@ def draw(study: Study) -> Figure:
     rows = sweep.rows("comparisons")
     if rows.empty or not rows["n_first"].any():
         return nothing("no finished runs to compare")
-    return _forest(rows, [*sweep.plot.show])
+    return forest(rows, [*sweep.plot.show])
 
 
-def _forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
+def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
     """Differences of outcomes with their intervals: rows as in the table ``comparisons``.
 
     An end that is not known is an arrow.
