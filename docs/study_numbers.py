@@ -11,7 +11,7 @@ from scipy.stats import fisher_exact
 
 from circlet import terminal
 from circlet.analysis import claims, stats
-from circlet.analysis.verdicts import NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
+from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDABLE, UNDECIDED, VERDICTS
 from circlet.collections.ding import shorter_runs
 from circlet.collections.odonnat.tables import odonnat_claims
 from circlet.pages import story
@@ -52,15 +52,6 @@ def value(study: str, name: str) -> str:
     return f"{number(row['measured'])} {ends}"
 
 
-def judged(study: str, name: str) -> str:
-    """Our value of a claim, the values that agree and the verdict, for a list of claims."""
-    row = claim(study, name)
-    verdict = f"**{row['verdict'].replace('_', ' ')}**"
-    if not row["measured_n"]:
-        return verdict
-    return f"{value(study, name)} ({_span(row['same_low'], row['same_high'])}): {verdict}"
-
-
 def counted(study: str, collection: str) -> str:
     """How many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
     card = table(study, "scorecard")
@@ -80,11 +71,28 @@ def tally(study: str, collection: str) -> str:
     return "\n".join(lines)
 
 
-def by_chance(**papers: str) -> str:
-    """How many tests of some papers disagree, and would by chance; ``papers``: study by paper."""
+def verdict_counts(study: str, *names: str) -> str:
+    """How many of some claims have each verdict, with a link to the claims."""
+    counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
+    return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
+
+
+def _tests(papers: dict[str, str]) -> pd.DataFrame:
+    """The tests of some papers; ``papers``: study by paper."""
     cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
-    every = pd.concat(cards)
-    return str(claims.by_chance(every[every["tally"] == claims_file.TEST]))
+    card = pd.concat(cards)
+    return card[card["tally"] == claims_file.TEST]
+
+
+def by_chance(**papers: str) -> str:
+    """How many tests of some papers disagree, and would by chance."""
+    return str(claims.by_chance(_tests(papers)))
+
+
+def kinds(**papers: str) -> str:
+    """How many tests of some papers have a value, and how many are in words, in a sentence."""
+    in_words = _tests(papers)["kind"].str.startswith("words")
+    return f"Of {len(in_words)} tests, {(~in_words).sum()} have a value and {in_words.sum()} are in words."
 
 
 def answer(study: str, collection: str) -> str:
@@ -103,14 +111,18 @@ def about(collection: str, what: str) -> Any:
     return getattr(shipped(collection).metadata, what)
 
 
-def statements(study: str, names: list[str], *chosen: str) -> str:
-    """Those of some claims that have certain verdicts, with our values, as a Markdown list."""
+def claims_table(study: str, names: list[str], *chosen: str) -> str:
+    """Claims with our values and verdicts as a Markdown table; ``chosen``: verdicts to list.
+
+    Empty if no claim has one of these verdicts.
+    """
     rows = [claim(study, name) for name in names]
-    return "\n".join(
-        f"- {row['statement']}: **{story.measured(row)}** ({row['verdict'].replace('_', ' ')})"
+    lines = [
+        f"| {row['statement']} | {story.measured(row)} | {row['verdict'].replace('_', ' ')} |"
         for row in rows
-        if row["verdict"] in chosen
-    )
+        if row["verdict"] in (chosen or VERDICTS)
+    ]
+    return "\n".join(["| claim | our value | verdict |", "|---|---|---|", *lines]) if lines else ""
 
 
 def differences(study: str, collection: str) -> str:
@@ -128,8 +140,8 @@ def differences(study: str, collection: str) -> str:
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
             f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}; "
-            f"agreement: {_span(row['same_low'], row['same_high'])}."
+            f"Our value: {story.measured(row)}. Values that agree: "
+            f"{_span(row['same_low'], row['same_high'])}."
             for row in shown
         ]
         lines.append(f"- {' '.join(parts)} {reason}".rstrip())
@@ -147,13 +159,20 @@ def open_tests(study: str, collection: str) -> str:
     tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     sentences = []
     for verdict, why in (
-        (UNDECIDED, "undecided; more runs could change this"),
-        (UNDECIDABLE, "undecidable, because the published samples are too small"),
+        (UNDECIDED, "undecided; more runs of ours could decide"),
+        (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
         (NOT_RUN, "not run"),
     ):
         if n := int((tests["verdict"] == verdict).sum()):
             sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
     return " ".join(sentences) or "Every test is decided."
+
+
+def open_names(study: str, collection: str) -> list[str]:
+    """The tests of a collection that are not decided."""
+    card = table(study, "scorecard")
+    is_open = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
+    return list(card.loc[is_open & card["verdict"].isin(OPEN), "claim"])
 
 
 def tail(study: str, name: str) -> float:

@@ -95,9 +95,10 @@ class Chance(NamedTuple):
     def __str__(self) -> str:
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
-            f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all tested "
-            f"claims were true, at most {self.expected:.1f} would be expected by chance; the "
-            f"probability of {self.disagree} or more is at most {self.p:.2g}."
+            f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all these "
+            f"claims were true (and tests independent), chance alone would make {self.expected:.1f} "
+            f"differ or deviate on average, and {self.disagree} or more with probability "
+            f"{self.p:.2g}."
         )
 
 

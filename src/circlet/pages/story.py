@@ -112,8 +112,7 @@ def span(low: float, high: float) -> str:
 def measured(row: dict[str, Any]) -> str:
     """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
-    If a share is scaled to the number of runs of the paper, our count follows: ``, counted 5 of
-    24``.
+    If a share is scaled to the number of runs of the paper, our count follows: ``(5 of our 24)``.
     """
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
@@ -121,7 +120,7 @@ def measured(row: dict[str, Any]) -> str:
     n, of = row["measured_n"], _paper_runs(row)
     if not of or of == n or math.isnan(row["measured"]):
         return said
-    return f"{said}, counted {row['measured'] / of * n:.0f} of {n:.0f}"
+    return f"{said} ({row['measured'] / of * n:.0f} of our {n:.0f})"
 
 
 def measured_interval(row: dict[str, Any]) -> str:

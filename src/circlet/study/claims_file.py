@@ -59,10 +59,10 @@ NEEDS = {
 TEST, OTHER = "test", "other"
 TALLIES = {  # what a claim is counted as, in words for readers
     TEST: "tests",
-    OTHER: "judged on other runs than the published ones",
-    "repeat": "repeats or complements of a test",
-    "arithmetic": "arithmetic of the code",
-    "fitted": "about tables to which we fitted constants",
+    OTHER: "judged on runs with other settings than the paper's",
+    "repeat": "overlaps with a test of the same runs",
+    "arithmetic": "not about training, such as the number of parameters",
+    "fitted": "about results to which we fitted constants",
     "beyond": "beyond the papers",
 }
 PAPER = "paper"
