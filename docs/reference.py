@@ -88,14 +88,14 @@ def roles() -> str:
             lines = [f"{collection.metadata.short}, `{system}`:", ""]
             lines += ["| role | may vary | provides |", "|---" * 3 + "|"]
             for text, same in by_description.items():
-                names, needs = (", ".join(column) for column in zip(*same, strict=True))
+                names, needs = ("<br>".join(column) for column in zip(*same, strict=True))
                 lines.append(f"| {names} | {needs} | {text} |")
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def _needs(needs: Needs) -> str:
-    """What an experiment with a role may vary and, in parentheses, what else it must have."""
+    """What an experiment with a role may vary, and what else it must have."""
     varies = ", ".join(one if " " in one else f"`{one}`" for one in needs.varies) or "nothing"
     swept = {one.partition("_")[0] for one in needs.varies}
     others = [f"`{name}`" for name in needs.interventions if name not in swept]
@@ -104,8 +104,8 @@ def _needs(needs: Needs) -> str:
     if needs.every_signal:
         others.append(f"signals at every step to {needs.every_signal}")
     defaults = systems()[needs.system].logs
-    others += [f"log of {kind}" for kind in needs.logs if defaults[kind].schedule is None]
-    return f"{varies} ({', '.join(others)})" if others else varies
+    others += [f"the log `{kind}`" for kind in needs.logs if defaults[kind].schedule is None]
+    return f"{varies}; needs {', '.join(others)}" if others else varies
 
 
 def parameters(system: SystemSpec) -> str:

@@ -92,7 +92,8 @@ def by_chance(**papers: str) -> str:
 def kinds(**papers: str) -> str:
     """How many tests of some papers have a value, and how many are in words, in a sentence."""
     in_words = _tests(papers)["kind"].str.startswith("words")
-    return f"Of {len(in_words)} tests, {(~in_words).sum()} have a value and {in_words.sum()} are in words."
+    n, words = len(in_words), in_words.sum()
+    return f"Of {n} tests, {n - words} have a value and {words} are in words."
 
 
 def answer(study: str, collection: str) -> str:

@@ -85,8 +85,8 @@ class Logs(Keys, frozen=True, kw_only=True):
         LogSchedule | UnsetType,
         Meta(
             description="All weights and biases. The explorer animates classifiers and "
-            "transformers at these steps. To date heads and explain loss spikes, log every epoch: "
-            "`{every_epochs: 1}` takes 0.75 MB per run of 1000 epochs."
+            "transformers at these steps. To find when a clustering head forms and what causes "
+            "loss spikes, log every epoch: `{every_epochs: 1}` takes 0.75 MB per run of 1000 epochs."
         ),
     ] = UNSET
 
@@ -129,8 +129,8 @@ class Seeds(Keys, frozen=True, kw_only=True):
     more: Annotated[
         Annotated[list[MoreSeeds], Meta(max_length=10_000)],
         Meta(
-            description="More seeds at some points: `[{where: {weight_decay: 1}, count: 200}]`. "
-            "The largest matching count applies."
+            description="Another number of seeds at some points, in place of `count`: `[{where: "
+            "{weight_decay: 1}, count: 200}]`. If several match, the largest applies."
         ),
     ] = []
     embedding: Annotated[
@@ -230,8 +230,9 @@ class Experiment(Keys, frozen=True, kw_only=True):
     sample: Annotated[
         Points | Sample | UnsetType,
         Meta(
-            description="Number of random points, or `{count: 200, seed: 1}`. A larger count "
-            "keeps earlier points. Each is combined with all listed values of `sweep`."
+            description="Number of random points, or `{count: 200, seed: 1}`. If you raise it, "
+            "earlier points stay. Each random point is combined with all listed values of "
+            "`sweep`."
         ),
     ] = UNSET
     cases: Annotated[
@@ -290,23 +291,23 @@ class Experiment(Keys, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Whether to save the final state, so that training continues from it if "
-            "you later raise `steps`. Results equal those of one long run. The old steps must be "
-            "logged as the new `log` requires."
+            "you later raise `steps`. Results equal those of one long run. It can continue only if "
+            "the existing logs have all earlier steps that the new `log` asks for."
         ),
     ] = False
     interventions: Annotated[
         Annotated[list[Intervention], Meta(max_length=10)],
         Meta(
-            description="Changes of the initial state, in this order. A list of values of an "
+            description="Changes of how runs start or train, in this order. A list of values of an "
             "argument makes one point per value."
         ),
     ] = []
     log: Annotated[
         Logs,
         Meta(
-            description="Schedules by kind of log; other kinds keep their defaults. `null` writes "
-            "nothing. All other logs include the first and last step, and signals also steps 0 to "
-            "10."
+            description="Schedules by kind of log; other kinds keep their defaults. `{}` writes "
+            "the first and last step (signals: also steps 0 to 10), as all schedules do; `null` "
+            "writes nothing."
         ),
     ] = Logs()
 

@@ -116,14 +116,18 @@ class Config(Keys, frozen=True, kw_only=True):
     ] = {}
     derived_metrics: Annotated[
         Annotated[list[str], Meta(max_length=100), UNIQUE],
-        Meta(description="Tables of derived metrics to make, such as `progress_measures`."),
+        Meta(
+            description="Tables of further metrics, such as `progress_measures`; their columns "
+            "become outcomes."
+        ),
     ] = []
     notify: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(
-            description="A shell command that runs once when Snakemake ends after work, for at "
-            "most a minute. `$CIRCLET_STATUS` is `success` or `failure`, `$CIRCLET_RESULTS` is "
-            "the folder of results, and standard input lists failures."
+            description="A shell command that runs when Snakemake has finished or failed, unless "
+            "there was nothing to do. It is stopped after a minute. `$CIRCLET_STATUS` is "
+            "`success` or `failure`, `$CIRCLET_RESULTS` is the folder of results, and standard "
+            "input lists failures."
         ),
     ] = None
     figures: Annotated[
@@ -149,8 +153,9 @@ class Config(Keys, frozen=True, kw_only=True):
     reproduce: Annotated[
         dict[str, str],
         Meta(
-            description="The experiment for each role. Without a role, its tables and figures are "
-            "not made, and the scorecard shows verdicts of frozen studies without counting them."
+            description="The experiment for each role. If a role has none, its tables and figures "
+            "are not made, and the scorecard shows the verdicts of circlet's stored studies, but "
+            "does not count them."
         ),
     ] = {}
 

@@ -52,8 +52,9 @@ SYSTEM = SystemSpec(
         ),
         "embedding_std": parameters.EMBEDDING_STD,
         "residual": choice(
-            "Gradient of the cross-entropy with respect to the logit of the right class. exact: "
-            "minus the sum of the other probabilities; cancelling: softmax - 1, as usual.",
+            "Formula for the gradient of the loss with respect to the logit of the right class. "
+            "exact: minus the sum of the other probabilities; cancelling: softmax - 1, as in "
+            "PyTorch, which rounding destroys if the probability is near 1.",
             "exact",
             "cancelling",
         ),

@@ -29,10 +29,8 @@ SYSTEM = SystemSpec(
         ),
         "d": integer("Dimension of the space; D in the paper.", 2, label="d", minimum=1),
         "f_a": number("Strength of the alignment force.", 1.0, label="fa", minimum=0),
-        "g_a": number("Strength of the attraction between pair sums of one class.", 1.0, minimum=0),
-        "g_r": number(
-            "Strength of the repulsion between pair sums of different classes.", 1.0, minimum=0
-        ),
+        "g_a": number("Strength of attraction between sums with the same answer.", 1.0, minimum=0),
+        "g_r": number("Strength of repulsion between sums with different answers.", 1.0, minimum=0),
         "step_size": number(
             "Distance moved per step and unit of force.", 0.002, exclusiveMinimum=0
         ),
