@@ -86,7 +86,7 @@ class Logs(Keys, frozen=True, kw_only=True):
         Meta(
             description="All weights and biases. The explorer animates classifiers and "
             "transformers at these steps. To find when a clustering head forms and what causes "
-            "loss spikes, log every epoch: `{every_epochs: 1}` takes 0.75 MB per run of 1000 epochs."
+            "loss spikes, log every epoch (`{every_epochs: 1}`, 0.75 MB per run of 1000 epochs)."
         ),
     ] = UNSET
 
