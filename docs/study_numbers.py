@@ -77,16 +77,16 @@ def verdict_counts(study: str, *names: str) -> str:
     return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
 
 
-def _tests(papers: dict[str, str]) -> pd.DataFrame:
-    """The tests of some papers; ``papers``: study by paper."""
+def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
+    """The tests of some papers; ``papers``: study by paper; ``more``: claims to add."""
     cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
     card = pd.concat(cards)
-    return card[card["tally"] == claims_file.TEST]
+    return card[(card["tally"] == claims_file.TEST) | card["claim"].isin(more)]
 
 
-def by_chance(**papers: str) -> str:
-    """How many tests of some papers disagree, and would by chance."""
-    return str(claims.by_chance(_tests(papers)))
+def by_chance(*more: str, **papers: str) -> str:
+    """How many tests of some papers disagree, and would by chance; ``more``: other claims."""
+    return str(claims.by_chance(_tests(papers, more)))
 
 
 def kinds(**papers: str) -> str:
@@ -160,7 +160,7 @@ def open_tests(study: str, collection: str) -> str:
     tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     sentences = []
     for verdict, why in (
-        (UNDECIDED, "undecided; more runs of ours could decide"),
+        (UNDECIDED, "undecided, because our runs are too few"),
         (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
         (NOT_RUN, "not run"),
     ):

@@ -265,7 +265,7 @@ class Experiment(Keys, frozen=True, kw_only=True):
             description="Precision to which factors of matrix products are rounded, forward and "
             "backward: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or `float32` (no "
             "rounding). All else stays float32, including sums, weights, the gradient with "
-            "respect to the logits, and logs. `tf32` and `bfloat16` take 1.4 to 3 times the time "
+            "respect to the logits, and logs. `tf32` and `bfloat16` take 1.4 to 3.1 times the time "
             "per step and need dtype `float32`."
         ),
     ] = "float32"
@@ -291,8 +291,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Whether to save the final state, so that training continues from it if "
-            "you later raise `steps`. Results equal those of one long run. It can continue only if "
-            "the existing logs have all earlier steps that the new `log` asks for."
+            "you later raise `steps`. Results equal those of one long run. Training "
+            "continues only if the old logs have all earlier steps that the new `log` needs."
         ),
     ] = False
     interventions: Annotated[
@@ -305,9 +305,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
     log: Annotated[
         Logs,
         Meta(
-            description="Schedules by kind of log; other kinds keep their defaults. `{}` writes "
-            "the first and last step (signals: also steps 0 to 10), as all schedules do; `null` "
-            "writes nothing."
+            description="Schedules by kind of log; other kinds keep their defaults. All write "
+            "the first and last step (signals: also 0 to 10); `{}` only these, `null` nothing."
         ),
     ] = Logs()
 
