@@ -1,10 +1,12 @@
 """Pages with numbers are what their templates give, and frozen studies follow from themselves."""
 
 import importlib.util
+import json
 import re
 
 import pytest
 from conftest import ROOT
+from matplotlib import pyplot as plt
 
 from circlet import frozen
 from circlet.study import planning
@@ -46,6 +48,18 @@ def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
     )
     for part in ("experiments", "reproduce"):
         assert getattr(ours, part).items() <= getattr(shipped, part).items()
+
+
+def test_the_tutorial_runs(monkeypatch):
+    monkeypatch.chdir(ROOT / "docs")
+    cells = json.loads((ROOT / "docs/tutorial.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    names = {}
+    exec("\n".join(code), names)
+    shares = names["shares"]
+    assert shares.shape == (5, 5) and (shares.idxmax() == 2).all()  # as the text says
+    assert names["change"].notna().sum() == 100 and names["change"].mean() < -0.25
+    plt.close("all")
 
 
 def test_numbers_of_studies_are_not_typed():

@@ -1,7 +1,7 @@
 """Logger plugin of Snakemake, ``--logger circlet``: the display of a study in place of its jobs.
 
-The profiles choose it. Whatever is no study of circlet, or where somebody asks to see everything
-(``--verbose``, ``--printshellcmds``), is printed with Snakemake's own filter and format.
+The profiles choose it. Messages of other workflows, and all messages with ``--verbose`` or
+``--printshellcmds``, are printed with Snakemake's own filter and format.
 """
 
 import logging
@@ -12,7 +12,7 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-# What a display of the study says in other words.
+# Events that a display of the study replaces.
 OF_JOBS = {
     LogEvent.RUN_INFO, LogEvent.RESOURCES_INFO, LogEvent.JOB_INFO, LogEvent.JOB_STARTED,
     LogEvent.JOB_FINISHED, LogEvent.GROUP_INFO, LogEvent.PROGRESS,
@@ -37,13 +37,13 @@ class LogHandler(LogHandlerBase):
         )
         self.stream = "stdout" if shown.stdout else "stderr"
         self.is_coloured = getattr(sys, self.stream).isatty() and not shown.nocolor
-        self.jobs: dict[str, int] = {}  # how many each rule has
+        self.jobs: dict[str, int] = {}  # number of jobs of each rule
         self.display: Any = None
         if self.is_usual:
             os.environ["CIRCLET_DISPLAYED"] = "1"  # so that jobs do not write over it
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a message, unless the display says it."""
+        """Print a message, unless the display replaces it."""
         try:
             if not self._is_displayed(record) and (text := self.format(record)):
                 if self.is_coloured:
@@ -53,7 +53,7 @@ class LogHandler(LogHandlerBase):
             self.handleError(record)
 
     def _is_displayed(self, record: logging.LogRecord) -> bool:
-        """Whether the display says it; begins the display when jobs may begin."""
+        """Return whether the display replaces a message; begins the display when jobs may begin."""
         event = getattr(record, "event", None)
         pipeline = sys.modules.get("circlet.pipeline")  # only a workflow of circlet has imported it
         if not (self.is_usual and pipeline and pipeline.is_displayed()):
@@ -67,6 +67,6 @@ class LogHandler(LogHandlerBase):
         if event in OF_JOBS:
             return True
         is_plain = event is None and record.levelno <= logging.INFO
-        # A command that failed has an error of its own, in the log of its job.
+        # A failed command has written its own error to the log of its job.
         is_command = getattr(record, "exception", "") == "RuleException"
         return bool(self.display and self.display.is_on and (is_plain or is_command))

@@ -1,1 +1,1 @@
-"""The config of a study: its keys as types, the messages about wrong ones, and its file."""
+"""The config of a study: types of its keys, messages about invalid keys, reading of files."""

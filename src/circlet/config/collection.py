@@ -1,4 +1,4 @@
-"""The keys of a ``collection.yaml``: what a collection says of itself, and its roles."""
+"""The keys of a ``collection.yaml``: texts about a collection, and its roles."""
 
 from typing import Annotated, Any
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-INT32_MAX = 2**31 - 1  # of integers in columns, and of the values of a column of lists
+INT32_MAX = 2**31 - 1  # largest integer in a column, and most values in a column of lists
 
 # $ alone would allow a line break at the end.
 Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)", max_length=100)]
@@ -112,7 +112,7 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     count: Annotated[Count, Meta(description="Number of seeds at these points.")]
 
     def is_about(self, values: Arguments) -> bool:
-        """Whether a point with these values has these seeds."""
+        """Return whether this entry applies to a point with these parameter values."""
         return all(values.get(name) == value for name, value in self.where.items())
 
 
@@ -317,7 +317,7 @@ class Experiment(Keys, frozen=True, kw_only=True):
 
     @property
     def listed_cases(self) -> list[Arguments]:
-        """Its cases; without any, one that sets nothing."""
+        """Its cases; if there are none, one empty case."""
         return self.cases or [{}]
 
     @property

@@ -1,7 +1,7 @@
 """The keys of a config as a whole: their types, defaults, bounds and descriptions.
 
 A config is decoded once, after it was checked against the schema that follows from these types;
-what a job gets is decoded without a check.
+the config of a job is decoded without a check.
 """
 
 from collections.abc import Iterator, Mapping
@@ -161,12 +161,12 @@ class Config(Keys, frozen=True, kw_only=True):
 
     @property
     def located(self) -> Iterator[tuple[str, Experiment]]:
-        """All experiments and parents, each with where it is in the config."""
+        """All experiments and parents, each after its path in the config."""
         yield from ((f"experiments.{name}", one) for name, one in self.experiments.items())
         yield from ((f"parents.{name}", one) for name, one in self.parents.items())
 
 
 def experiment_of(figure: Mapping[str, Any]) -> str:
-    """The experiment of an entry of `figures`; empty if it names none."""
+    """Return the experiment of an entry of `figures`; empty if it names none."""
     options = FigureOptions.__struct_fields__
     return next((str(figure[key]) for key in figure if key not in options), "")

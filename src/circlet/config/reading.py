@@ -1,4 +1,4 @@
-"""Read the file of a config: YAML that says each key once."""
+"""Read the file of a config: YAML without repeated keys."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,7 +10,7 @@ from circlet.config import schema
 from circlet.config.model import Config
 from circlet.errors import ConfigError
 
-MAX_BYTES = 4_000_000  # of a file; the longest config here has 12 000
+MAX_BYTES = 4_000_000  # of a file; the longest config of circlet has 12 000
 
 # The parser in C, where PyYAML has it, is ten times as fast.
 _Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -32,7 +32,7 @@ StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _un
 
 
 def parsed(text: str) -> Any:
-    """Return what a YAML text says; raises ConfigError."""
+    """Return the content of a YAML text; raises ConfigError."""
     try:
         return yaml.load(text, Loader=StrictLoader)
     except RecursionError:
@@ -40,15 +40,15 @@ def parsed(text: str) -> Any:
     except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is not a date
         said = str(error).replace('in "<unicode string>",', "at")
         raise ConfigError(f"not YAML: {said}") from error
-    except (LookupError, AttributeError, TypeError) as error:  # of PyYAML, as for `!!bool 5`
+    except (LookupError, AttributeError, TypeError) as error:  # raised by PyYAML, as for `!!bool 5`
         raise ConfigError("not YAML: a value does not fit its tag (!!bool, !!int)") from error
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """Read one config file.
 
-    Folders of collections, which it gives relative to itself, become full paths. Raises ConfigError
-    if it is missing, is no YAML, repeats a key, or is longer than `MAX_BYTES`.
+    Folders of collections, relative to the file, become full paths. Raises ConfigError if the file
+    is missing, is not YAML, repeats a key, or is longer than `MAX_BYTES`.
     """
     try:
         with Path(path).open("rb") as file:
@@ -75,7 +75,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def collections(path: str | Path) -> list[str]:
-    """The folders of collections that a config file names, without looking at the rest of it."""
+    """Return the folders of collections that a config file names; other keys are not checked."""
     try:
         folders: list[str] = read(path).get("collections", [])
         schema.check({"collections": folders}, {"properties": schema.of(Config)["properties"]})

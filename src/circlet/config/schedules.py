@@ -11,14 +11,14 @@ from msgspec import UNSET
 from circlet.config.experiment import INT32_MAX, Schedule
 from circlet.errors import ConfigError
 
-MAX_STEPS = 1_000_000  # steps of a log
+MAX_STEPS = 1_000_000  # most steps of a log
 
 
-@functools.lru_cache(maxsize=64)  # the points of an experiment mostly have the same
+@functools.lru_cache(maxsize=64)  # most points of an experiment have the same schedule
 def steps_of(
     schedule: Schedule | None, steps: int, epoch: int = 1, early: Sequence[int] = ()
 ) -> np.ndarray:
-    """The steps that a schedule of the config names, sorted, int64; none if it is null.
+    """Return the steps of a schedule of the config, sorted, int64; none if it is null.
 
     The first and the last of the ``steps`` of a run are always included, and so are those of
     ``early`` that the run reaches. ``epoch`` is the number of steps per epoch. Raises ConfigError
@@ -44,13 +44,13 @@ def steps_of(
 
 @functools.lru_cache(maxsize=64)
 def _log_spaced(per_decade: int) -> np.ndarray:
-    """All steps that are spaced evenly in the logarithm, sorted."""
+    """Return all steps that are evenly spaced in the logarithm, sorted."""
     decades = math.ceil(math.log10(INT32_MAX))
     steps = (round(10 ** (i / per_decade)) for i in range(decades * per_decade + 1))
     return np.unique(np.fromiter(steps, dtype=np.int64))
 
 
 def evenly(values: Sequence[Any], most: int) -> list[Any]:
-    """At most a number of some steps or other values, from the first to the last."""
+    """Return at most ``most`` values, evenly spaced in order, from the first to the last."""
     places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int)
     return [values[i] for i in places]

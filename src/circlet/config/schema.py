@@ -1,7 +1,7 @@
-"""The JSON schema of a config, generated from its types, and messages about what breaks it.
+"""The JSON schema of a config, generated from its types, and messages about violations of it.
 
-jsonschema finds all errors of a config, of which the most relevant is shown; msgspec, which decodes
-it, stops at the first and does not name the experiment.
+jsonschema finds all errors of a config, and the most relevant one is shown; msgspec, which decodes
+the config, stops at the first error and does not name the experiment.
 """
 
 import functools
@@ -34,7 +34,7 @@ def of(kind: Hashable) -> Schema:
 
 
 def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """A schema without references, and with a list of types in place of alternatives."""
+    """Return a schema without references, with lists of types in place of alternatives."""
     if "$ref" in schema:
         found = definitions[schema["$ref"].rsplit("/", 1)[-1]]
         schema = found | {key: value for key, value in schema.items() if key != "$ref"}
@@ -45,7 +45,7 @@ def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     if "properties" in made:
         made["properties"] = {k: _plain(v, definitions) for k, v in made["properties"].items()}
     if made.get("type") == "object" and made.get("additionalProperties") is not False:
-        # A pattern alone would allow 2024.
+        # A pattern alone would allow the number 2024 as a key.
         made["propertyNames"] = made.get("propertyNames", {}) | {"type": "string"}
     if made.pop("x-figure", False):
         made["properties"] = of(FigureOptions)["properties"]
@@ -66,19 +66,19 @@ def _joined(types: list[str]) -> str | list[str]:
 
 
 def flow(value: Any) -> str:
-    """A value as YAML on one line."""
+    """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=math.inf, sort_keys=False)
     return text.removesuffix("...\n").strip()
 
 
 def shown(value: Any, most: int = 80) -> str:
-    """A value in a message: on one line, and not all of a long one."""
+    """Return a value for a message, on one line of at most ``most`` characters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _unique_items(_: Any, is_required: bool, instance: Any, __: Schema) -> Iterator[Any]:
-    """Whether no two items are the same; jsonschema's own takes hours for 20 000 mixed ones."""
+    """Yield an error if two items are equal; jsonschema takes hours for 20 000 mixed ones."""
     if (
         is_required
         and isinstance(instance, list)
@@ -89,14 +89,14 @@ def _unique_items(_: Any, is_required: bool, instance: Any, __: Schema) -> Itera
 
 @functools.cache
 def _validator() -> Any:
-    """The class of validators; jobs import none."""
+    """Return the class of validators, imported at first use because jobs need none."""
     library = load("jsonschema")
     checks = {"uniqueItems": _unique_items}
     return library.validators.extend(library.Draft202012Validator, checks)
 
 
 def validator(schema: Schema) -> Any:
-    """What tells whether something fits a schema."""
+    """Return a validator for a schema."""
     return _validator()(schema)
 
 
@@ -112,13 +112,13 @@ def check(instance: Any, schema: Schema, prefix: str = "") -> None:
 
 
 def read(instance: Any, kind: type[T]) -> T:
-    """Check what a file says, and decode it; raises ConfigError."""
+    """Check the content of a file, and decode it; raises ConfigError."""
     check(instance, of(cast(Hashable, kind)))
     return decoded(instance, kind)
 
 
 def decoded(instance: Any, kind: type[T]) -> T:
-    """Decode what has been checked: 300.0 is an integer to the schema, and becomes one."""
+    """Decode checked content; 300.0 is an integer to the schema, and becomes one."""
     return msgspec.convert(instance, kind, strict=False)
 
 
@@ -131,20 +131,20 @@ def _looks_like_a_number(text: object) -> bool:
 
 
 def _number(value: Any) -> str:
-    """A number, or a text that should be one, as YAML reads it; empty if it is none."""
+    """Return a number, or a text that looks like one, as YAML; empty for other values."""
     if _looks_like_a_number(value):
         value = int(float(value)) if float(value).is_integer() else float(value)
     return flow(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def _dotted(path: Iterable[Any]) -> str:
-    """A path of keys and indices in a message: ``experiments.e.steps``."""
+    """Return a path of keys and indices in a message: ``experiments.e.steps``."""
     parts = (shown(part) if isinstance(part, str) else str(part) for part in path)
     return ".".join(part.strip("'") for part in parts)
 
 
 def _explain(error: Any, prefix: str) -> str:
-    """One line for one schema error: the key, what is wrong, and what would be right."""
+    """Return one line about a schema error: the key, what is wrong, and what would be right."""
     key = _dotted((prefix, *error.absolute_path) if prefix else error.absolute_path)
     if error.validator == "additionalProperties":
         allowed = error.schema.get("properties", {})
@@ -160,7 +160,7 @@ def _explain(error: Any, prefix: str) -> str:
 
 
 def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
-    """Error text for keys that are not known: the nearest known key, and all known ones."""
+    """Return an error text for unknown keys: the nearest known key, and all known keys."""
     if renamed := [name for name in unknown if RENAMED.get(name) in allowed]:
         return f"{renamed[0]!r} is called {RENAMED[renamed[0]]!r} now"
     named = ", ".join(map(shown, unknown[:MAX_SHOWN]))
@@ -215,14 +215,14 @@ def _broken_limit(error: Any) -> str:
 
 
 def _message(error: Any) -> str:
-    """What jsonschema says, with a long value cut."""
+    """Return the message of jsonschema, with a long value shortened."""
     return str(error.message).replace(repr(error.instance), shown(error.instance), 1)
 
 
 def _relevance(error: Any) -> tuple[int, list[tuple[int, Any]]]:
-    """A key to sort schema errors by: the last is the one to show.
+    """Return a key that sorts schema errors, so that the last is the one to show.
 
-    jsonschema has one of its own, which cannot compare paths whose keys are numbers and texts.
+    jsonschema's own key cannot compare paths that mix numbers and texts.
     """
     ranks = {int: 0, bool: 0, str: 1}
     path = [

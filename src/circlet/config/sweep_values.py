@@ -1,7 +1,7 @@
-"""Values of swept parameters that a config does not list one by one, and random search.
+"""Ranges of swept parameters, and random search.
 
-They become lists when a config is read, so that no other code sees them. Computed values, but not
-the given ends, are rounded to four significant digits, or more if the range is narrow, so that
+Ranges become lists when a config is read, so that no other code sees them. Computed values, but
+not the given ends, are rounded to four significant digits, or more if the range is narrow, so that
 names of folders stay short.
 """
 
@@ -47,7 +47,7 @@ def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> 
         raise ConfigError(f"{where}: has both cases and values drawn at random; remove one of them")
     sample = experiment.sample
     count = sample.count if isinstance(sample, Sample) else sample
-    # Cases that were drawn earlier are as many as the sample.
+    # A config that was expanded before has as many cases as its sample.
     if experiment.sample and experiment.cases and len(experiment.cases) != count:
         raise ConfigError(f"{where}: has both cases and sample; remove one of them")
     if experiment.sample and not (drawn or experiment.cases):
@@ -60,7 +60,7 @@ def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> 
 
 
 def _rounded(value: float, low: float, high: float) -> float:
-    """A value between two others with no more digits than tell it from others between them."""
+    """Round a value between ``low`` and ``high`` to four digits, or more if these are close."""
     found, digits = float(f"{value:.4g}"), 4
     while abs(found - value) > (high - low) / 1000:
         digits += 1
@@ -69,7 +69,7 @@ def _rounded(value: float, low: float, high: float) -> float:
 
 
 def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
-    """The values of a grid; of a parameter that is an integer rounded, each once."""
+    """Return the values of a grid; for an integer parameter rounded, without duplicates."""
     _check_finite(where, kind, numbers)
     if kind == "range":
         if any(number != int(number) for number in numbers) or not all(numbers[2:]):
@@ -126,7 +126,7 @@ def _drawn(
     sample: Any,
     schemas: dict[str, Schema],
 ) -> list[dict[str, Any]]:
-    """Points drawn at random, all different.
+    """Draw points at random, all different.
 
     Each parameter has a stream of its own, so that more points, or another parameter, change none
     of the values that were drawn before.

@@ -1,9 +1,9 @@
 """Native kernels: the shipped systems in C++, one run at a time, without torch.
 
-The equations in PyTorch are the reference, and the way of everything that no kernel covers. A
-kernel trains a run from one logged step to the next in one call; a run is then so small that it
-stays in the caches. The library is compiled once for each kind of instructions (`pyproject.toml`),
-and the best one that the processor has is loaded; CIRCLET_INSTRUCTIONS can name a lower one.
+The equations in PyTorch are the reference, and compute all that no kernel covers. A kernel trains
+one run from one logged step to the next in one call; one run is small enough to stay in the
+caches. The library is compiled once for each kind of instructions (`pyproject.toml`), and the best
+kind that the processor has is loaded; CIRCLET_INSTRUCTIONS can name a lower one.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ class Settings(ctypes.Structure):
 
     def __init__(self, **values: Any):
         arrays = {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
-        self.held = arrays  # as long as the kernel reads them
+        self.held = arrays  # kept alive while the kernel reads them
         super().__init__(**values | {k: array.ctypes.data for k, array in arrays.items()})
 
 
@@ -58,9 +58,9 @@ class PairNetwork(Settings):
 
     @classmethod
     def of(cls, pairs: np.ndarray, mask: np.ndarray, *, p: int, **settings: int) -> "PairNetwork":
-        """The network on pairs (pairs, 2), of which those of a mask (pairs,) are trained on."""
-        # By differences: pairs side by side then have no number in common, and adding up what
-        # belongs to each number need not wait for the pair before.
+        """Return the network on pairs (pairs, 2); the mask (pairs,) selects the train set."""
+        # Sorted by difference, neighbouring pairs have no number in common, so that sums for each
+        # number need not wait for the previous pair.
         order = np.lexsort((pairs[:, 0], (pairs[:, 1] - pairs[:, 0]) % p))
         order = order[np.argsort(~mask[order], kind="stable")]
         left, right = np.ascontiguousarray(pairs[order].T.astype(np.int32))
@@ -78,9 +78,9 @@ class _Optimizer(Settings):
 
 
 class Epochs(Settings):
-    """The order of the train set in some epochs, the first of which is number ``first``.
+    """The order of the train set in consecutive epochs, from the epoch ``first`` on.
 
-    ``orders`` (epochs, examples) int32; ``kept`` (epochs, d, examples) uint8: what dropout keeps.
+    ``orders`` (epochs, examples) int32; ``kept`` (epochs, d, examples) uint8: the dropout masks.
     """
 
     _fields_ = (("first", WHOLE), ("orders", ADDRESS), ("kept", ADDRESS))
@@ -88,7 +88,7 @@ class Epochs(Settings):
 
 @functools.cache
 def library() -> Any:
-    """The library for this processor; None if it was not built."""
+    """Return the library for this processor; None if it was not built."""
     built = {kind: _open(kind) for kind in KINDS.values()}
     plain = built["plain"]
     if plain is None:
@@ -115,26 +115,26 @@ def library() -> Any:
 
 
 def instructions() -> str:
-    """The kind of instructions of the library: ``avx512``, ``avx2`` or ``plain``; or ``""``."""
+    """Return the library's kind of instructions: ``avx512``, ``avx2``, ``plain``, or ``""``."""
     found = library()
     return "" if found is None else Path(found._name).name.partition(".")[0].lstrip("_")
 
 
 def built() -> str:
-    """Changes with the library: its kind of instructions, and when it was compiled."""
+    """Return an identifier of the library: its kind of instructions, and time of compilation."""
     found = library()
     return "" if found is None else f"{instructions()} {Path(found._name).stat().st_mtime_ns}"
 
 
 def missing() -> str:
-    """Why there are no kernels; empty if there are."""
+    """Return the reason why there are no kernels; empty if there are kernels."""
     if library() is not None:
         return ""
     return "the native kernels are not built: install a C++ compiler, and then circlet again"
 
 
 def starts(equations: str) -> ModuleType | None:
-    """The module with the weights, data and kernel of a system, by its module of equations."""
+    """Return the module with a system's weights, data and kernel; None if there is no kernel."""
     name = equations.replace(".equations.", ".starts.")
     try:
         return importlib.import_module(name) if name != equations else None
@@ -143,7 +143,7 @@ def starts(equations: str) -> ModuleType | None:
 
 
 def uncovered(equations: str, products: str, device: str) -> str:
-    """Why no kernel trains a system, by its module of equations; empty if one does."""
+    """Return why no kernel trains the system of a module of equations; empty if one does."""
     if device != "cpu":
         return "kernels are for CPUs"
     if starts(equations) is None:
@@ -154,9 +154,9 @@ def uncovered(equations: str, products: str, device: str) -> str:
 
 
 def path_of(kind: str) -> Path | None:
-    """The library for a kind of instructions, if it was built since its source was edited.
+    """Return the library for a kind of instructions, if built since its source was edited.
 
-    A wheel is unpacked in any order, within a minute.
+    Files of a wheel are unpacked in any order, so a minute of difference is allowed.
     """
     edited = max(path.stat().st_mtime for path in SOURCES.iterdir()) - 60
     paths = (Path(__file__).with_name(f"_{kind}{end}") for end in EXTENSION_SUFFIXES)
@@ -212,7 +212,7 @@ class Run:
             raise ValueError(f"a kernel of {numbers} numbers for {len(self.values)}")
 
     def close(self) -> None:
-        """Give back the memory of the kernel, which cannot be called any more; values stay."""
+        """Free the memory of the kernel, which can then no longer be called; values stay."""
         if handle := self.__dict__.pop("handle", None):
             self.library.end(handle)
 
@@ -225,7 +225,7 @@ class Run:
         self.library.train(self.handle, by, batches, done, steps, values, means, squares)
 
     def gradient(self, step: int = 0, epochs: Epochs | None = None) -> dict[str, np.ndarray]:
-        """The gradient of the batch of a step, by name; of the whole train set in step 0."""
+        """Return the gradient of the batch of a step, by name; of the whole train set in step 0."""
         found = np.empty_like(self.values)
         batches = ctypes.byref(epochs or Epochs())
         self.library.gradient(
@@ -238,7 +238,7 @@ class Run:
         }
 
     def metrics(self) -> dict[str, float]:
-        """Loss (nat) and accuracy (0..1) of the train and of the test set, by name."""
+        """Return the loss (nat) and accuracy (0..1) of the train and of the test set, by name."""
         names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
         found = np.empty(len(names))
         self.library.metrics(self.handle, self.values.ctypes.data, found.ctypes.data)

@@ -1,1 +1,1 @@
-"""Files: logs and tables as Parquet, locks, progress, and what made them."""
+"""Files: logs and tables as Parquet, their provenance, locks, and progress."""

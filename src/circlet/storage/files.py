@@ -9,14 +9,14 @@ from pathlib import Path
 
 from circlet.errors import LogError, WriteError
 
-_MARK = ".circlet.json"  # the marker of a folder that circlet may clear: lists the files made there
+_MARK = ".circlet.json"  # marks a folder that circlet may clear, and lists the files made in it
 
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary name beside a path; it takes the path's place when the block ends well.
+    """Context: a temporary path beside ``path``, moved to ``path`` if no error occurs.
 
-    Whatever goes wrong, no half-written file is left, under either name. An OSError (full disk,
+    After an error no half-written file remains, under either name. An OSError (full disk,
     read-only folder) becomes a LogError that names the path.
     """
     temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
@@ -41,11 +41,11 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
-    """Make files in a folder that circlet has to itself; yields a list for those that were made.
+    """Context: make files in a folder for circlet alone; yields a list for the paths made.
 
-    A marker file lists them. If all goes well, files that the marker of an earlier call lists and
-    that were not made this time are deleted; nothing else ever is. Raises LogError if the folder is
-    not empty and has no marker.
+    A marker file lists the files. If no error occurs, files that an earlier marker lists and that
+    were not made this time are deleted, and nothing else. Raises LogError if the folder is not
+    empty and has no marker.
     """
     mark, made = folder / _MARK, list[Path]()
     try:

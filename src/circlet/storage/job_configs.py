@@ -6,7 +6,7 @@ from pathlib import Path
 
 from circlet.storage import files
 
-MAX_AGE_S = 30 * 86_400  # seconds that they are kept
+MAX_AGE_S = 30 * 86_400  # seconds for which files are kept
 
 
 class JobConfigs:
@@ -16,11 +16,11 @@ class JobConfigs:
         self.folder = folder
 
     def path(self, text: str) -> Path:
-        """Path of the file with a study, as JSON; the file need not be there."""
+        """Return the path of the file with a study, as JSON; the file need not exist."""
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 
     def written(self, text: str) -> Path:
-        """Path of the file with a study, which is there."""
+        """Write a study to its file, unless it has been written, and return the path."""
         path = self.path(text)
         if not (path.exists() and path.read_text(encoding="utf-8") == text):
             files.write_text(path, text)

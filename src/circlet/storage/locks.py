@@ -1,6 +1,6 @@
 """Locks between processes: one Snakemake per results folder, one job per block and per GPU.
 
-The system drops a lock when its process ends, however it ends. The file stays.
+The operating system releases a lock when its process ends, even if killed. The file stays.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ class Busy(CircletError):
 def hold(path: Path, seconds: float = 0) -> "FileLock | None":
     """Hold a lock until it is released or the process ends; wait some seconds for it.
 
-    None where the file system has no locks. Raises Busy if another process holds it, and LogError
-    if the file cannot be written.
+    Returns None if the file system has no locks. Raises Busy if another process holds the lock,
+    and LogError if the file cannot be written.
     """
     filelock = load("filelock")
     lock: FileLock = filelock.FileLock(path, fallback_to_soft=False)
@@ -53,16 +53,16 @@ def hold(path: Path, seconds: float = 0) -> "FileLock | None":
         if code in (None, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL, errno.EIO):
             return None
         raise LogError(f"{path}: cannot be written: {os.strerror(code)}") from error
-    with contextlib.suppress(OSError):  # on a full disk it does not name its holder
+    with contextlib.suppress(OSError):  # on a full disk the file does not name the holder
         path.write_text(f"process {os.getpid()} on {platform.node()}\n", encoding="utf-8")
     return lock
 
 
 def lock(results: Path) -> "FileLock | None":
-    """Keep other Snakemakes from some results until the lock is released or the process ends.
+    """Lock results against other Snakemakes until the lock is released or the process ends.
 
-    None, and a warning, where the file system has no locks. Ends the program with a line if another
-    Snakemake works there.
+    Prints a warning and returns None if the file system has no locks. Exits with a message if
+    another Snakemake works on the results.
     """
     path = results / ".lock"
     try:
@@ -87,8 +87,8 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
     """Wait until no other process runs a block, and keep others from running it.
 
     The job of a Snakemake that was killed may still run when the next Snakemake starts the block
-    again. What a killed job left half-written is removed. Where the file system has no locks,
-    nothing is waited for or removed. Raises Interrupted if a signal is in ``caught`` meanwhile.
+    again. Half-written files of a killed job are removed. If the file system has no locks, this
+    neither waits nor removes files. Raises Interrupted if it waits while a signal is in ``caught``.
     """
     path, seconds = block.log("runs").with_name(".lock"), 0.0
     while True:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FOOTER = "circlet"
-_WORDS = {"version": "version of the code", "base": "parent"}  # of keys of what made a log
-_NO_DIGEST = 64 * "0"  # in the place of a SHA-256 while it is taken
+_WORDS = {"version": "version of the code", "base": "parent"}  # keys of a log's spec, in words
+_NO_DIGEST = 64 * "0"  # stands for the SHA-256 while it is computed
 
 
 def write(table: pa.Table, path: Path, footer: dict[str, Any], **options: Any) -> None:
     """Write a Parquet file whole or not at all, with a JSON footer; raises LogError.
 
-    The footer has the checksum of the whole file, taken while zeros stood in its place. Options are
+    The footer has the checksum of the whole file, computed with zeros in its place. Options are
     those of pyarrow's writer.
     """
     made = json.dumps(footer | {"sha256": _NO_DIGEST})
@@ -44,20 +44,20 @@ def write(table: pa.Table, path: Path, footer: dict[str, Any], **options: Any) -
 
 
 def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
-    """Footer and content of a Parquet file whose checksum is right; raises LogError.
+    """Return footer and content of a Parquet file with a valid checksum; raises LogError.
 
-    Parquet's own checksums, of pages, leave its metadata open: there a flipped bit can turn a
-    column into another without a word.
+    Parquet's own checksums cover pages, but not metadata, where a flipped bit can silently turn a
+    column into another.
     """
     with reading(path):
-        # Into memory of Arrow's: its threads would ask Python to free a bytes object, and abort a
-        # process that is just ending ("terminate called without an active exception").
+        # Read into Arrow's memory: its threads would ask Python to free a bytes object, and thus
+        # abort a process that is ending ("terminate called without an active exception").
         with pa.OSFile(str(path)) as file:
             content = file.read_buffer()
         made, _ = _footer(pa.BufferReader(content))
         digest = made["sha256"]
         bytes_read = memoryview(content)
-        end = len(bytes_read) - int.from_bytes(bytes_read[-8:-4], "little") - 8  # of the columns
+        end = len(bytes_read) - int.from_bytes(bytes_read[-8:-4], "little") - 8  # after columns
         blank = hashlib.sha256(bytes_read[:end])
         blank.update(bytes(bytes_read[end:]).replace(digest.encode(), _NO_DIGEST.encode()))
         if blank.hexdigest() != digest:
@@ -66,19 +66,19 @@ def _read(path: Path) -> tuple[dict[str, Any], pa.Table]:
 
 
 def footer(path: Path) -> dict[str, Any]:
-    """The JSON footer of a file; raises LogError if the file is missing or damaged."""
+    """Return the JSON footer of a file; raises LogError if the file is missing or damaged."""
     with reading(path):
         return _footer(path)[0]
 
 
 def columns(path: Path) -> list[str]:
-    """Names of the columns of a file; raises LogError if the file is missing or damaged."""
+    """Return the column names of a file; raises LogError if the file is missing or damaged."""
     with reading(path):
         return _footer(path)[1]
 
 
 def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
-    """The JSON footer of a file, and the names of its columns."""
+    """Return the JSON footer of a file, and the names of its columns."""
     found = pq.read_metadata(file)
     made = json.loads((found.metadata or {})[_FOOTER.encode()])
     return made, found.schema.to_arrow_schema().names
@@ -101,10 +101,10 @@ def reading(path: Path) -> Iterator[None]:
 def read_table(
     study: Study, name: str, role: str = "", columns: list[str] | None = None
 ) -> "pd.DataFrame":
-    """Rows of a table about experiments of the study, or that with a role; all columns, or some.
+    """Return rows of a table for the study's experiments, or that of ``role``; all columns or some.
 
-    Raises LogError if it is missing or damaged, or was not made from the config, the code and the
-    tables that are planned now (as far as the study knows what is planned, ``Study.keys``).
+    Raises LogError if the table is missing or damaged, or was made from another config, code or
+    tables than planned now, as far as the study knows the planned key (``Study.keys``).
     """
     found = read(study.table(name), study.keys.get(name))
     if "experiment" in found.column_names:
@@ -115,7 +115,7 @@ def read_table(
 
 
 def read(path: Path, key: str | None = None) -> pa.Table:
-    """Every byte of a log or table; raises LogError if it is missing or damaged.
+    """Return a whole log or table; raises LogError if it is missing or damaged.
 
     Also raises LogError if the file is a table whose ``key`` is not the given one.
     """
@@ -130,17 +130,17 @@ def read(path: Path, key: str | None = None) -> pa.Table:
 
 
 def is_current(block: Block) -> bool:
-    """Whether all logs of a finished block were made with the settings that the plan has.
+    """Return whether all logs of a finished block were made with the planned settings.
 
-    Only footers are read. Raises LogError if one is damaged or is not that of its log.
+    Only footers are read. Raises LogError if one is damaged or belongs to another log.
     """
     return not differing(block)
 
 
 def differing(block: Block) -> list[str]:
-    """What of the plan's settings the logs of a finished block were not made with, by name.
+    """Return names of the planned settings that differ from those of a finished block's logs.
 
-    Only footers are read. Raises LogError if one is damaged or is not that of its log.
+    Only footers are read. Raises LogError if one is damaged or belongs to another log.
     """
     found: dict[str, None] = {}
     for kind in block.point.logs:
@@ -157,14 +157,14 @@ def _differing(block: Block, made: dict[str, Any]) -> list[str]:
 
 
 def statuses(block: Block) -> list[str]:
-    """What has become of each run of a finished block; nothing else of its logs is read."""
+    """Return the status of each run of a finished block; other columns are not read."""
     with reading(block.log("runs")):
         found = pq.ParquetFile(block.log("runs")).read(columns=["status"])
     return found["status"].to_pylist()
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
-    """One log of one block, as its schema says; all steps or some.
+    """Return a log of a block, with the columns of its schema; all steps or some.
 
     Raises LogError if the file is missing or damaged, or was made with settings or seeds other than
     planned, or by another version of the system: such numbers never enter an average.
@@ -173,7 +173,7 @@ def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd
 
 
 def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, np.ndarray]:
-    """The logged parameters of a block by name, (steps, runs, *shape), in the order of both.
+    """Return logged parameters of a block by name, (steps, runs, *shape), by step and seed.
 
     All logged steps or some. Raises LogError as ``read_log``.
     """
@@ -183,7 +183,7 @@ def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, 
     for name in pc.unique(names).to_pylist():
         rows = table.filter(pc.equal(names, name)).combine_chunks()
         shape = rows["shape"][0].as_py()
-        # Logs have their rows by part of the block, in it by step, in it by seed.
+        # Rows of logs are sorted by group of the block, then by step, then by seed.
         order = np.lexsort([rows["seed"].to_numpy(), rows["step"].to_numpy()])
         values = rows["values"].combine_chunks().values.to_numpy(zero_copy_only=False)
         found[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)

@@ -11,13 +11,13 @@ from circlet.study import fingerprint, registry, targets
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
-# Set while a display of the study is on the terminal: jobs then say nothing there.
+# Set while the terminal shows a display of the study: jobs then print nothing to it.
 DISPLAYED = "CIRCLET_DISPLAYED"
 STATES = ("done", "started", "failed", "outdated", "damaged", "waiting")
 
 
 def state(block: Block) -> str:
-    """The state of a block.
+    """Return the state of a block.
 
     Started blocks are running, or were interrupted or killed. Outdated ones were made with other
     settings or by another version of their system.
@@ -34,10 +34,10 @@ def state(block: Block) -> str:
 
 
 def regrouped(study: Study) -> dict[str, int]:
-    """Finished runs, by experiment, whose seeds are planned in other blocks, which lack logs.
+    """Count finished runs, by experiment, whose seeds are now planned in blocks without logs.
 
-    They are run again. This happens if ``block`` is edited, or if seeds are added to a block that
-    is not full.
+    Their seeds are run again. This happens if ``block`` is edited, or if seeds are added to a
+    block that is not full.
     """
     found: dict[str, int] = {}
     for point in study.points:
@@ -54,7 +54,7 @@ def regrouped(study: Study) -> dict[str, int]:
 
 
 def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
-    """What reading every byte of the finished logs and of the tables finds, a line for each file.
+    """Read all finished logs and existing tables; yields a message for each file with an error.
 
     ``found`` are the states of the study's blocks.
     """
@@ -69,9 +69,9 @@ def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def lost_parents(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
-    """Blocks that are not done though finished runs started from them, and how many of these.
+    """Yield unfinished blocks from which finished runs started, with the number of these runs.
 
-    ``found`` are the states of its blocks.
+    ``found`` are the states of the study's blocks.
     """
     lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
     for block, what in found:
@@ -96,10 +96,10 @@ def check_parents(study: Study) -> None:
 
 
 def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
-    """Systems whose code has changed and whose version has not, a line for each.
+    """Yield a message for each system whose code has changed, but not its version.
 
-    If a system has golden values, they say which code they were checked with; otherwise its
-    finished runs say what made them. ``found`` are the states of the study's blocks.
+    If a system has golden values, they record the code that they were checked with; otherwise its
+    finished runs record the code that made them. ``found`` are the states of the study's blocks.
     """
     for name in study.systems:
         system = study.known[name]
@@ -121,14 +121,14 @@ def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str
 
 
 def states(study: Study) -> list[tuple[Block, str]]:
-    """Every block with its state."""
+    """Return all blocks, each with its state."""
     return [(block, state(block)) for block in study.blocks]
 
 
 def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
-    """What has failed, when nothing runs any more: a line for each block, table and figure.
+    """Yield a message for each failed block, table and figure, once no job runs any more.
 
-    ``found`` are the states of its blocks.
+    ``found`` are the states of the study's blocks.
     """
     for block, what in found:
         if what == "failed" or (what == "started" and not was_interrupted(block)):
@@ -143,15 +143,15 @@ def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def was_interrupted(block: Block) -> bool:
-    """Whether a started block that does not run any more was told to end, as by ctrl-C."""
+    """Return whether a started block that no longer runs was ended by a signal, as of ctrl-C."""
     last = last_line(block.job_log) or ""
-    # Not while it waited for another job of the same block.
+    # A job that was ended while it waited for another job of its block does not count.
     return last.startswith(("ended by", "interrupted", "terminated")) and locks.WAITED not in last
 
 
 def _failure(name: str, job_log: Path) -> str:
     last = last_line(job_log) or ""
-    if re.search(r": \d+ runs? of \d+ steps, ", last):  # what a block says at its end
+    if re.search(r": \d+ runs? of \d+ steps, ", last):  # the last line of a finished block
         last = "has finished before, and its logs are gone; see what Snakemake says above"
     elif not last.startswith("error:") and locks.WAITED not in last:
         said = f" after “{last}”" if last else ""

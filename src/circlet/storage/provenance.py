@@ -1,4 +1,4 @@
-"""What made a file: commit, versions, machine."""
+"""Provenance of files: commit, versions, machine."""
 
 import os
 import platform
@@ -16,9 +16,9 @@ def _git(*command: str) -> str:
 
 
 def commit() -> str | None:
-    """Commit of the package's code, with ``-dirty`` if it was edited since; None if unknown.
+    """Return the commit of the package's code, with ``-dirty`` if edited since; None if unknown.
 
-    Edits elsewhere, as of a config, do not count: the config is in the footer itself.
+    Edits outside the package, as of a config, do not count: the footer has the config.
     """
     try:
         edited = "-dirty" if _git("status", "--porcelain", "--", ".") else ""
@@ -35,7 +35,7 @@ def _version(package: str) -> str | None:
 
 
 def made_by() -> dict[str, Any]:
-    """What a footer says of the code and the machine: commit, versions, interpreter.
+    """Return what a footer records of code and machine: commit, versions, interpreter, machine.
 
     The version of a package that is not installed is None. circlet itself need not be installed.
     """

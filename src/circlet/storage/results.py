@@ -1,6 +1,6 @@
 """Tables and logs of a study by name: ``circlet.load("results")``.
 
-It needs only the folder, no config: the footer of each log says what the log belongs to. Frames are
+This needs only the folder, no config: the footer of each log has the keys of its runs. Frames are
 pandas, or polars or Arrow on request.
 """
 
@@ -25,14 +25,14 @@ _ENGINES = ("pandas", "polars", "arrow")
 
 
 class _File(NamedTuple):
-    """A log of a block, and what its runs are."""
+    """A log of a block, and the keys of its runs."""
 
     path: Path
     keys: dict[str, Any]  # experiment, system, point, dtype, products, and parameters
 
 
 class Results:
-    """What a study has written so far into a folder."""
+    """Tables and logs that a study has written into a folder so far."""
 
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
         self.folder = Path(folder)
@@ -47,12 +47,12 @@ class Results:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables that there are."""
+        """Names of the existing tables."""
         return sorted(path.stem for path in (self.folder / "tables").glob("[!.]*.parquet"))
 
     @property
     def logs(self) -> list[str]:
-        """Kinds of logs that there are."""
+        """Kinds of the existing logs."""
         return sorted({path.stem for path in self._paths("*")})
 
     @property
@@ -63,7 +63,7 @@ class Results:
     def table(
         self, name: str, engine: Engine | None = None
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
-        """A table; raises LogError if there is none with this name."""
+        """Return a table; raises LogError if there is none with this name."""
         if name not in (names := self.tables):
             if name in self.logs:
                 raise LogError(f"{self.folder}: {name!r} is a log: write log({name!r})")
@@ -79,7 +79,7 @@ class Results:
         engine: Engine | None = None,
         **parameters: Any,
     ) -> "pd.DataFrame | pl.DataFrame | pa.Table":
-        """One kind of log of all runs, or of some, with keys and parameters as columns.
+        """Return one kind of log of all runs, or of some, with keys and parameters as columns.
 
         Args:
             kind: runs, curves, signals, embeddings, gradients, gradient_norms or parameters.
@@ -127,13 +127,13 @@ class Results:
         return self._frame(whole, engine)
 
     def _paths(self, kind: str) -> list[Path]:
-        """Logs of a kind, in the order of their names."""
+        """Return the logs of a kind, in the order of their names."""
         return sorted((self.folder / "logs").glob(f"*/*/seeds_*/{kind}.parquet"))
 
     def _files(self, kind: str, experiments: list[str] | None = None) -> list[_File]:
-        """Logs of a kind with their keys.
+        """Return the logs of a kind with their keys.
 
-        Where blocks overlap, as after an edit of ``block``, the ones that were written last count.
+        If blocks overlap, as after an edit of ``block``, those that were written last count.
         """
         files: list[_File] = []
         taken: dict[Path, list[range]] = {}
@@ -154,7 +154,7 @@ class Results:
         return {}
 
     def _keys(self, path: Path) -> dict[str, Any]:
-        """What the runs of a log are; of all logs of a block, the first that is asked for says."""
+        """Return the keys of a log's runs, read from the first requested log of each block."""
         block = path.parent
         if block not in self._known:
             keys = parquet.footer(path).get("keys")
@@ -180,7 +180,7 @@ _FIRST = ("experiment", "system", "point")
 
 
 def load(folder: str | Path, engine: Engine = "pandas") -> Results:
-    """The results of a study, by its folder: ``circlet.load("results").table("outcomes")``.
+    """Return the results of a study by its folder: ``circlet.load("results").table("outcomes")``.
 
     Frames are those of ``engine``: pandas, polars or arrow. Raises LogError if there is no such
     folder.
@@ -201,7 +201,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _whole(name: str, values: Any) -> list[int]:
-    """Steps or seeds that are asked for; raises LogError if they are no whole numbers."""
+    """Return the requested steps or seeds; raises LogError if they are no whole numbers."""
     try:
         numbers = [operator.index(value) for value in _listed(values)]
     except TypeError:
@@ -215,18 +215,18 @@ def _said(experiment: Any, parameters: dict[str, Any]) -> str:
 
 
 def _values(files: Iterable[_File], name: str) -> str:
-    """The values that some logs have of a key, in words."""
+    """Return the values of a key in some logs, as text."""
     texts = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
     return ", ".join(texts[:8] + ["..."] * (len(texts) > 8))
 
 
 def _names(files: Iterable[_File]) -> list[str]:
-    """Names of all keys of some logs, in their order."""
+    """Return the names of all keys of some logs, in their order."""
     return list(dict.fromkeys(name for _, keys in files for name in keys))
 
 
 def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table:
-    """A log with the keys of its runs as columns, and of its rows those with some values."""
+    """Return a log with the keys of its runs as columns, and only the rows with ``kept`` values."""
     table = parquet.read(file.path)
     for name, values in kept.items():
         if name in table.column_names:

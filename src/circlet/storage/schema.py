@@ -28,7 +28,7 @@ PARAMETER_TYPES = {
 
 
 def column(name: str, type: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
-    """A column with its meaning and unit, kept in the Parquet file."""
+    """Return a column with its meaning and unit, kept in the Parquet file."""
     return pa.field(name, type, metadata={"meaning": meaning, "unit": unit})
 
 
@@ -57,7 +57,7 @@ COUNTS = [
 
 
 def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
-    """Columns of an estimate: its value, the ends of its 95 % interval and the runs behind it."""
+    """Return columns of an estimate: value, ends of its 95 % interval and number of runs."""
     return [
         column(name, pa.float64(), meaning, unit),
         column(f"{name}_low", pa.float64(), f"{name}: lower end of the 95 % interval", unit),
@@ -67,7 +67,7 @@ def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
 
 
 def interval(meaning: str) -> list[pa.Field]:
-    """Columns of a table whose rows are estimates; an end that nothing bounds is null."""
+    """Return the columns of a table whose rows are estimates; unbounded ends are null."""
     return [
         column("estimate", pa.float64(), meaning),
         column("low", pa.float64(), "lower end of its 95 % interval"),
@@ -76,7 +76,7 @@ def interval(meaning: str) -> list[pa.Field]:
 
 
 def names(fields: Iterable[pa.Field]) -> list[str]:
-    """Names of some columns."""
+    """Return the names of some columns."""
     return [field.name for field in fields]
 
 
@@ -102,7 +102,7 @@ _AFTER = [
 
 
 def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
-    """What some systems measure of a run, each once."""
+    """Return the columns of the metrics of some systems, each name once."""
     found: dict[str, dict[tuple[str, str], None]] = {}
     for system in systems:
         for name, metric in system.metrics.items():
@@ -118,7 +118,7 @@ def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
 
 
 def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:
-    """What the log ``runs`` of some systems says of a run."""
+    """Return the columns of the log ``runs`` of some systems, without the seed."""
     return [*_BEFORE, *metrics(systems), *_AFTER]
 
 
@@ -144,14 +144,14 @@ _BY_STEP = {
 
 
 def logs(system: SystemSpec) -> dict[str, pa.Schema]:
-    """Columns of all kinds of logs of a system."""
+    """Return the columns of all kinds of logs of a system."""
     by_step = {"curves": metrics([system]), **_BY_STEP}
     own = {kind: pa.schema([SEED, STEP, *fields]) for kind, fields in by_step.items()}
     return {"runs": pa.schema([SEED, *outcome([system])])} | own
 
 
 def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:
-    """Columns of a table; if ``RUN`` or ``POINT`` is its first, with the other keys beside it."""
+    """Return a table's columns, with all other keys if the first one is ``RUN`` or ``POINT``."""
     unit, *others = declared
     if unit not in (RUN, POINT):
         return declared
@@ -163,19 +163,19 @@ def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -
 
 
 class Lists(NamedTuple):
-    """Lists of different lengths, one after the other: a column of many without an object each."""
+    """A column of lists of different lengths, concatenated, without an object for each list."""
 
     values: np.ndarray
     sizes: Sequence[int] | np.ndarray
 
     @classmethod
     def of(cls, rows: Sequence[Sequence]) -> "Lists":
-        """From a row each."""
+        """Return the column whose lists are these rows."""
         return cls(np.concatenate(rows) if len(rows) else np.empty(0), [len(row) for row in rows])
 
 
 def _array(values: Any, type: pa.DataType) -> pa.Array:
-    """Values of a column from their memory: ``pa.array`` would import pandas. NaN is null."""
+    """Return a column as an Arrow array, NaN as null; ``pa.array`` would import pandas."""
     if pa.types.is_list(type):
         lists = values if isinstance(values, Lists) else Lists.of(values)
         parts = [None, _offsets(lists.sizes)]
@@ -202,13 +202,13 @@ def _offsets(sizes: Sequence[int] | np.ndarray) -> pa.Buffer:
 
 
 def table(columns: dict[str, Any], declared: pa.Schema) -> pa.Table:
-    """Columns of a log as a table with exactly the declared ones; NaN is null."""
+    """Return columns of a log as a table with exactly the declared columns, NaN as null."""
     arrays = [_array(columns[field.name], field.type) for field in declared]
     return pa.Table.from_arrays(arrays, schema=declared)
 
 
 def conform(frame: "pd.DataFrame", fields: list[pa.Field], name: str) -> pa.Table:
-    """A frame as a table with exactly these columns, in this order and type.
+    """Return a frame as a table with exactly these columns, in this order and type.
 
     Raises LogError if a column is missing or undeclared, or a value does not fit its type.
     """

@@ -1,4 +1,4 @@
-"""How many seeds a block has, and where blocks begin."""
+"""Sizes of blocks, and the seeds at which they begin."""
 
 import math
 from typing import Any
@@ -9,16 +9,16 @@ SIZES = (50, 20, 10, 5, 2, 1)  # seeds per block, if the config does not say
 
 
 def balanced_group_size(count: int, most: int) -> int:
-    """Size of groups of at most ``most``, as few and as alike as ``count`` allows."""
+    """Return the size of the fewest, nearly equal groups of at most ``most`` out of ``count``."""
     return math.ceil(count / math.ceil(count / most))
 
 
 def default_size(system: SystemSpec, parameters: dict[str, Any]) -> int:
-    """Most seeds of a block, if the config does not say.
+    """Return the largest number of seeds of a block, if the config does not set it.
 
-    Fifty runs if ten thousand steps of them take less than a minute; otherwise the largest of
-    the other ``SIZES`` for which they take less than ten minutes. This depends only on the
-    parameters, so no other edit changes a block. Systems whose cost is measured have twenty.
+    The number is fifty if ten thousand steps of fifty runs take at most a minute; otherwise the
+    largest of the other ``SIZES`` for which they take at most ten minutes. It depends only on the
+    parameters, so no other edit changes a block. For systems whose cost is measured it is twenty.
     """
     if not system.flops_per_step:
         return SIZES[1]
@@ -29,11 +29,11 @@ def default_size(system: SystemSpec, parameters: dict[str, Any]) -> int:
 
 
 def first_seeds(seeds: range, size: int, is_given: bool) -> list[int]:
-    """The first seeds of the blocks of some seeds.
+    """Return the first seed of each block of a range of seeds.
 
-    Without ``block`` in the config they are the first of all seeds and the multiples of the size;
-    with fifty also 20. So adding seeds changes at most the last block, and only if it ends
-    elsewhere.
+    Without ``block`` in the config these are the first of all seeds and the multiples of the size;
+    for blocks of fifty also seed 20. So adding seeds changes at most the last block, and only if
+    its last seed changes.
     """
     first = seeds.start if is_given else seeds.start // size * size + size
     starts = {seeds.start, *range(first, seeds.stop, size)}

@@ -1,6 +1,6 @@
 """Blocks: ranges of seeds of one point, each trained in one job, with the paths of their logs.
 
-Paths of logs are made only here.
+Only this module makes paths of logs.
 """
 
 import json
@@ -13,7 +13,7 @@ from circlet.study.interventions import list_interventions
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
-# Where logs are, below the folder of the results.
+# Paths of logs below the folder of results.
 LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 
@@ -47,7 +47,7 @@ class Block:
         return (*self.point.key, self.name)
 
     def log(self, kind: str) -> Path:
-        """Path of one of its logs."""
+        """Return the path of one of its logs."""
         return self._path(LOG, kind=kind)
 
     @property
@@ -67,12 +67,12 @@ class Block:
 
     @property
     def checkpoint(self) -> Path:
-        """Where it is kept while it is not done; beside its logs, and no log itself."""
+        """File of its checkpoint until it is done; beside its logs, but not itself a log."""
         return self.log("checkpoint").with_suffix(".pt")
 
     @property
     def state(self) -> Path:
-        """Where the end of its runs is kept with that of their optimiser, if it is."""
+        """File of the final state of its runs and their optimiser, if these are kept."""
         return self.log("state").with_suffix(".pt")
 
     @property
@@ -88,12 +88,12 @@ class Block:
 
     @property
     def inputs(self) -> list[Path]:
-        """Logs that must be there before it can run."""
+        """Logs that must exist before it can run."""
         return [block.log(kind) for block in self.parents for kind in self.point.reads]
 
     @staticmethod
     def _experiment(blocks: list["Block"]) -> dict[str, Any]:
-        """The experiment that is just these blocks of one point."""
+        """Return the config of an experiment that has only these blocks of one point."""
         point, first, last = blocks[0].point, blocks[0], blocks[-1]
         identity, settings = point.identity, point.settings
         ends = {"first": first.first, "count": last.first + last.count - first.first}
@@ -102,7 +102,7 @@ class Block:
             config["block"] = settings.block
         if settings.keep_state:
             config["keep_state"] = True
-        # What its name has at its default is swept over one value, so that the name is the same.
+        # Sweeping a default value that is in the point's name keeps this name.
         values = point.arithmetic | point.parameters
         if sweep := {name: [values[name]] for name in point.named if name in values}:
             config["sweep"] = sweep
@@ -115,10 +115,10 @@ class Block:
 
     @property
     def study(self) -> str:
-        """Config of the study that is just this block, as canonical JSON: what its job runs.
+        """Config of a study with only this block, as canonical JSON, for its job.
 
-        It names nothing of the other blocks, and no default that another release may add, so
-        that neither changes a job that is done.
+        The config names no other blocks, and no default that another release may add, so that
+        neither changes a finished job.
         """
         config = {
             "results": str(self.point.results),

@@ -19,21 +19,21 @@ from circlet.study.validation import varied
 
 
 def check(study: Study) -> None:
-    """Apply all rules that need the points of a study."""
+    """Check all rules that need the points of a study."""
     _check_derived_metrics(study)
-    _ = study.points  # no two are the same
+    _ = study.points  # raises an error if two are the same
     _check_compared(study)
     _check_more_seeds(study)
     _check_milestones(study)
     _check_logs_of_derived_metrics(study)
     limits.check_blocks(study.points)
-    if study.config.figures:  # the usual ones need no check, and jobs none of them
+    if study.config.figures:  # default figures need no check
         plots.of(study)
     _check_roles(study)
 
 
 def _check_derived_metrics(study: Study) -> None:
-    """Whether all listed tables are tables of derived metrics, with names of their own."""
+    """Check that all listed tables have derived metrics, whose names are unique."""
     tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
     for i, name in enumerate(study.config.derived_metrics):
         if name not in tables:
@@ -56,7 +56,7 @@ def _check_derived_metrics(study: Study) -> None:
 
 
 def _check_logs_of_derived_metrics(study: Study) -> None:
-    """Whether an experiment has the logs of each table of derived metrics."""
+    """Check that some experiment has the logs for each table of derived metrics."""
     tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
     for i, name in enumerate(study.config.derived_metrics):
         says = literals(tables[name])
@@ -71,7 +71,7 @@ def _check_logs_of_derived_metrics(study: Study) -> None:
 
 
 def _check_compared(study: Study) -> None:
-    """Whether some points differ only in the parameter that `compare` names."""
+    """Check that some points differ only in the parameter that `compare` names."""
     for name, experiment in study.config.experiments.items():
         points = study.experiment(name)
         for parameter, ends in experiment.compare.items():
@@ -95,7 +95,7 @@ def _check_compared(study: Study) -> None:
 
 
 def _check_more_seeds(study: Study) -> None:
-    """Whether each entry of `more` is about a point."""
+    """Check that each entry of `more` matches a point."""
     for name, experiment in study.config.experiments.items():
         values = [point.parameters | point.arithmetic for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
@@ -106,7 +106,7 @@ def _check_more_seeds(study: Study) -> None:
 
 
 def _check_milestones(study: Study) -> None:
-    """Whether each is a threshold or a delay, something has its metric, and its name is free."""
+    """Check that milestones are thresholds or delays, with existing metrics and free names."""
     given, milestone_of = study.config.milestones, milestones.of_config(study.config)
     metrics = {m for s in study.known.values() for m in s.metrics} if given else set()
     used = [study.known[name] for name in study.systems]
@@ -160,7 +160,7 @@ def _check_delay(
 
 
 def _check_roles(study: Study) -> None:
-    """Whether every experiment of ``reproduce`` can be what its figure or table is made from."""
+    """Check that each experiment in ``reproduce`` meets the requirements of its role."""
     for role, name in study.config.reproduce.items():
         where = f"reproduce.{role}"
         if role not in study.roles:
@@ -172,7 +172,7 @@ def _check_roles(study: Study) -> None:
 
 
 def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
-    """What a role needs and an experiment has not, as (needed, what it has instead)."""
+    """Yield requirements of a role that an experiment fails: (required, what it has instead)."""
     experiment, points = study.config.experiments[name], study.experiment(name)
     if experiment.system != needs.system:
         yield f"with {needs.system}", "is not"
@@ -186,7 +186,7 @@ def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
         yield f"with {needed}", f"has {' and '.join(sorted(names)) or 'none'}"
     if needs.argument and f"keep_{needs.argument}" not in points[0].keys:
         yield f"that keeps {needs.argument} frequencies", "does not"
-    start = study.reproduce.get(needs.start or "")  # a part of a study may lack it
+    start = study.reproduce.get(needs.start or "")  # a part of a study may lack this role
     parent = points[0].parent
     if start and parent and parent.experiment != start:
         yield f"that starts from {start}", f"starts from {parent.experiment}"
@@ -197,12 +197,12 @@ def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
 
 
 def _value(point: Point, needed: Any) -> Any:
-    """What a parameter must be: a value, or that of the parameter of this name."""
+    """Return a parameter's required value: ``needed``, or the value of the parameter it names."""
     return point.parameters.get(needed, needed) if isinstance(needed, str) else needed
 
 
 def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
-    """What a role needs of the logs of an experiment."""
+    """Yield each requirement of a role that the logs of an experiment fail."""
     for kind in needs.every_epoch:
         epochs = ((p, range(0, p.steps + 1, p.steps_per_epoch)) for p in points)
         if not all(

@@ -1,12 +1,12 @@
-"""Published claims, as the ``claims.csv`` of each collection has them.
+"""Published claims, from the ``claims.csv`` of each collection.
 
-A row is a claim. Columns, of which those that are not in `REQUIRED` may be left out, and those that
-a kind does not need be empty:
+Each row is a claim. Columns that are not in `REQUIRED` may be left out, and columns that a kind
+does not need may be empty:
 
 ``claim, reference, source, statement, unit``
-    its name; what the value is from, ``paper`` or a key of ``references`` in the collection.yaml;
-    the table, figure or section there; a sentence, in which ``{}`` stands for the published value;
-    the unit of the value;
+    its name; the origin of the value, ``paper`` or a key of ``references`` in collection.yaml; the
+    table, figure or section in this source; a sentence, in which ``{}`` stands for the published
+    value; the unit of the value;
 ``kind, published, published_low, published_high, published_n, margin, least, most``
     how it is judged (`circlet.analysis.verdicts`): the published value, its 95 % interval, and its
     number of runs; the largest difference that counts as agreement, if the kind has no rule for
@@ -46,7 +46,7 @@ COLUMNS = (
     "conditions", "shorter", "accepts", "table", "column", "rival", "figure", "reason",
 )  # fmt: skip
 REQUIRED = ("claim", "source", "statement", "kind", "role", "table", "column")
-# What each kind needs; of names in one string any will do.
+# Columns that each kind needs; of several names in one string, one is enough.
 NEEDS = {
     "share": ("published", "published_n"),
     "correlation": ("published", "published_n"),
@@ -57,7 +57,7 @@ NEEDS = {
     "words_ratio": ("least most", "margin"),
 }
 TEST, OTHER = "test", "other"
-TALLIES = {  # what a claim is counted as, in words for readers
+TALLIES = {  # how a claim is counted, in words for readers
     TEST: "tests",
     OTHER: "judged on runs with other settings than the paper's",
     "repeat": "overlaps with a test of the same runs",
@@ -72,9 +72,9 @@ Claim = dict[str, str]
 
 
 def claims(collection: Collection) -> list[Claim]:
-    """The claims of a collection, with full names; none if it has no ``claims.csv``.
+    """Return the claims of a collection, with full names; none if it has no ``claims.csv``.
 
-    Raises ConfigError if the file is not what is described above.
+    Raises ConfigError if the file does not have the format described above.
     """
     path = collection.folder / "claims.csv"
     if not path.exists():
@@ -89,7 +89,7 @@ def claims(collection: Collection) -> list[Claim]:
     if unknown := [n for n in has if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
     names: set[str] = set()
-    tallies = [name for name in TALLIES if name != OTHER]  # that depends on the study
+    tallies = [name for name in TALLIES if name != OTHER]  # OTHER depends on the study
     references = (PAPER, *collection.metadata.references)
     usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TEST}
     for row in rows:
@@ -112,7 +112,7 @@ def claims(collection: Collection) -> list[Claim]:
 
 
 def _numbers(where: str, row: Claim) -> dict[str, float]:
-    """The numbers of a claim; NaN where it has none."""
+    """Return the numbers of a claim; NaN where it has none."""
     values = {}
     for name in NUMBERS:
         try:

@@ -1,4 +1,4 @@
-"""What collections contribute to targets of circlet: modules, files, tables, and captions."""
+"""Contributions of collections to targets of circlet: modules, files, tables, and captions."""
 
 import ast
 from pathlib import Path
@@ -12,11 +12,11 @@ from circlet.systems.spec import SystemSpec
 
 
 class Contributions(NamedTuple):
-    """What collections contribute to a target."""
+    """Modules, files and tables that collections contribute to a target."""
 
     modules: list[str]
     files: list[Path]
-    tables: list[str]  # that it may use
+    tables: list[str]  # that the target may read
 
 
 def of_collections(module: str, study: Study) -> Contributions:
@@ -41,7 +41,7 @@ def of_collections(module: str, study: Study) -> Contributions:
 
 
 def contributed(study: Study, file: str) -> list[str]:
-    """Modules of this name, ``run_list.py``, of the collections that serve the study's systems."""
+    """Return the modules named ``file`` of collections that support the study's systems."""
     parts = Path(file).with_suffix("").parts
     return [
         ".".join([collection.package, *parts])
@@ -51,13 +51,13 @@ def contributed(study: Study, file: str) -> list[str]:
 
 
 def declared_tables(module: str) -> tuple[str, ...]:
-    """Tables that a module of a collection declares, such as its run_list.py."""
+    """Return the tables that a module of a collection, such as its run_list.py, declares."""
     kind = module.removeprefix("circlet.collections.").partition(".")[2]
     return tuple(declared(kind, module)["TABLES"])
 
 
 def caption(figure: str, study: Study) -> str:
-    """Caption of a figure, one line of plain text."""
+    """Return the caption of a figure, one line of plain text."""
     plot = plots.named(study, figure)
     module = plot.module if plot else registry.modules(study.collections, "figures")[figure]
     text = ast.get_docstring(tree_of(module))
@@ -66,6 +66,6 @@ def caption(figure: str, study: Study) -> str:
 
 
 def description(system: SystemSpec) -> str:
-    """What its module says of a system, in one line: the first paragraph of its docstring."""
+    """Return the first paragraph of the docstring of a system's module, as one line."""
     text = ast.get_docstring(tree_of(system.module)) or ""
     return " ".join(text.split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""What blocks cost: operations, computing time, memory.
+"""Cost of blocks: operations, computing time, memory.
 
 Time is measured on this machine. Memory follows from the config for systems that declare it; for
 others it is measured, too.
@@ -16,33 +16,33 @@ NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 
 def value_bytes(point: Point) -> int:
-    """Size of one number of its tensors."""
+    """Return the size (bytes) of one number in the tensors of a point."""
     return 8 if point.settings.dtype == "float64" else 4
 
 
 def product_flops(point: Point) -> float:
-    """Operations of the matrix products of a step of a run, counted in single precision."""
+    """Return the operations of a step's matrix products, counted in single precision."""
     formula = point.system.product_flops_per_step or point.system.flops_per_step
     assert formula
     return formula(**point.parameters) * value_bytes(point) / 4
 
 
 def weights(point: Point) -> float:
-    """How many numbers a run keeps."""
+    """Return how many numbers a run keeps: all that are trained or moved."""
     if point.system.weights:
         return point.system.weights(**point.parameters)
     return measured.of(point).weights
 
 
 def activations(point: Point) -> float:
-    """How many numbers a run holds at the height of a step."""
+    """Return how many numbers a run holds at the peak of a step."""
     if point.system.activations:
         return point.system.activations(**point.parameters)
     return measured.of(point).activations
 
 
 def embedding(point: Point) -> tuple[int, int]:
-    """Number of tokens, and dimension, of its embedding; zeros if it has none."""
+    """Return the number of tokens and the dimension of the embedding; zeros if there is none."""
     if not point.system.embedding:
         return 0, 0
     if point.system.is_measured:
@@ -51,14 +51,14 @@ def embedding(point: Point) -> tuple[int, int]:
 
 
 def cpu_batch(block: Block) -> int:
-    """How many of its runs advance together on a CPU."""
+    """Return how many runs of a block advance together on a CPU."""
     if block.point.system.is_measured:
         return balanced_group_size(block.count, measured.of(block.point).together)
     return block.point.cpu_batch(block.count)
 
 
 def record_bytes(point: Point, kind: str) -> float:
-    """Memory for what a log records of one run at one step, in all forms on its way to disk."""
+    """Return the bytes that one run and step of a log take, in all forms on the way to disk."""
     row, value = 150, 26
     p, d = embedding(point) if kind in ("signals", "gradients", "embeddings") else (0, 0)
     sizes = {
@@ -74,9 +74,9 @@ def record_bytes(point: Point, kind: str) -> float:
 
 
 def values(point: Point, kind: str) -> float:
-    """Most values that a log has of one run at one step in one column of lists or texts.
+    """Return the most values that a column of lists or texts has for one run and step of a log.
 
-    1 until a network has been measured.
+    The result is 1 until a network has been measured.
     """
     known = not point.system.is_measured or measured.known(point)
     match kind:
@@ -90,10 +90,10 @@ def values(point: Point, kind: str) -> float:
 
 
 def cpu_seconds(block: Block) -> float:
-    """Expected computing time of a block on one CPU core of this machine.
+    """Return the expected computing time of a block on one CPU core of this machine.
 
-    Where a system declares its operations and no kernel trains it, they take the time that they do
-    in PyTorch on a core with AVX-512.
+    If a system declares its operations and no kernel trains it, their time is that in PyTorch on a
+    core with AVX-512.
     """
     point = block.point
     if kernel := measured.of_kernel(point):
@@ -110,7 +110,7 @@ def cpu_seconds(block: Block) -> float:
 
 
 def _declared_seconds(block: Block) -> float:
-    """Seconds of the operations that its system declares, the same on all machines."""
+    """Return the seconds for the operations that a system declares, equal on all machines."""
     point = block.point
     assert point.system.flops_per_step
     flops = block.count * point.steps * point.system.flops_per_step(**point.parameters)
@@ -118,30 +118,30 @@ def _declared_seconds(block: Block) -> float:
 
 
 def start_seconds() -> float:
-    """Computing time in which the job of a table starts here."""
+    """Return the computing time in which the job of a table starts on this machine."""
     return measured.start()
 
 
 def job_start_seconds(block: Block) -> float:
-    """Computing time in which the job of a block starts here: PyTorch starts slowly."""
+    """Return the start-up time of a block's job on this machine, longer if PyTorch trains it."""
     return (1 if measured.of_kernel(block.point) else 3) * start_seconds()
 
 
 def job_seconds(block: Block) -> float:
-    """Expected computing time of a block with the start of its job."""
+    """Return the expected computing time of a block with the start of its job."""
     return job_start_seconds(block) + cpu_seconds(block)
 
 
 def target_seconds() -> float:
-    """Expected computing time of a table, a figure or a page with the start of its job.
+    """Return the expected computing time of a table, figure or page with its job's start.
 
-    Those of config/config.yaml take 3.5 times as long as they start, on average.
+    On average, targets of config/config.yaml take 3.5 times their start-up time.
     """
     return 3.5 * start_seconds()
 
 
 def minutes(block: Block) -> int:
-    """Time that its job requests: much more than expected, because machines differ and are shared.
+    """Return the minutes that a block's job requests: ample, as machines differ and are shared.
 
     If a job needs more, nothing is lost: it resumes from its checkpoint when it is tried again.
     """
@@ -149,27 +149,27 @@ def minutes(block: Block) -> int:
 
 
 def gpus(block: Block) -> int:
-    """Whether a GPU is worth its start: one where a core would take minutes, else none.
+    """Return the number of GPUs that a job requests: 1 if a core would take minutes, else 0.
 
-    Where operations are declared they decide, so that it is the same on all machines.
+    If operations are declared, they decide, so that the answer is the same on all machines.
     """
     is_measured = block.point.system.is_measured
     return int((cpu_seconds if is_measured else _declared_seconds)(block) >= 120)
 
 
 def memory_mb(block: Block, on_gpu: bool = False) -> int:
-    """Main memory that its job needs: the process, its tensors, and logs until it ends."""
+    """Return the main memory (MB) of a block's job: process, tensors, and logs until it ends."""
     point = block.point
     logs = block.count * sum(
         record_bytes(point, kind) * point.n_logged(kind) for kind in point.logs[1:]
     )
-    # And the checkpoint made from them; what is freed is not all given back, so peaks of the same
-    # block differ by a quarter.
+    # The factor includes the checkpoint made from the logs. Not all freed memory returns to the
+    # system, so peaks of the same block differ by a quarter.
     logs *= 1.4
-    if on_gpu:  # the tensors are there; the driver's libraries are here
+    if on_gpu:  # tensors are in the GPU's memory, the driver's libraries in main memory
         return 3000 + math.ceil(logs / 1e6)
-    # A state, its gradient, and the two moments of AdamW with what it computes them from.
-    # Of what is measured, only what a gradient needs was counted.
+    # Weights: the state, its gradient, and AdamW's two moments with intermediate results.
+    # Measured activations count only what a gradient needs.
     held = activations(point) * (3 if point.system.is_measured else 1) + 8 * weights(point)
     if point.system.is_measured:
         held += 2 * measured.of(point).data

@@ -1,7 +1,7 @@
-"""What the modules of tables, figures and pages declare, read without importing them.
+"""Declarations of the modules of tables, figures and pages, read without importing them.
 
 Importing all of them would cost seconds of pandas and matplotlib in every command and every job.
-What they declare is in upper-case names; constants of their own begin with an underscore, so that a
+Declarations have upper-case names; names of other constants begin with an underscore, so that a
 misspelt declaration is an error.
 """
 
@@ -26,7 +26,7 @@ INPUTS = (
     "DATA",
     "CONFIG",
 )
-KNOWN = {  # by kind: what its modules may declare, what they must, and the function they define
+KNOWN = {  # by kind of module: allowed and required declarations, and required function
     "tables": (
         (*INPUTS, "FROM_COLLECTIONS", "DERIVED_METRICS", "COLUMNS"),
         ("TABLES", "COLUMNS"),
@@ -52,7 +52,7 @@ RESERVED = {  # columns of logs and tables of runs
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names of tables, each after those that it reads; raises ConfigError if there is no order."""
+    """Return names of tables, each after those that it reads; raises ConfigError if impossible."""
     try:
         return list(graphlib.TopologicalSorter(reads).static_order())
     except graphlib.CycleError as error:
@@ -62,7 +62,7 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
 
 @functools.cache
 def text_of(module: str) -> str:
-    """Source of a module; of a package without code, nothing. Raises ConfigError."""
+    """Return the source of a module, empty for a package without code; raises ConfigError."""
     path = path_of(module)
     if path.name == "__init__.py" and not path.exists():
         return ""
@@ -74,15 +74,15 @@ def text_of(module: str) -> str:
 
 @functools.cache
 def _parsed(text: str) -> ast.Module:
-    """Syntax tree of a text. If all files are read again, most have the same."""
+    """Return the syntax tree of a text, cached because most files are unchanged when read again."""
     return ast.parse(text)
 
 
 def tree_of(module: str) -> ast.Module:
-    """Syntax tree of a module; not to be changed. Raises ConfigError."""
+    """Return the syntax tree of a module; not to be changed. Raises ConfigError."""
     try:
         return _parsed(text_of(module))
-    except ValueError as error:  # null bytes, of which later releases of Python say SyntaxError
+    except ValueError as error:  # null bytes; later releases of Python raise SyntaxError
         raise ConfigError(f"{path_of(module)}: {error}") from None
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
@@ -90,7 +90,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """What a module assigns to, outside of functions and classes, and what it assigns."""
+    """Yield target and value of each assignment of a module, outside of functions and classes."""
     for node in tree_of(module).body:
         if isinstance(node, ast.Assign):
             yield from ((target, node.value) for target in node.targets)
@@ -101,7 +101,7 @@ def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
 
 
 def named(module: str, node: ast.stmt) -> Iterator[tuple[str, list[str]]]:
-    """What an import statement of a module names, and what it takes from it."""
+    """Yield each module that an import statement names, with the names imported from it."""
     if isinstance(node, ast.Import):
         yield from ((alias.name, []) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -113,7 +113,7 @@ def named(module: str, node: ast.stmt) -> Iterator[tuple[str, list[str]]]:
 
 
 def defined(module: str) -> frozenset[str]:
-    """Names that a module defines or imports, outside of functions and classes."""
+    """Return the names that a module defines or imports, outside of functions and classes."""
     return frozenset(_defined(module, set()))
 
 
@@ -138,7 +138,7 @@ def _is_module(name: str) -> bool:
 
 @functools.cache
 def literals(module: str) -> dict[str, Any]:
-    """Upper-case constants of a module that are plain literals, by name."""
+    """Return the upper-case constants of a module that are plain literals, by name."""
     found: dict[str, Any] = {}
     for target, value in _assignments(module):
         if isinstance(target, ast.Name) and target.id.isupper():
@@ -150,9 +150,9 @@ def literals(module: str) -> dict[str, Any]:
 
 
 def columns(module: str) -> list[tuple[str, str]] | None:
-    """Columns that a table declares, with their types: string, array or number.
+    """Return the columns that a table declares, with their types: string, array or number.
 
-    None if a function makes them, or if they are written in another way than tables usually are.
+    None if a function makes them, or if they are not written in the usual form.
     """
     if "columns" in defined(module):
         return None
@@ -162,7 +162,7 @@ def columns(module: str) -> list[tuple[str, str]] | None:
         return None
 
 
-# What a type of Arrow is in JSON schema; of others nothing is checked.
+# JSON types by type of Arrow; columns of other types are not checked.
 _TYPES = {"string": "string", "utf": "string", "large_string": "string", "list_": "array"} | (
     {"struct": "array"} | dict.fromkeys(("int", "uint", "float", "bool_"), "number")
 )
@@ -189,7 +189,7 @@ def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
 
 
 def _assigned(module: str, name: str) -> tuple[str, ast.expr]:
-    """The one expression that a name of a module stands for, and the module that has it."""
+    """Return the only expression assigned to a name of a module, and the module that assigns it."""
     found = [value for target, value in _assignments(module) if ast.unparse(target) == name]
     if len(found) == 1 and isinstance(found[0], ast.expr):
         return module, found[0]
@@ -214,7 +214,7 @@ def _check_measures(path: Path, value: Any) -> None:
 
 @functools.cache
 def declared(kind: str, module: str) -> dict[str, Any]:
-    """What a module of some kind declares; raises ConfigError if it is misspelt."""
+    """Return the declarations of a module of some kind; raises ConfigError if one is not valid."""
     known, needed, function = KNOWN[kind]
     body, path = tree_of(module).body, path_of(module)
     parts = [part for target, _ in _assignments(module) for part in ast.walk(target)]
@@ -233,7 +233,7 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     found = literals(module)
     for name in upper:
-        if name == "COLUMNS":  # of pyarrow, for whoever imports the module
+        if name == "COLUMNS":  # pyarrow types, for code that imports the module
             continue
         if name not in found:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""The systems of collections by name, each with what follows from its declaration."""
+"""The systems of collections by name, with defaults for what their declarations leave out."""
 
 import functools
 import importlib
@@ -13,7 +13,7 @@ from circlet.study.registry import Collection, explained, path_of
 from circlet.systems.parameters import CURVES, signals
 from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
 
-OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs
+OF_EMBEDDING = {"embeddings", "signals", "gradients"}  # logs that need an embedding
 LOSSES = {
     "train_loss": Metric("loss on the train set"),
     "test_loss": Metric("loss on the test set"),
@@ -21,22 +21,22 @@ LOSSES = {
 
 
 class Systems(Mapping[str, SystemSpec]):
-    """The systems of some collections by name, each imported when it is asked for."""
+    """The systems of some collections by name, each imported at its first look-up."""
 
     def __init__(self, collections: Iterable[Collection]):
         self.collections = tuple(collections)
         self._modules = registry.modules(self.collections, "systems")
 
     def __getitem__(self, name: str) -> SystemSpec:
-        """The system of this name; raises KeyError, and ConfigError if it is wrongly declared."""
+        """Return the system of this name; raises KeyError, or ConfigError if it is not valid."""
         return _spec(name, self._modules[name], path_of(self._modules[name]))
 
     def __iter__(self) -> Iterator[str]:
-        """Their names."""
+        """Iterate over the names of the systems."""
         return iter(self._modules)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of systems."""
         return len(self._modules)
 
 
@@ -74,7 +74,7 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
 
 
 def _usual_logs(system: SystemSpec) -> dict[str, Log]:
-    """Logs of a system that does not say which it has."""
+    """Return the default logs of a system that declares none."""
     logs = {"curves": CURVES} if system.is_trained else {}
     if system.embedding:
         if "p" in system.parameters and system.frequencies:

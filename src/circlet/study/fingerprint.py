@@ -18,21 +18,21 @@ from circlet.systems.spec import SystemSpec
 
 TRAINERS = ("circlet.training.run", "circlet.training.native_run")
 KERNELS = Path(__file__).parents[1] / "native/kernels"
-# What a system declares for tables and pages: no number of its runs follows from it.
+# Declarations for tables and pages only, which change no number of a run.
 SHOWN = (
     *("outcomes", "run_columns", "panels"),
     *("explorer_weights", "coloured_signals", "opens_with"),
 )
-AUTOGRAD = 1  # raised when circlet's part in systems without a version changes their numbers
+AUTOGRAD = 1  # raised when circlet changes numbers of systems that declare no version
 
-_read: dict[Path, str] = {}  # files that decided a fingerprint, and the text that they had
-_changed = False  # whether one of them has been edited since, in this process
+_read: dict[Path, str] = {}  # text of each file when its fingerprint was taken
+_changed = False  # whether a file in `_read` has been edited since
 
 
 def edited() -> bool:
-    """Whether a file was edited after its fingerprint was taken; if so, all files are read again.
+    """Return whether a file was edited after its fingerprint was taken; if so, clear all caches.
 
-    True from then on: there may be other fingerprints of before the edit.
+    It remains True from then on, because other fingerprints may date from before the edit.
     """
     global _changed
     if any(_text(path) != text for path, text in list(_read.items())):
@@ -66,7 +66,7 @@ def _text(path: Path) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Import statements anywhere in some code."""
+    """Yield the import statements anywhere in some code."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
@@ -74,13 +74,13 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-                waiting += node.orelse  # what is imported for type checkers never happens
+                waiting += node.orelse  # imports for type checkers are never executed
             else:
                 waiting += ast.iter_child_nodes(node)
 
 
 def _imported(module: str) -> Iterator[tuple[str, list[str]]]:
-    """What import statements of a module name, and what they take from it."""
+    """Yield each module that a module imports, with the names imported from it."""
     for node in _statements(tree_of(module).body):
         yield from named(module, node)
 
@@ -91,19 +91,19 @@ def _of_circlet(module: str) -> bool:
 
 @functools.cache
 def imports(module: str) -> frozenset[str]:
-    """Modules of circlet and of collections that a module imports anywhere, and its packages."""
+    """Return modules of circlet and collections that a module imports, and its packages."""
     parts = module.split(".")
-    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs them all before
+    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs these first
     for name, taken in _imported(module):
         found |= {name, *(f"{name}.{one}" for one in taken)}
     return frozenset(m for m in found if _of_circlet(m) and path_of(m).exists())
 
 
 def way_to(library: str, module: str) -> list[str]:
-    """Modules by which a module imports a package of others at its start; none if it does not."""
+    """Return the chain of modules by which a module imports a library at its start, or []."""
     ways = {module: [module]}
     todo = [module]
-    for one in todo:  # grows as it goes
+    for one in todo:  # grows during the loop
         for name, taken in (found for node in tree_of(one).body for found in named(one, node)):
             if name.split(".")[0] == library:
                 return ways[one]
@@ -115,14 +115,14 @@ def way_to(library: str, module: str) -> list[str]:
 
 
 def absent(module: str) -> list[str]:
-    """Modules of circlet and of collections that a module imports, and that do not exist."""
+    """Return the modules of circlet and of collections that a module imports but do not exist."""
     paths = {name: path_of(name) for name, _ in _imported(module) if _of_circlet(name)}
     return [n for n, path in paths.items() if path.name != "__init__.py" and not path.exists()]
 
 
 @functools.cache
 def closure(module: str) -> frozenset[str]:
-    """A module and all that it imports, directly or not."""
+    """Return a module and all that it imports from circlet and collections, even indirectly."""
     found: set[str] = set()
     todo = {module}
     while todo:
@@ -133,7 +133,7 @@ def closure(module: str) -> frozenset[str]:
 
 @functools.cache
 def _own(module: str) -> str:
-    """Fingerprint of one module, and of the files that it declares in ``DATA``."""
+    """Return the fingerprint of one module, and of the files that it declares in ``DATA``."""
     path, found = path_of(module), list[str]()
     body = [node for node in tree_of(module).body if not _is_version(node)]
     _collect(ast.Module(body, []), found)
@@ -173,7 +173,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _is_text(first: list[ast.stmt]) -> bool:
-    """Whether a body begins with a docstring."""
+    """Return whether a body begins with a docstring."""
     return bool(
         first
         and isinstance(first[0], ast.Expr)
@@ -183,12 +183,12 @@ def _is_text(first: list[ast.stmt]) -> bool:
 
 
 def _is_version(node: ast.stmt) -> bool:
-    """Whether a statement sets circlet's version; a new release alone does not count as an edit."""
+    """Return whether a statement sets circlet's version: a new release alone is no edit."""
     return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
 
 
 def of_system(system: SystemSpec) -> str:
-    """Fingerprint of the code that decides the numbers of a system's runs."""
+    """Return the fingerprint of the code that decides the numbers of a system's runs."""
     others = sorted(imports(system.module))
     has_kernel = "circlet.native" in closure(system.equations)
     kernels = tuple(sorted(KERNELS.iterdir())) if has_kernel else ()
@@ -199,7 +199,7 @@ def of_system(system: SystemSpec) -> str:
 
 @functools.cache
 def _declared(module: str) -> str:
-    """Hash of what a system declares, except for what only tables and pages show."""
+    """Return a hash of a system's declaration, without what only tables and pages show."""
     tree, found = copy.deepcopy(tree_of(module)), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -210,10 +210,10 @@ def _declared(module: str) -> str:
 
 
 def of_equations(system: SystemSpec) -> str:
-    """Version of a system that does not give one: the code in its collection that decides numbers.
+    """Return the version of a system that declares none: a hash of all that decides its numbers.
 
-    These are its equations and what they import of their collection, the names of its metrics, and
-    the defaults of its parameters and logs, which runs with these values do not list.
+    It covers the equations and their imports from the same collection, the embedding, the names of
+    metrics, and the defaults of parameters and logs, which the identity of a run leaves out.
     """
     logs = {kind: [log.schedule, [*log.always]] for kind, log in system.logs.items()}
     declared = [system.defaults, system.embedding, sorted(system.metrics), logs, AUTOGRAD]
@@ -222,7 +222,7 @@ def of_equations(system: SystemSpec) -> str:
 
 @functools.cache
 def own_code(module: str, declared: str = "") -> str:
-    """Fingerprint of a module, and of what it imports of its collection."""
+    """Return the fingerprint of a module and of its imports from the same collection."""
     package = module.rsplit(".", 2)[0]
     own = sorted(name for name in closure(module) if f"{name}.".startswith(f"{package}."))
     return _hash([*(f"{name} {_own(name)}" for name in own), declared])
@@ -239,6 +239,6 @@ def _hash(parts: list[str]) -> str:
 
 @functools.cache
 def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
-    """Fingerprint of the code of some modules and all that they import, of files, and of texts."""
+    """Return the fingerprint of some modules with all that they import, of files, and of texts."""
     every = frozenset().union(*map(closure, modules))
     return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data), *texts])

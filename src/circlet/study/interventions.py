@@ -4,16 +4,16 @@ A config names them in ``interventions``, in the order in which they act. ``INTE
 arguments of each as JSON schemas. ``freeze`` transforms nothing: it keeps the embedding as it
 is throughout the training.
 
-A collection adds its own in ``interventions/NAME.py``, which takes no torch:
+A collection adds interventions in ``interventions/NAME.py``, which must not import torch:
 
 ``ARGUMENTS``
     its arguments by name, as `circlet.systems.spec.Parameter`;
 ``READS``
-    optional: ``parameters`` or ``signals``, the log whose last step it gets of another experiment,
-    which its argument ``of`` then names;
+    optional: ``parameters`` or ``signals``, the log of another experiment whose last step it reads;
+    its argument ``of`` then names that experiment;
 ``apply(arrays, stream, parent, **arguments)``
-    the arrays of a run after it, by name, of the same shapes, float64. It draws from ``stream``, a
-    numpy generator; ``parent`` is what it reads, by name.
+    returns the changed arrays of a run, by name, of the same shapes, float64. It draws from
+    ``stream``, a numpy generator; ``parent`` has the arrays of the log that it reads, by name.
 """
 
 import importlib
@@ -97,7 +97,7 @@ _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 
-# Those about the embedding, and of these those about frequencies: they need its signals.
+# Interventions on frequencies, which need the log of signals, and all on the embedding.
 SPECTRAL = ("scale", "construct", "keep")
 OF_EMBEDDING = (*SPECTRAL, "freeze")
 
@@ -105,12 +105,12 @@ FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the
 
 
 def module_of(name: str) -> str:
-    """The module of an intervention of a user's collection; empty if it is circlet's or none."""
+    """Return the module of a user's intervention; empty if it is circlet's or does not exist."""
     return registry.own_modules("interventions").get(name, "")
 
 
 def _own(name: str) -> ModuleType:
-    """That module; raises ConfigError if it is not one of an intervention."""
+    """Import the module of a user's intervention; raises ConfigError if it is not valid."""
     path = registry.path_of(module_of(name))
     with registry.explained(path):
         own = importlib.import_module(module_of(name))
@@ -155,7 +155,7 @@ INTERVENTIONS = _Interventions()
 
 
 def reads(name: str) -> str:
-    """The log of the experiment ``of`` that an intervention looks at; empty if none."""
+    """Return the kind of log that an intervention reads from ``of``; empty if none."""
     if module_of(name):
         return getattr(_own(name), "READS", "")
     return {"keep": "signals", "transfer": "parameters"}.get(name, "")
@@ -164,12 +164,12 @@ def reads(name: str) -> str:
 def list_interventions(
     interventions: Iterable[Mapping[str, dict[str, Any]]],
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Name and arguments of each of the interventions that a config lists."""
+    """Return the name and the arguments of each intervention that a config lists."""
     return [named for intervention in interventions for named in intervention.items()]
 
 
 def columns(name: str) -> dict[str, dict[str, Any]]:
-    """Schemas of the key columns that an intervention gives a table: ``scale_factor``, ..."""
+    """Return schemas of the columns that an intervention adds to tables, as ``scale_factor``."""
     if not INTERVENTIONS[name]:
         text = "whether the embedding stays as it is at step 0"
         if module_of(name):
@@ -179,7 +179,7 @@ def columns(name: str) -> dict[str, dict[str, Any]]:
 
 
 def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
-    """Whether an argument lists several values, each for a point of its own."""
+    """Return whether an argument is a list of values, each of which makes a separate point."""
     if argument == "of":  # names one experiment
         return False
     schema = INTERVENTIONS[intervention].get(argument, {})
@@ -188,7 +188,7 @@ def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
 
 
 def _component(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
-    """The part of an embedding (p, d) at some frequencies k and p - k."""
+    """Return the part of an embedding (p, d) at some frequencies k and p - k."""
     coefficients = np.fft.rfft(embedding, axis=0)
     chosen = np.zeros_like(coefficients)
     chosen[frequencies] = coefficients[frequencies]
@@ -201,18 +201,18 @@ def scale(embedding: np.ndarray, frequency: int, factor: float) -> np.ndarray:
 
 
 def keep(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
-    """Set all of an embedding (p, d) to zero but some frequencies; the mean goes, too."""
+    """Remove all but some frequencies from an embedding (p, d); the mean is removed, too."""
     return _component(embedding, frequencies)
 
 
 def construct(
     stream: np.random.Generator, shape: tuple[int, int], ratio: float, size: float
 ) -> np.ndarray:
-    """An embedding (p, d) of two random frequencies with signals ``size`` and ``ratio * size``.
+    """Return an embedding (p, d) with two random frequencies of signals ``size``, ``ratio * size``.
 
     Every F_k is a random real direction times its signal, and F_(p-k) the same, so that the
-    numbers lie on a line per frequency, not on a circle (arXiv 2405.17420, section 3.2.1; its
-    released code for what the text leaves open).
+    numbers lie on a line per frequency, not on a circle (arXiv 2405.17420, section 3.2.1;
+    details from its released code).
     """
     p, d = shape
     first, second = draw(stream, p, 2)
@@ -226,7 +226,7 @@ def construct(
 
 
 def draw(stream: np.random.Generator, p: int, n: int) -> list[int]:
-    """Different frequencies of the modulus p, at random."""
+    """Draw ``n`` different frequencies of the modulus p."""
     return [1 + int(k) for k in stream.choice((p - 1) // 2, n, replace=False)]
 
 
@@ -237,11 +237,11 @@ def apply(
     stream: np.random.Generator,
     parent: dict[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """The arrays of a run after one intervention, which draws from ``stream``.
+    """Return the arrays of a run after one intervention, which draws from ``stream``.
 
-    Arrays are by name, float64; ``embedding`` is (p, d). ``parent`` is what it looks at of another
-    run's end: ``signals``, ((p-1)//2,), or the arrays of a transfer. If they are not finite,
-    neither is the result: the run cannot be made.
+    Arrays are by name, float64; ``embedding`` is (p, d). ``parent`` has what the intervention reads
+    from the end of another run: ``signals``, ((p-1)//2,), or the arrays of a transfer. If these are
+    not finite, the result is not finite either, and the run cannot be made.
     """
     if module := module_of(name):
         given = {key: value for key, value in arguments.items() if key != "of"}
@@ -265,14 +265,14 @@ def apply(
         case "keep":
             changed = np.full_like(embedding, np.nan)
         case "freeze":
-            changed = embedding  # the trainer leaves it alone
+            changed = embedding  # the trainer does not change it
         case _:
             raise NotImplementedError(name)
     return arrays | {"embedding": changed}
 
 
 def _alike(arrays: dict[str, np.ndarray], changed: Any, module: str) -> dict[str, np.ndarray]:
-    """What a user's intervention made of some arrays; raises CircletError if they are others."""
+    """Return a user's changed arrays as floats; raises CircletError if names or shapes differ."""
     shapes = {key: values.shape for key, values in arrays.items()}
     found = {key: np.shape(values) for key, values in changed.items()} if changed else changed
     if found != shapes:

@@ -1,7 +1,7 @@
-"""Limits of a study: what would not fit into a file, a name or a workflow.
+"""Limits of a study: sizes beyond which a file, a name or a workflow would fail.
 
-This follows from the config, so the plan refuses such a study before any job starts. Limits of
-single keys are in `circlet.config.model`.
+Sizes follow from the config, so the plan refuses a study beyond a limit before any job starts.
+Limits of single keys are in `circlet.config.model`.
 """
 
 import math
@@ -19,24 +19,24 @@ from circlet.study.interventions import is_list_of_values, list_interventions
 from circlet.study.points import FOLDERS, Point
 from circlet.study.seeds import PURPOSES
 
-# Of all experiments and parents: Snakemake and the pages list every point.
+# Points of all experiments and parents; Snakemake and the pages list each of them.
 MAX_POINTS = 20_000
-# Each is a job: Snakemake needs minutes and gigabytes for this many.
+# Each block is a job: Snakemake needs minutes and gigabytes for this many.
 MAX_BLOCKS = 100_000
 MAX_CHAIN = 20  # experiments that start from each other, one after the other
 LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
-LONGEST_RESULTS = 3000  # bytes of the path of the results, of 4096: the rest is for what is in them
+LONGEST_RESULTS = 3000  # bytes of the results path; with the files in it, Linux allows 4096
 
 
 def check_results(results: str) -> None:
-    """Raise ConfigError if its results cannot be in a folder, or may lie in another study's."""
+    """Raise ConfigError if the results folder is not valid, or may lie inside another study's."""
     path, given, full = Path(results), shown(results), os.path.realpath(results)
     if path.name == ".." or full in (os.path.realpath("."), "/"):
         raise ConfigError(f"results: {given} must be a folder of its own, such as results/mine")
-    # A command of a collection has a folder of its name.
+    # Commands of collections write to folders of their names.
     folders = (*FOLDERS, *(name for c in registry.SHIPPED for name in c.modules("commands")))
     for above, name in zip(path.parents, reversed(path.parts), strict=False):
-        # What lies above an absolute path is not the user's choice: there only a study counts.
+        # The start of an absolute path may not be the user's choice, so only real studies count.
         if name in folders and (not path.is_absolute() or (above / "job_logs").is_dir()):
             raise ConfigError(
                 f"results: {given} may lie inside another study: every study makes the folders "
@@ -49,7 +49,7 @@ def check_results(results: str) -> None:
 
 
 def check_totals(config: Config) -> None:
-    """Raise ConfigError if there are too many points. Nothing is listed to find out."""
+    """Raise ConfigError if there are too many points, counted without listing them."""
     points = 0
     for where, experiment in config.located:
         points += _count(experiment)
@@ -57,7 +57,7 @@ def check_totals(config: Config) -> None:
 
 
 def check_blocks(points: Iterable[Point]) -> None:
-    """Raise ConfigError if there are too many blocks. Nothing is listed to find out."""
+    """Raise ConfigError if there are too many blocks, counted without listing them."""
     blocks = 0
     for point in points:
         blocks += point.n_blocks
@@ -74,7 +74,7 @@ def _check_total(where: str, what: str, total: int, most: int, remedy: str) -> N
 
 
 def _count(experiment: Experiment) -> int:
-    """Number of points of an experiment."""
+    """Return the number of points of an experiment."""
     seeds = [getattr(experiment.seeds, purpose) for purpose in PURPOSES]
     lists = [experiment.listed_cases, *experiment.grid.values()]
     lists += [shared for shared in seeds if isinstance(shared, list)]
@@ -84,7 +84,7 @@ def _count(experiment: Experiment) -> int:
 
 
 def check_name(where: str, point: Point) -> None:
-    """Raise ConfigError if it cannot name folders and files, or makes too long a name."""
+    """Raise ConfigError if a point's name is not valid for folders and files, or is too long."""
     if not re.fullmatch(r"[\w.,+\-]+", point.name, re.ASCII):
         raise ConfigError(
             f"{where}: {shown(point.name)} becomes the name of a folder: values that "
@@ -100,7 +100,7 @@ def check_name(where: str, point: Point) -> None:
 
 
 def check_logs(where: str, point: Point) -> None:
-    """Raise ConfigError if a log is of a step after the last, or too large for one file."""
+    """Raise ConfigError if a log names a step after the last, or is too large for one file."""
     if point.steps > INT32_MAX:
         raise ConfigError(
             f"{where}.epochs: are {point.steps} steps, at most {INT32_MAX} are allowed"
@@ -126,7 +126,7 @@ def check_logs(where: str, point: Point) -> None:
 
 
 def check_measured(points: Iterable[Point]) -> None:
-    """Measure what the plan cannot know, and whether logs of that size fit; raises CircletError."""
+    """Measure networks of unknown size, and check that their logs fit; raises CircletError."""
     points = [point for point in points if point.system.is_measured]
     measured.measure(points)
     for point in points:

@@ -1,8 +1,8 @@
-"""What runs cost on this machine: measured once, kept in the user's cache.
+"""Cost of runs on this machine, measured once and kept in the user's cache.
 
-The time of kernels is measured here. A separate process measures what networks cost that do not
-declare it, because that needs torch. The numbers decide what jobs request
-and how long the plan expects them to take, never the results.
+This module measures the time of kernels. A separate process measures networks that do not declare
+their cost, because that needs torch. The numbers decide what jobs request and how long the plan
+expects them to take, never the results.
 """
 
 import contextlib
@@ -31,8 +31,8 @@ from circlet.study import fingerprint, registry
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
-MOST_SPENT = 2.0  # seconds in which a process times kernels
-MOST_HELD = 3e7  # numbers of a run that is timed
+MOST_SPENT = 2.0  # most seconds that a process spends on timing kernels
+MOST_HELD = 3e7  # most numbers of a run that is timed
 _spent = 0.0
 BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
 STARTED = """
@@ -52,17 +52,17 @@ class Measured:
     embedding: tuple[int, int]  # shape; (0, 0) if there is none
     together: int  # runs that advance together on a CPU, at most
     alone: float  # seconds of a step of one run
-    timed: int  # how many runs were timed together
-    stacked: float  # seconds of one of their steps
-    evaluation: float  # and, for each of them, of measuring its metrics
+    timed: int  # number of runs that were timed together
+    stacked: float  # seconds of a step of these runs
+    evaluation: float  # seconds of measuring the metrics of one run
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> "Measured":
-        """From JSON, which has no tuples."""
+        """Return the costs that JSON, which has no tuples, describes."""
         return cls(**found | {"embedding": tuple(found["embedding"])})
 
     def step_seconds(self, runs: int) -> float:
-        """Seconds of a step of some runs that advance together."""
+        """Return the seconds of a step of some runs that advance together."""
         more = (self.stacked - self.alone) / max(1, self.timed - 1)
         return self.alone + more * (runs - 1)
 
@@ -72,15 +72,15 @@ class Timed:
     """Seconds of a run that a kernel trains."""
 
     step: float
-    records: dict[str, float]  # of recording a step, by kind of log
+    records: dict[str, float]  # seconds of recording a step, by kind of log
 
 
 @functools.cache
 def folder() -> Path:
-    """Of this machine: a home may be shared by machines with other processors.
+    """Return the folder of this machine's costs, as other machines may share the user's home.
 
-    A job of a cluster uses the costs that it was planned with, which CIRCLET_COSTS names: they
-    decide whether it has a GPU.
+    A cluster job uses the costs of its plan, from the folder in CIRCLET_COSTS, because they decide
+    whether it has a GPU.
     """
     if planned := os.environ.get("CIRCLET_COSTS"):
         return Path(planned)
@@ -88,12 +88,12 @@ def folder() -> Path:
 
 
 def user_folder() -> Path:
-    """Folder of what this user keeps between studies."""
+    """Return the folder of files that this user keeps between studies."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
 
 
 def processor() -> str:
-    """Name of the processor, or its architecture where the system does not say."""
+    """Return the name of the processor, or its architecture where the system does not say."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
@@ -115,7 +115,7 @@ def _hash(*parts: Any) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """What the cache has of a system; whatever is not readable is measured anew."""
+    """Return the cached costs of a system; empty if the file is not readable."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -127,7 +127,7 @@ _kept = functools.cache(_read)
 
 
 def known(point: "Point") -> Measured | None:
-    """What a run costs in PyTorch, if it has been measured."""
+    """Return the cost of a run in PyTorch; None if it has not been measured."""
     try:
         return Measured.of(_kept(_file(point))[_key(point)])
     except (KeyError, TypeError):
@@ -135,7 +135,7 @@ def known(point: "Point") -> Measured | None:
 
 
 def of(point: "Point") -> Measured:
-    """What a run costs in PyTorch; it is measured if it has not been. Raises CircletError."""
+    """Return the cost of a run in PyTorch, measured if necessary; raises CircletError."""
     if known(point) is None:
         measure([point])
     found = known(point)
@@ -144,17 +144,17 @@ def of(point: "Point") -> Measured:
 
 
 def of_kernel(point: "Point") -> Timed | None:
-    """The time of a run that a kernel trains; None if none does.
+    """Return the time of a run that a kernel trains; None if no kernel does.
 
-    Runs that differ only in numbers such as a learning rate, which are no whole numbers, take as
-    long if a step has as many operations. The time of large networks, and of any when timing has
-    taken some seconds, follows from the operations and from a run with the default parameters.
+    Runs that differ only in real numbers, such as a learning rate, share a time if a step has as
+    many operations. For large networks, and for all once timing has taken `MOST_SPENT`, the time of
+    a run with the default parameters is scaled by the number of operations.
     """
     global _spent
     system, settings = point.system, point.settings
     if not system.flops_per_step or native.uncovered(system.equations, settings.products, "cpu"):
         return None
-    assert system.weights and system.activations  # who declares one declares all
+    assert system.weights and system.activations  # a system declares all or none of these
     flops, usual = (system.flops_per_step(**p) for p in (point.parameters, system.defaults))
     sizes = {k: v for k, v in point.parameters.items() if not isinstance(v, float)}
     key = _hash(flops, sizes, settings.dtype, point.logs)
@@ -177,20 +177,20 @@ def of_kernel(point: "Point") -> Timed | None:
 
 
 def start() -> float:
-    """CPU seconds in which the process of a table starts: Python and what it imports."""
+    """Return the CPU seconds in which the process of a table starts: Python and its imports."""
     file, key = folder() / "start.json", _hash(sys.version, __version__)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return float(_kept(file)[key])
-    for _ in range(2):  # at first files are read from the disk
+    for _ in range(2):  # the first time reads files from the disk
         found = float(subprocess.check_output([sys.executable, "-c", STARTED]))
     _keep(file, {key: found})
     return found
 
 
 def measure(points: Iterable["Point"]) -> None:
-    """Measure what no system declares and is not known yet, in one process; raises CircletError.
+    """Measure costs that are neither declared nor known, in one process; raises CircletError.
 
-    That process takes a step of each network, so this also tells whether they work at all.
+    The process takes a step of each network, so this also shows whether the networks work.
     """
     missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
     if not missing:
@@ -220,14 +220,14 @@ def measure(points: Iterable["Point"]) -> None:
 
 
 def _alone(point: "Point") -> str:
-    """The study of a point's first block, without what a step does not depend on: see `_key`."""
+    """Return the study of a point's first block, without settings that do not affect a step."""
     schedules = {kind: usual and Schedule() for kind, usual in point.schedules.items()}
     settings = structs.replace(point.settings, log=Logs.of(schedules))
     return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
 
 
 def _keep(file: Path, found: dict[str, Any]) -> None:
-    """Keep it for other processes; where that is not possible, each measures for itself."""
+    """Save costs for other processes; if that is impossible, each process measures them."""
     kept = _kept(file)
     kept |= _read(file) | found  # others may have added to it
     with contextlib.suppress(OSError):

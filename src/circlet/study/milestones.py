@@ -30,7 +30,7 @@ def of_config(config: Config) -> dict[str, Milestone]:
 
 
 def _changed(usual: Milestone, given: Milestone) -> Milestone:
-    """A milestone with what the config gives; a threshold or a delay replaces the usual one."""
+    """Return a usual milestone changed as given; a threshold or a delay replaces the usual one."""
     changes = {k: value for k, value in structs.asdict(given).items() if value is not UNSET}
     if changes.keys() & {"start", "end"}:
         usual = Milestone(label=usual.label, start=usual.start, end=usual.end)

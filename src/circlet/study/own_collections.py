@@ -36,12 +36,12 @@ from circlet.study.registry import Collection, path_of
 
 
 def check(collections: Iterable[Collection], systems: Systems) -> None:
-    """Look up all names in the collections of the user; raises ConfigError naming the file."""
+    """Check all names in the user's collections; raises ConfigError that names the file."""
     own = [collection for collection in collections if not collection.shipped]
     if not own:
         return
     for collection in own:
-        _ = collection.metadata  # checks it
+        _ = collection.metadata  # reading the file checks it
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()
@@ -80,7 +80,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
 
 
 def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Modules that declare something, and what."""
+    """Yield each module of a collection that declares something, with its declarations."""
     for kind in ("tables", "figures", "plots"):
         for module in collection.modules(kind).values():
             yield module, declared(kind, module)
@@ -91,11 +91,11 @@ def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _check_modules(collection: Collection) -> None:
-    """Whether its modules and what they import of it are Python, and there."""
+    """Check that a collection's modules, and those that they import from it, exist and parse."""
     kinds = (*registry.PARTS, "equations")
     todo = [module for kind in kinds for module in collection.modules(kind).values()]
     todo += [module for module, _ in _declarations(collection)]
-    for module in todo:  # grows as it goes
+    for module in todo:  # grows during the loop
         path, files = path_of(module), literals(module).get("DATA", ())
         if "DATA" in defined(module) and "DATA" not in literals(module):
             raise ConfigError(
@@ -113,7 +113,7 @@ def _check_modules(collection: Collection) -> None:
 
 
 def _check_intervention(name: str) -> None:
-    """Whether it declares its arguments, and their defaults fit."""
+    """Check that an intervention declares its arguments, with defaults that fit their schemas."""
     path = path_of(interventions.module_of(name))
     for argument, declared_schema in interventions.INTERVENTIONS[name].items():
         if "default" in declared_schema:
@@ -125,8 +125,8 @@ def _check_intervention(name: str) -> None:
 
 
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
-    """Whether its systems have its logs, its columns names of their own, and among these is what it
-    measures.
+    """Check that a table's systems write its logs, and that its columns have free names and include
+    its derived metrics.
     """
     says, own = declared("tables", module), columns(module)
     about = [roles[role].needs.system for role in says.get("ROLES", ())]
@@ -146,7 +146,7 @@ def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
 def _check_run_list(
     collection: Collection, systems: Systems, collections: Iterable[Collection]
 ) -> None:
-    """Whether its columns have names of their own, and its systems show some that there are."""
+    """Check that a run list's columns have free names, and its systems show existing columns."""
     own = [systems[name] for name in collection.modules("systems")]
     modules = {c.name: f"{c.package}.run_list" for c in collections}
     lists = {c: columns(module) for c, module in modules.items() if path_of(module).exists()}

@@ -1,4 +1,4 @@
-"""Check of what a system of a user declares, when a study is planned."""
+"""Check of the declarations and functions of a user's systems, when a study is planned."""
 
 import inspect
 import math
@@ -41,7 +41,7 @@ MAX_LISTED = 8  # names in a message
 def look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
     """Raise ConfigError for the first of some names that is not known."""
     for name in names:
-        if name not in known:  # imports it, if it is a system
+        if name not in known:  # a look-up in `Systems` imports the system
             names_there = list(known)
             hint = did_you_mean(name, names_there).strip()
             if not hint and len(names_there) <= MAX_LISTED:
@@ -51,9 +51,9 @@ def look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -
 
 
 def check_system(system: SystemSpec) -> None:
-    """Whether its defaults fit its schemas, its schedules are some, and its formulas give numbers.
+    """Check that defaults fit schemas, schedules are valid, and formulas return numbers.
 
-    `circlet.systems.spec` has types, which only a type checker looks at.
+    The types in `circlet.systems.spec` do not suffice, because only type checkers read them.
     """
     if way := fingerprint.way_to("torch", system.module):
         raise ConfigError(
@@ -114,7 +114,7 @@ def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
 
 
 def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
-    """Columns that rows of a system have in a table, with their types; empty if unknown."""
+    """Return the columns of a table for rows of a system, with types; empty if unknown."""
     if table == "runs":
         own = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
     else:
@@ -127,7 +127,7 @@ def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
 
 
 def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
-    """Whether the outcomes of a system have names, kinds, and columns of tables."""
+    """Check that outcomes of a system have valid names and kinds, and name columns of tables."""
     where = f"{path_of(system.module)}: SYSTEM: outcomes"
     seen = set()
     for one in system.outcomes:
@@ -148,9 +148,9 @@ def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
 
 
 def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
-    """Whether an outcome's table has rows of all runs of its system, and its columns."""
+    """Check that an outcome's table has a row for each run of the system, and its columns."""
     needed = [outcome.table]
-    for name in needed:  # grows as it goes
+    for name in needed:  # grows during the loop
         says = declared("tables", tables[name])
         if says.keys() & {"ROLES", "OPTIONAL_ROLES"}:
             raise ConfigError(
@@ -178,7 +178,7 @@ def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict
 
 
 def _check_functions(system: SystemSpec) -> None:
-    """Whether its equations have the functions of some kind of system, and it their parameters."""
+    """Check that equations define the functions of a kind of system, and SYSTEM its parameters."""
     has, file = defined(system.equations), path_of(system.equations)
     is_network = {"network", "loss"} <= has
     if "loss" in has:
@@ -211,7 +211,7 @@ def check_fits(where: str, value: Any, allowed: Schema) -> None:
 
 
 def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
-    """A formula at the defaults."""
+    """Return the value of a formula at the system's default parameters."""
     wanted = inspect.signature(formula).parameters.values()
     required = [p.name for p in wanted if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
     look_up(f"{where}: {name}", "parameter", system.parameters, required)

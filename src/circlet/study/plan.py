@@ -1,7 +1,7 @@
-"""A study: its config, and every experiment, point and block, which follow from it.
+"""A study: its config, and the experiments, points and blocks that follow from it.
 
-Nothing here looks at results, but for `Study._as_found`: a point keeps the folder that it has.
-`circlet.study.planning` makes a study of a config.
+Only `Study._as_found` looks at results, because a point keeps the folder that it has.
+`circlet.study.planning` makes a study from a config.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from circlet.study.seeds import PURPOSES
 from circlet.study.starts import ParentIndex
 from circlet.systems.spec import Metric, Outcome, SystemSpec
 
-# Keys of the config that tables and figures read if they say so (`CONFIG`), and without them.
+# Keys of the config that targets read if they declare them in `CONFIG`, and their defaults.
 KEYS: dict[str, Any] = {"milestones": {}, "derived_metrics": [], "figures": None}
 
 
@@ -41,30 +41,30 @@ class Study:
     folder: Path  # of its tables, figures and pages
     missing: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     """Blocks that it does without, by point: of a partial study, those that are not done yet."""
-    whole: "Study | None" = None  # what a partial study is a part of
-    left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made of it
-    keys: Mapping[str, str] = field(default_factory=dict)  # of tables: what their readers check
+    whole: "Study | None" = None  # of a partial study, the whole one
+    left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made
+    keys: Mapping[str, str] = field(default_factory=dict)  # of tables, by name; readers check them
     notify: str | None = None  # the command to run at its end
     is_checked: bool = False  # whether a plan has checked it
 
     @property
     def results(self) -> Path:
-        """Folder of all that it writes."""
+        """Folder of all files that it writes."""
         return Path(self.config.results)
 
     @property
     def reproduce(self) -> dict[str, str]:
-        """The experiment of each role that the config gives."""
+        """The experiment that the config assigns to each role."""
         return self.config.reproduce
 
     @property
     def folders(self) -> list[str]:
-        """Folders of the collections that are its user's."""
+        """Folders of the user's collections."""
         return [str(c.folder) for c in self.collections if not c.shipped]
 
     @property
     def used_collections(self) -> list[Collection]:
-        """Its collections, but those of other systems; of a partial study, as of the whole."""
+        """Collections that support its systems; for a partial study, those of the whole study."""
         systems = (self.whole or self).systems
         return [c for c in self.collections if c.supports(systems)]
 
@@ -107,11 +107,11 @@ class Study:
         return sorted(self.blocks, key=lambda block: block.point.depth)
 
     def experiment(self, name: str) -> list[Point]:
-        """Points of one experiment."""
+        """Return the points of one experiment."""
         return self._points[name]
 
     def table(self, name: str) -> Path:
-        """Path of a table."""
+        """Return the path of a table."""
         return self.folder / "tables" / f"{name}.parquet"
 
     def part(
@@ -120,12 +120,12 @@ class Study:
         with_roles: Iterable[str] = (),
         with_keys: Iterable[str] = KEYS,
     ) -> "Study":
-        """The study of some of its experiments and roles; what they start from becomes a parent.
+        """Return the study of some experiments and roles; others that these need become parents.
 
-        Of the other keys of its config it has those of ``with_keys``; the rest are not given.
+        Optional keys of its config are kept if they are in ``with_keys``, and otherwise left out.
 
-        Its keys are sorted, as in ``json``: a table has its rows in the same order whether it is
-        made by a job or from the config file.
+        All keys are sorted, as in ``json``, so that a table has its rows in the same order whether
+        it is made by a job or from the config file.
         """
         chosen, kept_roles, config = set(experiments), set(with_roles), self._sorted
         available = config.parents | config.experiments
@@ -145,10 +145,10 @@ class Study:
             parents={name: available[name] for name in sorted(needed - chosen)},
             **keys,
         )
-        return replace(self, config=part)  # without checks: the whole has passed them
+        return replace(self, config=part)  # without checks, which the whole has passed
 
     def partial(self, done: Iterable[Block]) -> "Study":
-        """The study with no more than the blocks that are done, and a folder of its own.
+        """Return the study of the blocks that are done, with a separate folder.
 
         Experiments without finished blocks are left out; the planned numbers of runs stay.
         """
@@ -166,22 +166,22 @@ class Study:
         )
 
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
-        """The outcomes of the runs of a system: its own, its milestones and derived metrics."""
+        """Return the outcomes of a system's runs: declared ones, milestones and derived metrics."""
         spec = self.known[system]
         derived = derived_metrics.outcomes(self.collections, self.config.derived_metrics, system)
         return (*spec.outcomes, *milestones.outcomes(self.config, spec), *derived)
 
     def derived_metrics(self, system: str) -> dict[str, tuple[Metric, str]]:
-        """The derived metrics of the runs of a system by name: what they are, and their table."""
+        """Return the derived metrics of a system by name: declaration and table of each."""
         return derived_metrics.of_system(self.collections, self.config.derived_metrics, system)
 
     def metrics(self, system: str) -> dict[str, Metric]:
-        """What curves of a system can show: its own metrics, and derived ones."""
+        """Return the metrics that curves of a system can show: declared and derived ones."""
         more = {name: metric for name, (metric, _) in self.derived_metrics(system).items()}
         return {**self.known[system].metrics, **more}
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:
-        """Names of the experiments with one of these systems."""
+        """Return the names of the experiments with one of these systems."""
         return [k for k, v in self.config.experiments.items() if v.system in set(systems)]
 
     @property
@@ -191,19 +191,19 @@ class Study:
 
     @property
     def whole_json(self) -> str:
-        """The same, with the folders of its user's collections."""
+        """The config as in ``json``, with the folders of the user's collections."""
         config = structs.replace(self.config, collections=self.folders)
         return msgspec.json.encode(config, order="sorted").decode()
 
     def at(self, results: Path) -> "Study":
-        """The same study with another folder of results."""
+        """Return the study with another folder of results."""
         return replace(
             self, config=structs.replace(self.config, results=str(results)), folder=results
         )
 
     @cached_property
     def _sorted(self) -> Config:
-        """The config with its keys sorted, but for those whose order is in names of points."""
+        """The config with sorted keys, except where their order appears in names of points."""
         config = msgspec.json.decode(self.json, type=Config)
         return resolved(config, self.known)
 
@@ -219,7 +219,7 @@ class Study:
         return merged
 
     def _add_points(self, made: dict[str, list[Point]], name: str, above: list[str]) -> None:
-        """Make the points of an experiment, after those that they start from."""
+        """Add the points of an experiment to ``made``, after the points that they start from."""
         if name in made:
             return
         available = self.config.parents | self.config.experiments
@@ -253,10 +253,10 @@ class Study:
         ]
 
     def _as_found(self, experiment: str, points: dict[str, Point]) -> list[Point]:
-        """Points by the names of their folders, if these were made when other things were swept.
+        """Return points named as their existing folders, made when other parameters were swept.
 
-        A folder is looked for only if the one of the name that the config gives is not there. The
-        job of a block finds that one, because Snakemake makes it first.
+        Such a folder counts only if there is none with the name that the config gives. The job of
+        a block finds the latter, because Snakemake makes it first.
         """
         there = {path.name for path in (self.results / "logs" / experiment).glob("*")}
         others = sorted(there - points.keys())
@@ -287,11 +287,11 @@ def resolved(config: Config, systems: declared_systems.Systems) -> Config:
 def _combinations(
     name: str, system: SystemSpec, experiment: Experiment, results: Path
 ) -> Iterator[Point]:
-    """Every combination of what an experiment varies, as a point."""
+    """Yield a point for each combination of the values that an experiment varies."""
     seeds, schemas, grid = experiment.seeds, system.schemas, experiment.grid
     defaults = {k: validation.typed(v, schemas[k]) for k, v in system.defaults.items()}
     arithmetic = {key: getattr(experiment, key) for key in validation.ARITHMETIC}
-    # In this order a job has them, too, whose config is sorted.
+    # The order in which jobs have the parameters, because their configs are sorted.
     sweep = {key: grid[key] for key in (*arithmetic, *defaults) if key in grid}
     shared = [getattr(seeds, purpose) for purpose in PURPOSES]
     seed_choices = [one if isinstance(one, list) else [one] for one in shared]
@@ -317,19 +317,19 @@ def _combinations(
 
 
 def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) -> int:
-    """Number of steps of a run."""
+    """Return the number of steps of a run."""
     if experiment.epochs and system.steps_per_epoch:
         return experiment.epochs * int(system.steps_per_epoch(**parameters))
-    return experiment.steps or 0  # of neither, the check of the experiment says so
+    return experiment.steps or 0  # without both, `validation.check_experiment` raises an error
 
 
 def _seeds(seeds: Seeds, values: Arguments) -> int:
-    """Number of seeds at a point: of all, or the most of those that name its parameters."""
+    """Return the number of seeds at a point: the largest of matching `more` entries, or `count`."""
     return max((more.count for more in seeds.more if more.is_about(values)), default=seeds.count)
 
 
 def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:
-    """An intervention with each combination of the values that its arguments list."""
+    """Return an intervention with each combination of the values that its arguments list."""
     ((name, arguments),) = intervention.items()
     options = [
         value if is_list_of_values(name, argument, value) else [value]

@@ -1,4 +1,4 @@
-"""Make a study of a config, and check it; or of what a plan has checked, for its jobs."""
+"""Make a study from a config: with checks for a plan, without them for jobs of a checked plan."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,9 +38,9 @@ def plan_file(path: str | Path) -> Study:
 
 
 def decode(text: str, collections: Sequence[str] = ()) -> Study:
-    """Return the study of a config as JSON that a plan has checked; nothing is checked again.
+    """Return the study of a config, as JSON, that a plan has checked; it is not checked again.
 
-    ``collections`` are the folders of its user's collections, if the text does not have them.
+    ``collections`` are the folders of the user's collections, if the text does not have them.
     """
     config = msgspec.json.decode(text, type=Config)
     if collections:
@@ -49,7 +49,7 @@ def decode(text: str, collections: Sequence[str] = ()) -> Study:
 
 
 def _study(config: Config, is_checked: bool) -> Study:
-    """The study of a config with the defaults of its systems.
+    """Return the study of a config with the defaults of its systems.
 
     Its experiments are checked, unless a plan has done so.
     """

@@ -20,9 +20,9 @@ from circlet.study.declarations import PLACES, literals
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, fixes_seeds, swept, words
 
-NOTHING = "nothing-to-draw"  # marks a figure that says so: reports do not show it as a plot
+NOTHING = "nothing-to-draw"  # marks a figure without data: reports do not show it as a plot
 MAX_FACETS = 2
-MAX_PANELS = 24  # for an outcome
+MAX_PANELS = 24  # per outcome
 MAX_SHOWN = 3  # outcomes drawn by default
 
 
@@ -38,23 +38,23 @@ class Plot:
     name: str
 
     def place(self, where: str) -> str:
-        """The parameter in a place that has one at most; empty if there is none."""
+        """Return the parameter in a place for at most one, such as x; empty if there is none."""
         return next(iter(self.places.get(where, ())), "")
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a config would say to have just this."""
+        """The entry of a config's `figures` that yields this plot."""
         places = {k: list(v) if k == "facet" else v[0] for k, v in self.places.items() if v}
         return {self.kind: self.experiment, **places, "show": list(self.show), "name": self.name}
 
 
 @functools.lru_cache(maxsize=64)
 def of(study: Study) -> list[Plot]:
-    """The plots of a study, in the order of the config; raises ConfigError."""
+    """Return the plots of a study, in the order of the config; raises ConfigError."""
     modules = registry.modules(study.collections, "plots")
     figures = study.config.figures
     if figures is None:
-        # In this order a job has them, too, whose config is sorted.
+        # The order in which jobs have the experiments, because their configs are sorted.
         names = sorted(study.config.experiments)
         figures = [figure for name in names for figure in _usual(study, name)]
     plots: dict[str, Plot] = {}
@@ -65,18 +65,18 @@ def of(study: Study) -> list[Plot]:
 
 
 def named(study: Study, name: str) -> Plot | None:
-    """The plot of this name; None if it is no plot, but a figure of a collection."""
+    """Return the plot of this name; None if it is no plot, but a figure of a collection."""
     return next((plot for plot in of(study) if plot.name == name), None)
 
 
 def outcomes(study: Study) -> set[tuple[str, str]]:
-    """The outcomes that the plots of a study show, each with its experiment."""
+    """Return the outcomes that the plots of a study show, each with its experiment."""
     drawn = [one for one in of(study) if not _shows_metrics(literals(one.module))]
     return {(plot.experiment, name) for plot in drawn for name in plot.show}
 
 
 def _usual(study: Study, name: str) -> list[dict[str, Any]]:
-    """What an experiment is drawn as, if the config does not say."""
+    """Return the default entries of `figures` for an experiment."""
     points, experiment = study.experiment(name), study.config.experiments[name]
     parameters = swept(points)
     sizes = sorted((len(parameter.values) for parameter in parameters), reverse=True)
@@ -111,7 +111,7 @@ def _plot(
     figure: dict[str, Any],
     others: Mapping[str, Plot],
 ) -> Plot:
-    """The plot that an entry of the config's `figures` describes."""
+    """Return the plot that an entry of the config's `figures` describes."""
     kinds = figure.keys() - set(FigureOptions.__struct_fields__)
     if len(kinds & modules.keys()) == 1 and len(kinds) > 1:
         said = unknown("option", min(kinds - modules.keys()), FigureOptions.__struct_fields__)
@@ -135,7 +135,7 @@ def _plot(
 def _places(
     where: str, study: Study, figure: dict[str, Any], kind: str, declared: Mapping[str, Any]
 ) -> dict[str, tuple[str, ...]]:
-    """Which swept parameter is in which place."""
+    """Return the swept parameters in each place of a plot."""
     allowed, experiment = declared["PLACES"], figure[kind]
     for place in PLACES:
         if place in figure and place not in allowed:
@@ -166,7 +166,7 @@ def _places(
 def _shown(
     where: str, study: Study, figure: dict[str, Any], system: str, declared: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The outcomes or metrics that are drawn."""
+    """Return the outcomes or metrics that are drawn."""
     if _shows_metrics(declared):
         what, choices = "metric", list(study.metrics(system))
         usual = list(study.known[system].metrics)
@@ -183,7 +183,7 @@ def _shown(
 def _name(
     where: str, study: Study, figure: dict[str, Any], usual: str, others: Mapping[str, Plot]
 ) -> str:
-    """The name of its file: as the config says, or one that no other has."""
+    """Return the name of a plot's file: from the config, or else a unique one."""
     figures = registry.modules(study.collections, "figures")
     if name := figure.get("name"):
         if name in others:
@@ -203,9 +203,9 @@ def _placed(
     allowed: tuple[str, ...],
     max_panels: int,
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Which parameter is where, and those that are nowhere.
+    """Return the parameters in each place, and the names of those without a place.
 
-    What the config does not place takes the places left; facets have at most ``max_panels`` panels.
+    Parameters that the config does not place get the free places; ``max_panels`` limits facets.
     """
     names = [parameter.name for parameter in parameters]
     places = {
@@ -219,7 +219,7 @@ def _placed(
                 raise ConfigError(f"{where}.{place}: {unknown('swept parameter', name, names)}")
     if twice := [n for n in names if sum(n in given for given in places.values()) > 1]:
         raise ConfigError(f"{where}: {twice[0]} is given two places")
-    # Axes go to numbers with many values, the rest to words and to numbers with few.
+    # Numbers with many values get axes; words and numbers with few values get other places.
     left = sorted(
         (p for p in parameters if not any(p.name in given for given in places.values())),
         key=lambda p: (p.is_words, -len(p.values)),
@@ -235,7 +235,7 @@ def _placed(
 
 
 def caption_intro(study: Study, plot: Plot) -> str:
-    """The first sentence of its caption: what of which experiment."""
+    """Return the first sentence of a plot's caption: what it shows of which experiment."""
     points = study.experiment(plot.experiment)
     system = points[0].system
     labels = {one.name: one.label for one in study.outcomes(system.name)}
@@ -252,12 +252,12 @@ def caption_intro(study: Study, plot: Plot) -> str:
 
 
 def title(plot: Plot) -> str:
-    """What it is called: its experiment, and its kind."""
+    """Return the title of a plot: its experiment and its kind."""
     kind = plot.kind.rpartition(".")[2]
     drawn = {"heat": "phase diagram"}.get(kind, words(kind))
     return f"{words(plot.experiment)}: {drawn}"
 
 
 def listed(words: list[str], link: str = "and") -> str:
-    """Words in a row: ``a, b and c``."""
+    """Join words as in ``a, b and c``."""
     return f"{', '.join(words[:-1])} {link} {words[-1]}" if len(words) > 1 else "".join(words)

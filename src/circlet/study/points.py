@@ -1,9 +1,9 @@
 """Points: the combinations of parameters of a study, with their names, seeds and blocks.
 
-Paths are readable, canonical (0.30 is 0.3) and stable: the name of a point has its own parameters
-and what its experiment sweeps. It identifies the point, because what it leaves out is at its
-default, and a point that has a folder keeps its name (`circlet.study.plan`). So no edit renames
-what exists. No name has a ``=``, which other tools would read as a column (Hive partitions).
+Paths are readable, canonical (0.30 is 0.3) and stable. The name of a point has the parameters that
+are labelled, swept or not at their defaults. All others are at their defaults, so the name
+identifies the point. A point that has a folder keeps its name (`circlet.study.plan`), so no edit
+renames folders. No name has a ``=``, which other tools would read as a column (Hive partitions).
 """
 
 import itertools
@@ -28,12 +28,12 @@ from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
-# The folders that a study makes in that of its results. No study may be in one of another's.
+# Folders in the results of a study. No other study may lie in one of them.
 FOLDERS = ("logs", "job_logs", "job_configs", "tables", "figures", "partial")
 
 
 def canonical(value: Any) -> str:
-    """Text of a parameter value in names: 0.30, .3 and 3e-1 are all "0.3"."""
+    """Return a parameter value as text in names: 0.30, .3 and 3e-1 are all "0.3"."""
     if isinstance(value, list):
         return "+".join(map(canonical, value))
     return format(value, ".15g") if isinstance(value, float) else str(value)
@@ -47,11 +47,11 @@ class Point:
     system: SystemSpec
     parameters: dict[str, Any]
     interventions: list[dict[str, dict[str, Any]]]  # each {name: {argument: value}}
-    settings: Experiment  # of its experiment, with its own steps, dtype, products and seeds
+    settings: Experiment  # its experiment, with the point's steps, dtype, products and seeds
     results: Path
-    parent: "Point | None" = None  # whose outcome an intervention looks at
+    parent: "Point | None" = None  # whose logs an intervention reads
     missing: frozenset[str] = frozenset()  # names of blocks that a partial study does without
-    swept: frozenset[str] = frozenset()  # columns that stand in its name even at their default
+    swept: frozenset[str] = frozenset()  # columns that its name has even at their defaults
 
     @property
     def key(self) -> tuple[str, str]:
@@ -60,13 +60,13 @@ class Point:
 
     @cached_property
     def name(self) -> str:
-        """Folder name: what is labelled or swept, and all that is not at its default."""
+        """Folder name: parameters that are labelled, swept or not at their defaults."""
         texts = [text for text, column in self._parts if not column or column in self.swept]
         return "".join(texts)[1:] or "defaults"
 
     @property
     def _parts(self) -> Iterator[tuple[str, str]]:
-        """All that its name may have, each with its column if it is at its default."""
+        """Possible parts of its name, each with its column if it is at its default, else empty."""
         known = self.system.parameters
         for key, value in self.parameters.items():
             is_left_out = not known[key].label and value == known[key].default
@@ -84,11 +84,11 @@ class Point:
 
     @property
     def named(self) -> list[str]:
-        """Columns that its name has although they are at their default."""
+        """Columns that its name has although they are at their defaults."""
         return [column for _, column in self._parts if column in self.swept]
 
     def called(self, names: Iterable[str]) -> "Point":
-        """The same point by the first of some names that it has if other parameters are swept."""
+        """Return the point with the first of ``names`` that it has if other things are swept."""
         parts = list(self._parts)
         columns = [column for _, column in parts if column]
         own = "".join(f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts)
@@ -101,14 +101,14 @@ class Point:
 
     @property
     def labels(self) -> dict[str, Any]:
-        """What a log says of its runs, for who reads it without the config; lists as texts."""
+        """Keys of its runs in logs, for readers without the config; lists become texts."""
         named = {"experiment": self.experiment, "system": self.system.name, "point": self.name}
         values = self.arithmetic | self.keys
         return named | {k: canonical(v) if isinstance(v, list) else v for k, v in values.items()}
 
     @property
     def arithmetic(self) -> dict[str, str]:
-        """Type of its numbers, and what the factors of products are rounded to."""
+        """Type of its numbers, and precision to which factors of matrix products are rounded."""
         return {"dtype": self.settings.dtype, "products": self.settings.products}
 
     @property
@@ -120,12 +120,12 @@ class Point:
         return found
 
     def intervenes(self, name: str) -> bool:
-        """Whether an intervention is among its own."""
+        """Return whether it has an intervention of this name."""
         return name in dict(list_interventions(self.interventions))
 
     @cached_property
     def depth(self) -> int:
-        """How many points it starts from, one after the other."""
+        """Number of its ancestors: its parent, the parent of its parent, and so on."""
         return self.parent.depth + 1 if self.parent else 0
 
     @property
@@ -134,17 +134,17 @@ class Point:
         return self.system.kinds
 
     def cpu_batch(self, count: int) -> int:
-        """How many runs of a block of ``count`` advance together on a CPU, in groups alike."""
+        """Return how many of ``count`` runs advance together on a CPU, in nearly equal groups."""
         formula = self.system.cpu_batch
         return balanced_group_size(count, int(formula(**self.parameters)) if formula else count)
 
     def steps_logged(self, kind: str) -> list[int]:
-        """Sorted steps at which a kind of log is written."""
+        """Return the sorted steps at which a kind of log is written."""
         steps: list[int] = self._steps_logged(kind).tolist()
         return steps
 
     def n_logged(self, kind: str) -> int:
-        """How many these are."""
+        """Return the number of steps at which a kind of log is written."""
         return self._steps_logged(kind).size
 
     def _steps_logged(self, kind: str) -> np.ndarray:
@@ -171,7 +171,7 @@ class Point:
 
     @property
     def reads(self) -> list[str]:
-        """Kinds of logs of its parent that its interventions look at."""
+        """Kinds of logs of its parent that its interventions read."""
         return [log for name, _ in list_interventions(self.interventions) if (log := reads(name))]
 
     @cached_property
@@ -183,18 +183,18 @@ class Point:
 
     @property
     def n_blocks(self) -> int:
-        """Number of its blocks, as planned; without `block` about."""
+        """Planned number of its blocks; approximate if the config does not set `block`."""
         return -(-self.count // self.block_size)
 
     @property
     def last_block(self) -> str:
-        """Name of its last block, which is the longest."""
+        """Name of a block of its last seed: no block has a longer name."""
         last = self.every_seed.stop - 1
         return Block(self, last, 1).name
 
     @cached_property
     def block_size(self) -> int:
-        """Most seeds of a block: as the config says, else what is worth a job."""
+        """Largest number of seeds of a block: from the config, or else enough to be worth a job."""
         return self.settings.block or default_size(self.system, self.parameters)
 
     @property
@@ -214,7 +214,7 @@ class Point:
         return self.settings.seeds.count
 
     def seeds(self, seed: int) -> Seeds:
-        """The seeds of the run with a given seed."""
+        """Return the seeds of the run with a given seed."""
         return Seeds(*(self.fixed_seeds.get(k, seed) for k in PURPOSES))
 
     @property
@@ -224,15 +224,15 @@ class Point:
         return {purpose: seed for purpose, seed in seeds.items() if seed is not None}
 
     def run_id(self, seed: int) -> str:
-        """Identity of a run across the study."""
+        """Return the identity of a run across the study."""
         return f"{self.experiment}/{self.name}/s{seed:05d}"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that its own config says of the numbers of its runs.
+        """All settings of its config that decide the numbers of its runs.
 
-        What is at its default is left out: an option that a later release adds must not make
-        finished runs again. Should a default itself change, the version is raised.
+        Defaults are left out, so that an option of a later release does not make finished runs
+        outdated. If a default itself changes, the version is raised.
         """
         system = self.system
         schedules = json.loads(msgspec.json.encode(self.schedules))
@@ -254,9 +254,9 @@ class Point:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Identity and version: what a log must have been made with to be this point's."""
+        """Settings and code version that a log must record to be valid for this point."""
         spec = self.identity | {"version": self.version}
-        # Logs of all editions call it base.
+        # Logs call the parent "base", in all releases.
         return spec | ({"base": self.parent.spec} if self.parent else {})
 
     @property

@@ -1,4 +1,4 @@
-"""What comes first, so that there soon are figures to look at."""
+"""Priorities of jobs, chosen so that the first figures are ready early."""
 
 from collections.abc import Iterable
 
@@ -9,17 +9,17 @@ from circlet.study.targets import Target, with_dependencies
 
 
 def trained_for(target: Target) -> set[str]:
-    """Experiments whose logs a target needs, and those that they start from."""
+    """Return the experiments whose logs a target needs, and their parents."""
     configs = [t.study.config for t in with_dependencies(target) if "LOGS" in literals(t.module)]
     return {name for config in configs for name in (*config.experiments, *config.parents)}
 
 
 def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
-    """Who comes first, so that there soon are figures to look at: larger numbers do.
+    """Return priorities that produce figures early; jobs with larger numbers run first.
 
-    A figure comes before those that need more training, together with what it is made from.
-    ``drawn`` are its figures. The first result has numbers of experiments by name, the second those
-    of targets, by ``kind/name``.
+    A figure and the tables that it needs precede figures that need more training. ``drawn`` are the
+    study's figures. The first result has the priority of each experiment by name, the second that
+    of each target by ``kind/name``.
     """
     seconds = {
         name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)

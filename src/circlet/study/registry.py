@@ -1,10 +1,10 @@
 """Collections: folders about one subject, with its systems, tables, figures and claims.
 
-circlet ships some; a config names those of its user, which may be anywhere on disk. All of them
-have the same layout, every part of which may be left out:
+circlet ships some; a config names the user's, which may be anywhere on disk. All have the same
+layout, of which any part may be left out:
 
 ``systems/NAME.py``, ``equations/NAME.py``
-    a system: what it declares, and what computes it (`circlet.systems`);
+    a system: its declaration, and the code that computes it (`circlet.systems`);
 ``tables/NAME.py``, ``figures/NAME.py``
     a table or a figure (`circlet.study.targets`);
 ``plots/NAME.py``
@@ -12,19 +12,19 @@ have the same layout, every part of which may be left out:
 ``interventions/NAME.py``
     a transform of the initial state (`circlet.study.interventions`);
 ``run_list.py``, ``explorer/``
-    what the explorer says of its runs (`circlet.sweeps.tables.explorer_runs`), and its panels and
-    live sections (`circlet.pages.explorer`);
+    columns of the explorer's list of runs (`circlet.sweeps.tables.explorer_runs`), and panels and
+    live sections of the explorer (`circlet.pages.explorer`);
 ``claims.csv``
     published values (`circlet.sweeps.tables.scorecard`); beside it ``frozen.csv``, verdicts of
     circlet's frozen studies (`circlet.analysis.claims.explained`);
 ``collection.yaml``
-    what the pages say of it, the order of its figures, and its roles (`circlet.config.collection`);
+    texts for the pages, the order of figures, and roles (`circlet.config.collection`);
 ``commands/NAME.py``
     further subcommands of ``python -m circlet``.
 
-A shipped collection's names are as its files say. Those of a user's collection ``mine`` begin with
-``mine.``, so that they never clash with those of circlet or of others. In Python all are modules
-below ``circlet.collections``: ``from circlet.collections.mine import clusters``.
+A shipped collection uses the names of its files. Names in a user's collection ``mine`` begin with
+``mine.``, so that they never clash with those of other collections. In Python all are modules below
+``circlet.collections``: ``from circlet.collections.mine import clusters``.
 """
 
 import contextlib
@@ -56,30 +56,30 @@ FILES = ("claims.csv", "collection.yaml")
 
 @dataclass(frozen=True)
 class Collection:
-    """One collection."""
+    """A folder about one subject, shipped or a user's."""
 
     name: str
     folder: Path
-    package: str  # of its modules
+    package: str  # Python package of its modules
     shipped: bool = False
 
     def qualified(self, name: str) -> str:
-        """The name of something that belongs to it, as configs and results have it."""
+        """Return the full name of one of its parts, as used in configs and results."""
         return name if self.shipped else f"{self.name}.{name}"
 
     def resolved(self, kind: str, name: str) -> str:
-        """What its files mean by a name: a thing of its own, or else of another collection."""
+        """Return the full name for a name in its files: its own part, or else as is."""
         own = self.qualified(name)
         return own if own in (self.roles if kind == "roles" else self.modules(kind)) else name
 
     def supports(self, systems: Iterable[str]) -> bool:
-        """Whether it is about some of these systems, or about none in particular."""
+        """Return whether it has one of these systems, or no systems at all."""
         own = self.modules("systems").keys()
         return not own or not own.isdisjoint(systems)
 
     @functools.cache  # noqa: B019 - a process has few
     def modules(self, kind: str) -> dict[str, str]:
-        """Modules of one of its folders, by the name of what they make."""
+        """Return the modules in its folder ``kind``, by full name."""
         files = sorted((self.folder / kind).glob("*.py"))
         names = [file.stem for file in files if file.stem != "__init__"]
         for name in names:
@@ -92,7 +92,7 @@ class Collection:
 
     @functools.cached_property
     def metadata(self) -> CollectionFile:
-        """What its ``collection.yaml`` says; raises ConfigError if it is wrong."""
+        """Content of its ``collection.yaml``; raises ConfigError if it is not valid."""
         path = self.folder / "collection.yaml"
         if not path.exists():
             return CollectionFile()
@@ -106,25 +106,25 @@ class Collection:
 
     @property
     def figures(self) -> dict[str, str]:
-        """The figures that it names, in the order of the report, each with its title, or none."""
+        """Titles, or "", of the figures that it lists, by full name in the order of the report."""
         given = self.metadata.figures
         titles = given if isinstance(given, dict) else dict.fromkeys(given, "")
         return {self.resolved("figures", name): title for name, title in titles.items()}
 
     @property
     def headlines(self) -> list[str]:
-        """The claims that it is known by."""
+        """Full names of its main claims."""
         return [self.qualified(name) for name in self.metadata.headlines]
 
     @functools.cached_property
     def roles(self) -> dict[str, Role]:
-        """Its roles, and what an experiment must be to have each, by name."""
+        """Its roles, with their requirements for experiments, by full name."""
         return {
             self.qualified(name): self._role(role) for name, role in self.metadata.roles.items()
         }
 
     def _role(self, role: Role) -> Role:
-        """A role with the full names of its system, and of the role that it starts from."""
+        """Return a role with the full names of its system, and of the role that it starts from."""
         needs = role.needs
         start = needs.start
         if start and start in self.metadata.roles:
@@ -134,7 +134,7 @@ class Collection:
 
 
 def _shipped() -> tuple[Collection, ...]:
-    """The folders in ``circlet/collections``, by the ``ORDER`` that they give, and the sweeps."""
+    """Return the folders in ``circlet/collections``, sorted by their ``ORDER``, and the sweeps."""
     folders = [file.parent for file in (PACKAGE / "collections").glob("*/__init__.py")]
     packages = {f"circlet.collections.{folder.name}": folder for folder in folders}
     ordered = sorted(packages, key=lambda package: importlib.import_module(package).ORDER)
@@ -146,12 +146,12 @@ def _shipped() -> tuple[Collection, ...]:
 
 
 SHIPPED = _shipped()
-_own: dict[str, Collection] = {}  # of users, by name, as this process imports them
-WHEN_REPLACED: list[Callable[[], None]] = []  # to forget what was read of a collection
+_own: dict[str, Collection] = {}  # users' collections by name, as imported by this process
+WHEN_REPLACED: list[Callable[[], None]] = []  # functions that discard what was read of a collection
 
 
 def find(folders: Iterable[str]) -> tuple[Collection, ...]:
-    """The shipped collections, and those in some folders; raises ConfigError."""
+    """Return the shipped collections, and those in some folders; raises ConfigError."""
     found: dict[str, Collection] = {}
     for text in folders:
         try:
@@ -183,28 +183,28 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
 
 
 def modules(collections: Iterable[Collection], kind: str) -> dict[str, str]:
-    """Modules of one of the folders of some collections, by the name of what they make."""
+    """Return the modules in the folder ``kind`` of some collections, by full name."""
     return {n: m for collection in collections for n, m in collection.modules(kind).items()}
 
 
 def imported() -> tuple[Collection, ...]:
-    """The shipped collections, and those of users that this process has found."""
+    """Return the shipped collections, and those of users that this process has found."""
     return (*SHIPPED, *_own.values())
 
 
 def own_modules(kind: str) -> dict[str, str]:
-    """Modules of one of the folders of all collections of users that this process has found."""
+    """Return the modules in the folder ``kind`` of all users' collections in this process."""
     return modules(_own.values(), kind)
 
 
 def own_folders(modules: Iterable[str]) -> list[str]:
-    """Folders of the collections of users that some modules belong to."""
+    """Return the folders of the users' collections to which some modules belong."""
     packages = {".".join(module.split(".")[:3]) for module in modules}
     return [str(own.folder) for own in _own.values() if own.package in packages]
 
 
 def _check_parts(collection: Collection) -> None:
-    """Whether each system has its two files, and there is anything at all."""
+    """Check that each system has its two files, and that the collection is not empty."""
     systems, equations = (collection.modules(kind) for kind in ("systems", "equations"))
     folder = collection.folder
     for name in systems.keys() ^ equations.keys():
@@ -236,7 +236,7 @@ def _use(collection: Collection) -> Collection:
 
 
 def modules_of(module: ModuleType) -> list[ModuleType]:
-    """The modules of a collection that are imported, given one of them."""
+    """Return all imported modules of the collection that a module belongs to."""
     package = ".".join(module.__name__.split(".")[:3])
     return [m for name, m in sys.modules.items() if f"{name}.".startswith(f"{package}.")]
 
@@ -249,9 +249,9 @@ def _forget(package: str) -> dict[str, ModuleType]:
 
 @contextlib.contextmanager
 def imported_anew(module: str) -> Iterator[None]:
-    """For a while the modules of a user's collection are those that a new process would have.
+    """Context: replace the modules of a user's collection by freshly imported ones.
 
-    They have none of what its functions have kept since they were imported.
+    Fresh modules hold nothing that functions have stored since the first import.
     """
     packages = {collection.package: collection for collection in _own.values()}
     package = ".".join(module.split(".")[:3])
@@ -286,7 +286,7 @@ def _import(collection: Collection) -> None:
 
 @contextlib.contextmanager
 def explained(file: Path, what: str = "cannot be imported") -> Iterator[None]:
-    """Turn whatever goes wrong in a user's module into a ConfigError that names its file."""
+    """Context: turn any error in a user's module into a ConfigError that names its file."""
     try:
         yield
     except ConfigError:
@@ -297,7 +297,7 @@ def explained(file: Path, what: str = "cannot be imported") -> Iterator[None]:
 
 
 def place_in_own(error: BaseException) -> str:
-    """File and line of a user's collection in which something went wrong; empty if in none."""
+    """Return file and line of an error in a user's collection; empty if it is not in one."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if any(Path(frame.filename).is_relative_to(c.folder) for c in _own.values()):
             return f"{frame.filename}:{frame.lineno}"
@@ -305,7 +305,7 @@ def place_in_own(error: BaseException) -> str:
 
 
 def path_of(module: str) -> Path:
-    """File of a module of circlet or of a collection; of a package without code, its folder."""
+    """Return the file of a module of circlet or of a collection; of a package, its __init__.py."""
     parts = module.split(".")[1:]
     folder = PACKAGE
     if parts[:1] == ["collections"] and parts[1:2] and parts[1] in _own:

@@ -6,7 +6,7 @@ import numpy as np
 
 PURPOSES = ("embedding", "network", "data", "order")
 
-# A stream for each purpose of a seed. They must never change, or results would.
+# Number of the stream for each purpose. Changing a number would change results.
 _KEYS = {"embedding": 0, "network": 1, "data": 2, "intervention": 3, "order": 4}
 
 
@@ -20,7 +20,7 @@ class Seeds:
     order: int
 
     def stream(self, purpose: str, *number: int) -> np.random.Generator:
-        """Independent generator of one purpose: ``embedding``, ``network``, ``data``, ``order``.
+        """Return the generator of a purpose: ``embedding``, ``network``, ``data`` or ``order``.
 
         Interventions draw from a stream of the embedding seed, because they belong to the initial
         embedding. Each ``number``, such as that of an epoch, gives a stream of its own.

@@ -1,4 +1,4 @@
-"""Which point of another experiment a point starts from."""
+"""The parent of a point: the point of another experiment that it starts from."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from circlet.study.points import Point
 
 
 class ParentIndex:
-    """The points of an experiment, for those that start from them.
+    """Index of an experiment's points, in which points of other experiments find their parents.
 
     A point starts from the point with the same parameters. For a transfer only two kinds of
     parameters must agree: those that decide the shapes of the arrays, and those that the parent's
@@ -25,7 +25,7 @@ class ParentIndex:
             self._by_key.setdefault(self._key(parent), []).append(parent)
 
     def _alike(self, point: Point) -> list[str]:
-        """Names of the parameters that must be the same."""
+        """Return the names of the parameters in which a point and its parent must agree."""
         names = list(point.parameters)
         if not self.transfer:
             return names
@@ -36,9 +36,9 @@ class ParentIndex:
         return point.system.name, point.fixed_seeds.get("embedding"), *same
 
     def find(self, where: str, point: Point) -> Point:
-        """The one that a point starts from."""
+        """Return a point's parent; raises ConfigError unless one point has its seeds and logs."""
         found = self._by_key.get(self._key(point), [])
-        if len(found) > 1:  # the embedding must be the same; of the rest, too, if there is a choice
+        if len(found) > 1:  # several agree in the embedding seed: compare all else
             found = [
                 parent
                 for parent in found

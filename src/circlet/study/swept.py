@@ -1,4 +1,4 @@
-"""What an experiment sweeps: which parameters differ between its points, and how."""
+"""Swept parameters of an experiment: those that differ between its points, and their values."""
 
 import math
 import statistics
@@ -25,7 +25,7 @@ class Swept:
 
     @cached_property
     def is_log(self) -> bool:
-        """Whether its logarithm is what counts.
+        """Whether a logarithmic scale suits its values.
 
         True if all values are positive, they span a factor of ten, and their median is nearer to
         the middle of the logarithms than to the middle of the values: 0.1, 0.3, 1, but not 0.1,
@@ -43,9 +43,9 @@ class Swept:
         return tuple(map(text, self.values))
 
     def places(self, points: Iterable[Point]) -> dict[str, int]:
-        """Which of its values each point has: its place among them (0, 1, ...) by the point's name.
+        """Return the index (0, 1, ...) of each point's value among the values, by the point's name.
 
-        Runs are grouped by these places, because floats should not be compared and words have no
+        Runs are grouped by these indices, because floats should not be compared and words have no
         other order.
         """
         index = {v: i for i, v in enumerate(self.values)}
@@ -53,23 +53,23 @@ class Swept:
 
 
 def text(value: Any) -> str:
-    """A value as names and figures have it."""
+    """Return a value as text for names and figures."""
     return "none" if value is None else canonical(list(value) if type(value) is tuple else value)
 
 
 def words(name: str) -> str:
-    """A name in words; a symbol, f_a, stays one."""
+    """Return a name in words; a symbol such as f_a stays unchanged."""
     return name if len(name.rpartition("_")[2]) == 1 else name.replace("_", " ")
 
 
 def value(point: Point, name: str) -> Any:
-    """What a point has of a swept parameter; lists as tuples."""
+    """Return a point's value of a swept parameter, None if it has none; lists become tuples."""
     found = (point.arithmetic | point.keys).get(name)
     return tuple(found) if isinstance(found, list) else found
 
 
 def swept(points: Iterable[Point]) -> list[Swept]:
-    """What differs between the points of an experiment, without seeds that they fix."""
+    """Return the parameters that differ between points of an experiment, without fixed seeds."""
     points = list(points)
     names = dict.fromkeys(name for point in points for name in (*point.arithmetic, *point.keys))
     found = []
@@ -82,12 +82,12 @@ def swept(points: Iterable[Point]) -> list[Swept]:
 
 
 def fixes_seeds(points: Iterable[Point]) -> bool:
-    """Whether points differ in seeds that all their runs share."""
+    """Return whether points differ in seeds that all their runs share."""
     return len({tuple(point.fixed_seeds.get(k) for k in PURPOSES) for point in points}) > 1
 
 
 def pairs(points: list[Point], name: str, ends: list[Any]) -> Iterator[tuple[Point, Point, str]]:
-    """Points with two values of a parameter, alike in all others, which are told as text."""
+    """Yield pairs of points that differ only in a parameter, with the others' values as text."""
     others = [parameter.name for parameter in swept(points) if parameter.name != name]
     alike: dict[tuple[Any, ...], dict[Any, Point]] = {}
     for point in points:

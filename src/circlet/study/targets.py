@@ -6,26 +6,26 @@ inputs that it declares in literals:
 ``TABLES``
     tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
 ``ROLES``
-    entries of the config's ``reproduce`` that must be there; of ``OPTIONAL_ROLES`` at least one,
-    where ``"all"`` stands for every entry, and ``"losses"`` for those whose role names the table
-    ``losses`` under ``tables``;
+    roles that the config must assign under ``reproduce``; of ``OPTIONAL_ROLES`` at least one.
+    ``"all"`` stands for all assigned roles, ``"losses"`` for those that name the table ``losses``
+    under ``tables``;
 ``SYSTEMS``
-    without roles: the systems whose experiments it is about; all, if it does not say;
+    for targets without roles: the systems whose experiments it uses; by default all;
 ``LOGS``
     logs that it reads, of the experiments with these roles or systems;
 ``CONFIG``
     other keys of the config that it reads, such as ``milestones``;
 ``DERIVED_METRICS``
-    of a table whose rows are a run and a step: columns that are outcomes, with meaning and unit; it
-    is made only if the config asks for it (`circlet.study.derived_metrics`), so a figure that reads
-    it declares ``CONFIG = ("derived_metrics",)``;
+    for a table with a row per run and step: the columns that become outcomes, with meaning and
+    unit. The table is made only if the config lists it (`circlet.study.derived_metrics`), so a
+    figure that reads the table declares ``CONFIG = ("derived_metrics",)``;
 ``DATA``
-    files beside it whose content counts as its code;
+    files beside the module whose content counts as its code;
 ``FROM_COLLECTIONS``
-    what it uses of the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures and descriptions of systems, ``equations`` of systems, the tables that have
-    ``outcomes``, or the ``derived_metrics`` that the config asks for; files with a ``*``,
-    ``explorer/*.js``, of those of other systems, too.
+    inputs from the study's collections: files such as ``claims.csv``, modules, ``captions`` of
+    figures with descriptions of systems, ``equations`` of systems, the tables that have
+    ``outcomes``, or the ``derived_metrics`` that the config lists. Patterns with a ``*``, such as
+    ``explorer/*.js``, also match files in collections of other systems.
 
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
 or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
@@ -51,8 +51,8 @@ from circlet.study.declarations import declared, in_order, literals
 from circlet.study.plan import Study
 from circlet.study.plots import Plot
 
-FEW_RUNS, LITTLE_MB = 2000, 1200  # of which most tables are made in seconds
-# What makes a file of a table or figure from what its module returns.
+FEW_RUNS, LITTLE_MB = 2000, 1200  # up to these limits most tables take seconds
+# Modules that write the file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
 
 
@@ -64,14 +64,14 @@ class Target:
     name: str
     module: str
     study: Study  # the part of the study that it depends on
-    tables: tuple["Target", ...]  # those that it is made from
+    tables: tuple["Target", ...]  # the tables that it is made from
     inputs: list[Path]
     outputs: list[Path]
     code: str  # fingerprint of the code that makes it
 
     @property
     def footer(self) -> dict[str, Any]:
-        """What the footer of its file says of its config, its code and its tables."""
+        """Metadata for the footer of its file: config, code, key and number of missing blocks."""
         experiments, blocks = self.study.config.experiments, self.study.missing.items()
         missing = sum(len(names) for (name, _), names in blocks if name in experiments)
         made = {"study": msgspec.to_builtins(self.study.config), "code": self.code, "key": self.key}
@@ -86,11 +86,11 @@ class Target:
 
     @property
     def table_keys(self) -> dict[str, str]:
-        """Keys that its tables must have: those that the job was given, or else as planned."""
+        """Keys that its tables must have: those given to the job, or else those of the plan."""
         return {t.name: self.study.keys.get(t.name) or t.key for t in self.tables}
 
     def with_verified_keys(self) -> "Target":
-        """The same when its module is imported, with a study that checks the keys of its tables.
+        """Return the target, its module imported, with a study that checks the keys of its tables.
 
         Raises LogError if the code that makes it was edited since its fingerprint was taken.
         """
@@ -103,13 +103,13 @@ class Target:
 
     @property
     def is_small(self) -> bool:
-        """Whether a job of a cluster would mostly wait: few runs, and little memory."""
+        """Whether it is too small for a cluster job: few runs, and little memory."""
         runs = sum(point.count for point in self.study.points)
         return runs <= FEW_RUNS and self.memory_mb <= LITTLE_MB
 
     @property
     def memory_mb(self) -> int:
-        """Memory that its job needs: one record of every run of the logs that it reads."""
+        """Memory (MB) that its job needs: 1000, and a record per run of each log that it reads."""
         logs = literals(self.module).get("LOGS", ())
         return 1000 + math.ceil(
             sum(
@@ -127,7 +127,7 @@ class Target:
 
 
 def modules(study: Study, kind: str) -> dict[str, str]:
-    """Modules of all tables, figures or systems of the study's collections, by name."""
+    """Return the modules of all tables, figures or systems of the study's collections, by name."""
     return registry.modules(study.collections, kind)
 
 
@@ -141,7 +141,7 @@ def _roles(says: dict[str, Any], study: Study) -> list[str]:
 
 
 def _experiments(says: dict[str, Any], study: Study) -> list[str]:
-    """Names of the experiments that a target is about; none if the study lacks what it needs."""
+    """Return the names of a target's experiments; none if the study lacks a required role."""
     if "ROLES" in says or "OPTIONAL_ROLES" in says:
         roles = _roles(says, study)
         needed = set(says.get("ROLES", ()))
@@ -152,13 +152,13 @@ def _experiments(says: dict[str, Any], study: Study) -> list[str]:
 
 
 def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
-    """Whether the study has what a target needs, given the tables that it has."""
+    """Return whether the study has a target's experiments, and its tables are among ``made``."""
     says = declared(kind, module)
     return set(says["TABLES"]) <= made and bool(_experiments(says, study))
 
 
 def _made(study: Study) -> set[str]:
-    """Names of the tables that the study yields."""
+    """Return the names of the tables that the study yields."""
     every, made = modules(study, "tables"), set[str]()
     listed = study.config.derived_metrics
     every = {n: m for n, m in every.items() if n in listed or "DERIVED_METRICS" not in literals(m)}
@@ -168,10 +168,10 @@ def _made(study: Study) -> set[str]:
 
 
 def code_of(kind: str, module: str, study: Study) -> str:
-    """Fingerprint of the code and the files that make a target."""
+    """Return the fingerprint of the code and the files that make a target."""
     own, files, _ = contributions.of_collections(module, study)
     makers = [MAKERS[kind]] if kind in MAKERS else []
-    # Its system's declaration, as it is in the names of runs and in the columns of tables.
+    # Declarations of systems decide the names of runs and the columns of tables.
     systems = modules(study, "systems")
     own += [systems[name] for name in study.systems]
     uses = literals(module).get("FROM_COLLECTIONS", ())
@@ -188,7 +188,7 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     says = declared(kind, module)
     keys = (*says.get("CONFIG", ()), *(["derived_metrics"] if "DERIVED_METRICS" in says else []))
     part = study.part(_experiments(says, study), _roles(says, study), keys)
-    in_part = _made(part)  # what its job knows of
+    in_part = _made(part)  # the tables that its job knows
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
     needed = set(says["TABLES"])
     for contributed in contributions.of_collections(module, part).modules:
@@ -214,14 +214,14 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
 
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
-    """Names of the tables that a target is made from if the study has them."""
+    """Return the names of the tables that a target is made from if the study has them."""
     contributed = contributions.of_collections(module, study).tables
     found = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
     return list(dict.fromkeys(found))
 
 
 def names(study: Study) -> tuple[list[str], list[str]]:
-    """Names of the tables and of the figures that the study yields, without their inputs."""
+    """Return the names of the tables and of the figures that the study yields."""
     made = _made(study)
     figures = modules(study, "figures").items()
     drawn = [n for n, m in figures if _possible("figures", m, study, made)]
@@ -229,13 +229,13 @@ def names(study: Study) -> tuple[list[str], list[str]]:
 
 
 def tables(study: Study) -> list[Target]:
-    """All tables that the study yields, by name."""
+    """Return all tables that the study yields, by name."""
     return [target for _, target in sorted(_tables(study).items())]
 
 
 @lru_cache(maxsize=8)
 def _tables(study: Study) -> dict[str, Target]:
-    """All tables that the study yields, by name, each after those that it is made from."""
+    """Return all tables that the study yields, by name, each after those that it is made from."""
     names, every = _made(study), modules(study, "tables")
     reads = {
         name: [t for t in _reads(declared("tables", every[name]), every[name], study) if t in names]
@@ -248,7 +248,7 @@ def _tables(study: Study) -> dict[str, Target]:
 
 
 def figures(study: Study) -> list[Target]:
-    """All figures that the study yields: plots of its experiments, then those of collections."""
+    """Return all figures of the study: plots of its experiments, then figures of collections."""
     made, every = _tables(study), modules(study, "figures")
     drawn = [_plot(plot, study, made) for plot in plots.of(study)]
     names = (n for n, m in every.items() if _possible("figures", m, study, set(made)))
@@ -256,7 +256,7 @@ def figures(study: Study) -> list[Target]:
 
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
-    """The target of a plot; its study is its experiment, with no other plot."""
+    """Return the target of a plot, with a study of its experiment and this plot only."""
     says = declared("plots", plot.module)
     part = study.part([plot.experiment], (), says.get("CONFIG", ()))
     part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))
@@ -268,32 +268,32 @@ def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
 
 
 def ordered(study: Study) -> list[Target]:
-    """All targets of a study, each after those that it is made from."""
+    """Return all targets of a study, each after those that it is made from."""
     drawn = figures(study)
     return [*_tables(study).values(), *drawn, report(study, drawn), explorer(study)]
 
 
 def with_dependencies(target: Target) -> list[Target]:
-    """A target and all tables that it is made from, directly or not."""
+    """Return a target and all tables that it is made from, directly or not."""
     found = [target]
-    for child in found:  # grows as it goes
+    for child in found:  # grows during the loop
         found += [table for table in child.tables if table not in found]
     return found
 
 
 def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:
-    """The report page of the study."""
+    """Return the report page of the study."""
     drawn = figures(study) if drawn is None else drawn
     return _page("report", study, [figure.outputs[0] for figure in drawn])
 
 
 def explorer(study: Study) -> Target:
-    """The explorer page of the study."""
+    """Return the explorer page of the study."""
     return _page("explorer", study)
 
 
 def _page(name: str, study: Study, shown: Sequence[Path] = ()) -> Target:
-    """A page, made from some tables, as far as the study yields them, and some figures."""
+    """Return the target of a page, made from its tables that the study yields and some figures."""
     module = f"circlet.pages.{name}"
     reads = {
         *literals(module)["OPTIONAL_TABLES"],

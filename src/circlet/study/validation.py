@@ -1,4 +1,4 @@
-"""Rules across the keys of an experiment, which a JSON schema cannot say; each raises ConfigError.
+"""Rules across the keys of an experiment, beyond its JSON schema; violations raise ConfigError.
 
 `resolved` makes an experiment complete: with the defaults of its system, its values in the types
 that the system declares, and lists in place of ranges.
@@ -34,7 +34,7 @@ ARITHMETIC = {name: schema.of(Experiment)["properties"][name] for name in ("dtyp
 
 
 def typed(value: Any, declared: Schema) -> Any:
-    """A parameter value in its declared type: 1 and 1.0 are the same number."""
+    """Return a parameter value in its declared type: 1 and 1.0 are the same number."""
     if isinstance(value, list):
         return [typed(v, declared.get("items", declared)) for v in value]
     kind = declared.get("type")
@@ -73,7 +73,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
 
 
 def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an intervention, complete and in the order in which they are declared."""
+    """Return the arguments of an intervention with defaults, in the order of their declaration."""
     schemas = INTERVENTIONS.get(name, {})
     defaults = {key: declared.get("default") for key, declared in schemas.items()}
     values = defaults | _all_typed(arguments, schemas)
@@ -81,13 +81,13 @@ def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parents(of: Experiment | Point) -> list[str]:
-    """Names of the experiments whose runs the interventions of an experiment or a point look at."""
+    """Return the names of the experiments that interventions of an experiment or a point read."""
     arguments = (given for _, given in list_interventions(of.interventions))
     return [given["of"] for given in arguments if "of" in given]
 
 
 def varied(experiment: Experiment) -> set[str]:
-    """What an experiment varies: parameters, dtype, products, arguments of interventions, seeds."""
+    """Return what an experiment varies: parameters, dtype, products, arguments and seeds."""
     shared = [
         purpose for purpose in PURPOSES if isinstance(getattr(experiment.seeds, purpose), list)
     ]
@@ -95,7 +95,7 @@ def varied(experiment: Experiment) -> set[str]:
 
 
 def listed(experiment: Experiment) -> set[str]:
-    """Arguments of interventions that an experiment lists several values of, by their columns."""
+    """Return the columns of the intervention arguments for which an experiment lists values."""
     return {
         f"{name}_{key}"
         for name, arguments in list_interventions(experiment.interventions)
@@ -152,7 +152,7 @@ def _check_compared(where: str, experiment: Experiment, system: SystemSpec) -> N
 def _check_interventions(
     where: str, experiment: Experiment, system: SystemSpec, systems: Systems
 ) -> None:
-    # Of users' collections those of this study; the process may know others.
+    # The process may know users' collections of other studies, whose interventions do not count.
     in_study = {name for c in systems.collections for name in c.modules("interventions")}
     available = [name for name in INTERVENTIONS if "." not in name or name in in_study]
     names = []
@@ -211,7 +211,7 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
 def _check_has(
     where: str, experiment: Experiment, system: SystemSpec, name: str, value: Any
 ) -> None:
-    """Whether a point of an experiment has a value of a parameter."""
+    """Check that a point of an experiment has this value of a parameter."""
     arithmetic = {key: getattr(experiment, key) for key in ARITHMETIC}
     default = (system.defaults | arithmetic | experiment.parameters)[name]
     cases = [case.get(name, default) for case in experiment.listed_cases]
@@ -258,7 +258,7 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
 
 
 def _check_list(where: str, schemas: Mapping[str, Schema], name: str, values: list[Any]) -> None:
-    """Whether a parameter may have each of these values."""
+    """Check that a parameter may have each of these values."""
     is_valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
     for value in values:
         if not (is_valid and is_valid(value) and _is_finite(value)):
@@ -275,7 +275,7 @@ def _check_values(where: str, schemas: Mapping[str, Schema], values: Mapping[str
 
 
 def _bounded(declared: Schema) -> Schema:
-    """The schema of a parameter, with what fits a column of a table."""
+    """Return a parameter's schema, with integers limited to those that fit a table's column."""
     if declared.get("type") == "integer":
         return {"maximum": INT32_MAX} | declared
     return declared | ({"items": _bounded(declared["items"])} if "items" in declared else {})
@@ -287,12 +287,12 @@ def _validator(text: str) -> Any:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value is none of inf, nan and integers that are too large for a float."""
+    """Return whether a value is not inf, NaN or an integer that is too large for a float."""
     return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
 def check_point(where: str, point: Point) -> None:
-    """Whether the values of a point go together."""
+    """Check that the settings of a point are compatible, and that its name and logs fit limits."""
     parameters, settings = point.parameters, point.settings
     for rule in point.system.requires:
         if not rule.holds(**parameters):
@@ -317,7 +317,7 @@ def check_point(where: str, point: Point) -> None:
 
 
 def _check_frequencies(where: str, point: Point) -> None:
-    """Whether its modulus has the frequencies that its interventions name."""
+    """Check that the modulus of a point has the frequencies that its interventions name."""
     if "p" not in point.parameters:
         return
     p, last = point.parameters["p"], (point.parameters["p"] - 1) // 2

@@ -1,4 +1,4 @@
-"""Systems: what each declares (`spec`), and arithmetic that several of them use.
+"""Systems: types of their declarations (`spec`), and arithmetic that several systems use.
 
 A system is two files of a collection. ``systems/NAME.py`` declares it: ``SYSTEM``, a
 `circlet.systems.spec.SystemSpec`; plans import it, so it must not import torch.
@@ -36,29 +36,29 @@ A gradient of its own
 ``learning_rate_multipliers(parameters)``
     As above.
 ``train_mask(parameters, seeds)``
-    Optional, for the explorer: of every pair of tokens, in lexicographic order, whether the run is
-    trained on it. Bool, of all p^2 ordered pairs or of the p (p + 1) / 2 with a <= b.
+    Optional, for the explorer: whether the run is trained on each pair of tokens, in lexicographic
+    order. Bool, for all p^2 ordered pairs or for the p (p + 1) / 2 with a <= b.
 ``forward(weights, parameters, left, right)``
-    Needed for the panel ``ordered_answers``, and for tables that look into the network. For one
-    run and the embeddings (*pairs, d) of the first and of the second numbers: a hidden layer before
-    its activation, and the logits (*pairs, p).
+    Needed for the panel ``ordered_answers``, and for tables about the inside of the network. It
+    returns, for one run and embeddings (*pairs, d) of the first and of the second numbers, a hidden
+    layer before its activation, and the logits (*pairs, p).
 ``data(parameters, seeds, dtype, device)``
-    What stays fixed during the runs (train and test sets, masks), for a list of seeds.
+    The data that stay fixed during runs (train and test sets, masks), for a list of seeds.
 
 From here on arrays have the runs as their first axis.
 
 ``batch(data, step)``
-    Optional: what ``gradients`` sees in a step, counted from 1. It must follow from seed and step
-    alone, as checkpoints keep nothing of it. Without it, every step sees ``data``.
+    Optional: the data for ``gradients`` in a step, counted from 1. They must follow from seed and
+    step alone, because checkpoints do not contain them. By default, every step gets all ``data``.
 ``gradients(weights, data, out)``
     Write the gradient of every run's loss into the arrays of ``out``, which have the names and
     shapes of ``weights``; the optimiser then takes the step.
 ``metrics(weights, data)``
-    Those of ``SYSTEM.metrics``, by name, each of shape (runs,).
+    The values of ``SYSTEM.metrics``, by name, each of shape (runs,).
 
 A simulation
 ------------
-``initial`` and ``data`` are as those before.
+``initial`` and ``data`` are as in the previous section.
 
 ``step(state, data)``
     Advance the arrays of every run by one step, in place.

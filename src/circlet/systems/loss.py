@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
-    """Gradient of each example's cross-entropy with respect to its logits: softmax - onehot, exact.
+    """Return the exact gradient of each example's cross-entropy by its logits: softmax - onehot.
 
     The classes of ``logits`` are along ``dim``; ``target`` has the right ones, of the same shape
     but for a length of 1 along ``dim``. The gradient has the shape of ``logits`` and sums to zero
@@ -22,13 +22,13 @@ def logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
 
 
 def cancelling_logit_gradient(logits: Tensor, target: Tensor, dim: int) -> Tensor:
-    """The same with softmax_y - 1, as PyTorch's cross_entropy has it: to see what it does."""
+    """Return the gradient with softmax_y - 1, as PyTorch computes it, to show its effect."""
     result = torch.softmax(logits, dim)
     return result.scatter_add_(dim, target, result.new_full((), -1.0).expand(target.shape))
 
 
 def cross_entropy(logits: Tensor, target: Tensor, dim: int) -> Tensor:
-    """Cross-entropy (nat) of every example, of the shape of ``logits`` without ``dim``.
+    """Return the cross-entropy (nat) of every example, of the shape of ``logits`` without ``dim``.
 
     Its gradient by autograd, also under ``torch.func.vmap``, is exact, too.
     """
@@ -38,25 +38,25 @@ def cross_entropy(logits: Tensor, target: Tensor, dim: int) -> Tensor:
 
 
 def _classes(logits: Tensor, dim: int) -> Tensor:
-    """Numbers of the classes, along ``dim``."""
+    """Return the numbers of the classes, along ``dim``."""
     shape = [-1 if i == dim % logits.dim() else 1 for i in range(logits.dim())]
     return torch.arange(logits.shape[dim], device=logits.device).view(shape)
 
 
 def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """By how much each logit is above that of the right class, and the cross-entropy."""
+    """Return each logit minus the right one (-inf for the right one), and the cross-entropy."""
     above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
     return above, torch.nn.functional.softplus(above.logsumexp(dim))
 
 
 def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
+    """Return the mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
     An example counts as correct if its class has the largest logit; among equal logits the first
-    counts. Arguments are as of ``logit_gradient``; the first dimension is the run.
+    counts. Arguments are as for ``logit_gradient``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
-    # As argmax would say, several times faster.
+    # The same as with argmax, but several times faster.
     classes = _classes(logits, dim)
     wrong = (above > 0).logical_or_((above == 0).logical_and_(classes < target)).any(dim)
     right = wrong.logical_not_().logical_and_(loss == loss)

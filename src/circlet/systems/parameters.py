@@ -4,12 +4,12 @@ from circlet.systems.spec import Log, Metric, Outcome, Parameter, choice, intege
 
 
 def dimension(default: int) -> Parameter:
-    """The embedding dimension, d."""
+    """Return the parameter d, the embedding dimension."""
     return integer("Embedding dimension.", default, label="d", minimum=1)
 
 
 def weight_decay(default: float, text: str = "Weight decay of every parameter.") -> Parameter:
-    """The weight decay of the optimiser."""
+    """Return the parameter for the weight decay of the optimiser."""
     return number(text, default, label="wd", minimum=0)
 
 
@@ -52,5 +52,5 @@ CURVES = Log({"every": 50, "per_decade": 20})
 
 
 def signals(**schedule: int) -> Log:
-    """Signals by a schedule, and always at the first steps, as their first changes are measured."""
+    """Return a log of signals by a schedule, and at the first steps, whose changes are measured."""
     return Log(schedule, always=range(11))

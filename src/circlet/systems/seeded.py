@@ -1,4 +1,4 @@
-"""Random numbers of PyTorch that follow a run's seeds."""
+"""PyTorch's random numbers from a run's seeds."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from circlet.study.seeds import Seeds
 
 @contextlib.contextmanager
 def seeded(seeds: Seeds, purpose: str) -> Iterator[None]:
-    """For a while PyTorch's generator follows a purpose's stream, and draws float64."""
+    """Context: PyTorch's generator follows the stream of a purpose, and draws float64."""
     usual = torch.get_default_dtype()
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(seeds.stream(purpose).integers(2**63)))

@@ -1,4 +1,4 @@
-"""What a system declares about itself, typed. Importing it takes no torch."""
+"""Types of the declaration of a system. Importing them does not import torch."""
 
 import inspect
 import math
@@ -16,7 +16,7 @@ Formula = Callable[..., float]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: its JSON schema, and what a point has if the config does not give it."""
+    """A parameter: its JSON schema, and its default."""
 
     type: Literal["integer", "number", "string", "boolean"]
     description: str
@@ -31,28 +31,28 @@ class Parameter:
 
 
 def integer(description: str, default: int, *, label: str = "", **limits: int) -> Parameter:
-    """A whole number; ``limits`` are keywords of JSON schema, such as ``minimum``."""
+    """Return an integer parameter; ``limits`` are keywords of JSON schema, such as ``minimum``."""
     return Parameter("integer", description, default, label, limits)
 
 
 def number(description: str, default: float, *, label: str = "", **limits: float) -> Parameter:
-    """A real number; ``limits`` are keywords of JSON schema, such as ``exclusiveMinimum``."""
+    """Return a real parameter; ``limits`` are keywords of JSON schema, as ``exclusiveMinimum``."""
     return Parameter("number", description, default, label, limits)
 
 
 def boolean(description: str, default: bool) -> Parameter:
-    """True or false."""
+    """Return a parameter that is true or false."""
     return Parameter("boolean", description, default)
 
 
 def choice(description: str, default: str, *others: str) -> Parameter:
-    """One of some words, of which the first is the default."""
+    """Return a parameter that is one of some words; the first is the default."""
     return Parameter("string", description, default, limits={"enum": [default, *others]})
 
 
 @dataclass(frozen=True)
 class Log:
-    """When a kind of log is written unless a config says otherwise, and the steps it always has."""
+    """Default schedule of a kind of log, and steps that are always logged."""
 
     schedule: Mapping[str, Any] | None  # None: not logged
     always: Iterable[int] = ()
@@ -67,7 +67,7 @@ class Rule:
 
     @property
     def names(self) -> list[str]:
-        """The parameters that it is about."""
+        """Names of the parameters in the condition."""
         kinds = inspect.signature(self.holds).parameters.values()
         return [kind.name for kind in kinds if kind.kind is not kind.VAR_KEYWORD]
 
@@ -189,7 +189,7 @@ class SystemSpec:
     opens_with: str = ""
     """Outcome of the run that the explorer opens with, if there is one."""
 
-    # Set when it is found in its collection:
+    # Set when the system is found in its collection:
     name: str = ""  # as configs have it
     module: str = ""  # that declares it
     equations: str = ""  # module that computes it

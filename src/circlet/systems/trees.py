@@ -13,7 +13,7 @@ Tree = Any
 
 
 def leaves(tree: Tree) -> Iterator[Any]:
-    """All leaves of a tree, tensors and others, in a fixed order."""
+    """Yield all leaves of a tree, tensors and others, in a fixed order."""
     if isinstance(tree, dict):
         children = list(tree.values())
     elif isinstance(tree, tuple | list):
@@ -28,12 +28,12 @@ def leaves(tree: Tree) -> Iterator[Any]:
 
 
 def tensors(tree: Tree) -> list[Tensor]:
-    """The tensors of a tree, in a fixed order."""
+    """Return the tensors of a tree, in a fixed order."""
     return [leaf for leaf in leaves(tree) if isinstance(leaf, Tensor)]
 
 
 def storages(tree: Tree) -> list[int]:
-    """Addresses of the memory of the tensors of a tree that have any."""
+    """Return the addresses of the memory of a tree's tensors, where these have one."""
     found = []
     for tensor in tensors(tree):
         with contextlib.suppress(RuntimeError, NotImplementedError):  # of a sparse one, say
@@ -58,12 +58,12 @@ def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 
 def copied(tree: Tree) -> Tree:
-    """The same tensors in new containers, which an author may change."""
+    """Return the same tensors in new containers, which a user's function may change."""
     return mapped(lambda values: values, tree)
 
 
 def typed(tree: Tree, dtype: torch.dtype) -> Tree:
-    """A tree of tensors and numpy arrays as tensors, with floats of one dtype.
+    """Return a tree of tensors and numpy arrays as tensors, with floats of one dtype.
 
     Complex numbers get the precision of that dtype.
     """
@@ -78,7 +78,7 @@ def typed(tree: Tree, dtype: torch.dtype) -> Tree:
 
 
 def cast(network: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """The same network, with its weights, buffers and tensors as ``typed`` has them.
+    """Convert the weights, buffers and tensors of a network as ``typed`` does; returns the network.
 
     ``network.to(dtype)`` would drop the imaginary parts of complex buffers.
     """

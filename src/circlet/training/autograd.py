@@ -1,4 +1,4 @@
-"""Systems without a gradient of their own: a network, its examples and its loss.
+"""Systems that declare a network, examples and a loss, but no gradient.
 
 `FromLoss` gives such a system the functions of one with a gradient (`circlet.systems`): it stacks
 the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``, and differentiates.
@@ -29,7 +29,7 @@ from circlet.training.user_functions import UserFunctions
 
 
 def equations(system: SystemSpec) -> Any:
-    """The functions of `circlet.systems` that compute a system, its own or from its loss."""
+    """Return the functions of `circlet.systems` for a system: declared, or made from its loss."""
     own = load(system.equations)
     return FromLoss(own, system) if callable(getattr(own, "loss", None)) else own
 
@@ -38,12 +38,12 @@ def equations(system: SystemSpec) -> Any:
 class Examples:
     """The training data of a group of runs: all of it, or a batch."""
 
-    parts: dict[str, Tree]  # "train" and what else there is: tensors (runs, examples, ...)
+    parts: dict[str, Tree]  # "train" and other sets: tensors (runs, examples, ...)
     network: nn.Module | None  # of the first run; weights of any run are put into it
-    buffers: dict[str, Tensor]  # of its buffers those that differ between runs, (runs, ...)
+    buffers: dict[str, Tensor]  # the network's buffers that differ between runs, (runs, ...)
     parameters: dict[str, Any]
     seeds: Sequence[Seeds]
-    orders: dict[int, np.ndarray] = field(default_factory=dict)  # of this epoch, (runs, examples)
+    orders: dict[int, np.ndarray] = field(default_factory=dict)  # of one epoch, (runs, examples)
     used: dict[int, set[str]] = field(default_factory=dict)
     """Weights that the loss depends on, by the number of examples; empty until step 1."""
 
@@ -62,12 +62,12 @@ class _Calling(nn.Module):
 class FromLoss(UserFunctions):
     """The functions of a system with a gradient, made from its ``loss`` and its ``network``.
 
-    Raises CircletError, in one line that says what to write, where the author's functions return
-    what they should not, or do what ``torch.func.vmap`` cannot do.
+    Raises CircletError, which says in one line what to write, if the author's functions return
+    invalid values, or do what ``torch.func.vmap`` cannot do.
     """
 
     def initial(self, parameters: dict[str, Any], seeds: Seeds) -> Arrays:
-        """The weights of one run at step 0, float64; an embedding's from the seed of embeddings."""
+        """Return the weights of one run at step 0, float64; the embedding follows its own seed."""
         if not self.has_network:
             return self.own.initial(parameters, seeds)
         arrays = _weights(self.network(parameters, seeds))
@@ -87,7 +87,7 @@ class FromLoss(UserFunctions):
         return {"embedding": own} | {key: values for key, values in arrays.items() if key != name}
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
-        """The multipliers that the author gives; 0 for weights that do not require a gradient."""
+        """Return the author's multipliers, and 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
         given = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         frozen = self._usually_frozen(parameters) if self.has_network else []
@@ -99,13 +99,13 @@ class FromLoss(UserFunctions):
         return {self.logged(name): m for name, m in (given | dict.fromkeys(frozen, 0)).items()}
 
     def _usually_frozen(self, parameters: dict[str, Any]) -> list[str]:
-        """Names of the weights that do not require a gradient, of the runs of all seeds."""
+        """Return names of weights that require no gradient; `data` checks that all seeds agree."""
         return _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
 
     def without_gradient(self, weights: dict[str, Tensor], data: Examples) -> set[str]:
-        """Names of the weights of a run at step 0 that the loss does not depend on.
+        """Return the names of the weights of a run at step 0 that the loss does not depend on.
 
-        PyTorch's optimisers leave them alone: what has no gradient neither moves nor decays.
+        PyTorch's optimisers skip these: weights without a gradient neither move nor decay.
         """
         train = self.batch(data, 1).parts["train"]
         gradients = self._of_one_run(weights, data, train)
@@ -119,7 +119,7 @@ class FromLoss(UserFunctions):
         dtype: torch.dtype,
         device: torch.device,
     ) -> Examples:
-        """The examples of all runs, and a network that takes the weights of any of them."""
+        """Return the examples of all runs, and a network that takes the weights of any of them."""
 
         def stacked(*leaves: Tensor) -> Tensor:
             return torch.stack(leaves).to(device)
@@ -147,9 +147,9 @@ class FromLoss(UserFunctions):
         return Examples(parts, network, buffers, parameters, seeds)
 
     def batch(self, data: Examples, step: int) -> Examples:
-        """The batch of a step, counted from 1: all examples unless there is a ``batch_size``.
+        """Return the batch of a step, counted from 1; all examples if there is no ``batch_size``.
 
-        Every epoch has an order of its own, from the run's stream of orders.
+        Each epoch has a different order, from the run's stream of orders.
         """
         size, n = data.parameters.get("batch_size"), count(data.parts["train"])
         if not size or size >= n:
@@ -175,7 +175,7 @@ class FromLoss(UserFunctions):
             self.autograd(weights, data, out)
 
     def autograd(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
-        """The same, always by automatic differentiation."""
+        """Do the same as ``gradients``, always by automatic differentiation."""
         train, several = data.parts["train"], len(next(iter(weights.values()))) > 1
         if not several or (data.used and count(train) not in data.used):
             gradients = self._of_one_run(_first(weights), data, train)
@@ -209,10 +209,10 @@ class FromLoss(UserFunctions):
     def _of_one_run(
         self, weights: dict[str, Tensor], data: Examples, train: Tree
     ) -> dict[str, Tensor | None]:
-        """Gradients of the loss of the first run; None where it does not depend on a weight."""
+        """Return gradients of one run's loss; None for weights that it does not depend on."""
         own = {name: values.detach().requires_grad_() for name, values in weights.items()}
 
-        # Differentiated while the network has these weights: checkpointed parts run again.
+        # Differentiate while the network has these weights, because checkpointed parts run again.
         def gradients(network: Any, examples: Tree) -> tuple[Tensor | None, ...]:
             loss = self._loss(network, examples)
             if not loss.requires_grad:
@@ -237,7 +237,7 @@ class FromLoss(UserFunctions):
         return dict(zip(own, found, strict=True))
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
-        """The metrics of every run by name, each of shape (runs,)."""
+        """Return the metrics of every run by name, each of shape (runs,)."""
         call = functools.partial(self._call, data.network, self.measured)
 
         def of_one_run() -> dict[str, Tensor]:
@@ -249,12 +249,12 @@ class FromLoss(UserFunctions):
             return torch.stack([values.sum() for values in own.values()]).sum(), call(own, *others)
 
         def of_each(*arguments: Any) -> dict[str, Tensor]:
-            # So that weights require a gradient, as those of a module do, and code may ask for it.
+            # Code may ask whether weights require a gradient: as in a module, they then do.
             return grad(differentiable, has_aux=True)(*arguments)[1]
 
         if len(next(iter(weights.values()))) == 1:
             return {name: value[None] for name, value in of_one_run().items()}
-        # More examples than in a step: on a CPU fewer runs at a time.
+        # Metrics use more examples than a step, so on a CPU take fewer runs at a time.
         size, n = data.parameters.get("batch_size"), count(data.parts["train"])
         cpu = not next(iter(weights.values())).is_cuda
         chunk = max(1, len(data.seeds) * size // n) if cpu and size and size < n else None
@@ -269,7 +269,7 @@ class FromLoss(UserFunctions):
         buffers: dict[str, Tensor],
         examples: Tree,
     ) -> Any:
-        """A function of the network that has these weights, or of the weights themselves."""
+        """Call a function with the network that has these weights, or with only the weights."""
         if network is None:
             return function(weights, examples)
         name = self.system.embedding
@@ -278,7 +278,7 @@ class FromLoss(UserFunctions):
         return functional_call(_Calling(network), named, (function, examples), tie_weights=False)
 
     def logged(self, name: str) -> str:
-        """The name in logs of a parameter of the network."""
+        """Return the name in logs of a parameter of the network."""
         return "embedding" if name == self.system.embedding else name
 
 
@@ -286,10 +286,10 @@ _PLACES: weakref.WeakKeyDictionary[nn.Module, list[tuple[str, str]]] = weakref.W
 
 
 def _places(network: nn.Module) -> list[tuple[str, str]]:
-    """Where a network has its weights and buffers, each with its name: some are in two modules.
+    """Return the paths and names of a network's weights and buffers; some have several paths.
 
-    A module that is there twice counts once; ``functional_call`` by itself would swap its weights
-    twice, and leave those of the call in their place.
+    A module that occurs twice counts once; ``functional_call`` alone would swap its weights twice,
+    and leave the weights of the call in the network.
     """
     if network in _PLACES:
         return _PLACES[network]
@@ -305,7 +305,7 @@ def _places(network: nn.Module) -> list[tuple[str, str]]:
 
 
 def _frozen(network: nn.Module) -> list[str]:
-    """Names of the weights that do not require a gradient."""
+    """Return the names of the weights that do not require a gradient."""
     return [name for name, values in network.named_parameters() if not values.requires_grad]
 
 
@@ -314,10 +314,10 @@ def _weights(network: nn.Module) -> Arrays:
 
 
 def _first(tree: Tree) -> Tree:
-    """What belongs to the first run."""
+    """Return the first run's part of a tree."""
     return trees.mapped(lambda values: values[0], tree)
 
 
 def count(examples: Tree) -> int:
-    """Number of examples of a run."""
+    """Return the number of examples of a run."""
     return trees.tensors(examples)[0].shape[1]

@@ -1,7 +1,7 @@
 """Checkpoints: an interrupted block resumes where it stopped.
 
-The file stands in the folder of the block's logs but no rule has it as output, so Snakemake leaves
-it alone when a job fails. It goes when the block is done.
+The file lies in the folder of the block's logs, but is no rule's output, so Snakemake does not
+delete it when a job fails. It is removed when the block is done.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ from circlet.storage import files
 
 log = logging.getLogger("circlet")
 
-# What schedulers and `kill` send before they kill, and ctrl-C. Not SIGUSR1, which a cluster may be
-# told to send: the Snakemakes around a job would die of it.
+# Signals of schedulers and `kill` before they kill, and of ctrl-C. Not SIGUSR1, which a cluster can
+# be set to send: it would kill the Snakemake processes around a job.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
 
 def packed(value: Any) -> Iterator[Any]:
-    """A value as what to write into a file: a pickle, and its arrays, each after its length."""
+    """Yield the parts of a file with a value: a pickle, and its arrays, each after its length."""
     buffers: list[pickle.PickleBuffer] = []  # the arrays themselves, without a copy
     header = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     yield len(header).to_bytes(8)
@@ -39,7 +39,7 @@ def packed(value: Any) -> Iterator[Any]:
 
 
 def unpacked(content: memoryview) -> Any:
-    """The value that was packed, with arrays in this memory; raises what a foreign one causes."""
+    """Return the value that was packed, with arrays in this memory; errors of pickle are raised."""
     parts, at = [], 0
     while at < len(content):
         size = int.from_bytes(content[at : at + 8])
@@ -64,7 +64,7 @@ class Checkpoint:
         self.interruptions = 0  # how often the block was restarted before
 
     def load(self) -> list[dict[str, Any]]:
-        """The saved states of its groups; none if there is no checkpoint made by this code."""
+        """Return the saved states of the groups; none if this code has made no checkpoint."""
         try:
             content = memoryview(self.path.read_bytes())
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class Checkpoint:
                 return []
             self.interruptions = saved["interruptions"] + 1
             return saved["groups"]
-        except Exception as error:  # of another release
+        except Exception as error:  # a checkpoint of another release
             self.refuse(error)
             return []
 
@@ -100,7 +100,7 @@ class Checkpoint:
         self.interruptions = 0
 
     def due(self) -> bool:
-        """Whether to save now: a signal has arrived, or it is time."""
+        """Return whether to save now: if a signal has arrived, or `next` is reached."""
         return bool(self.caught) or time.monotonic() >= self.next
 
     def save(self, groups: list[dict[str, Any]]) -> None:
@@ -113,7 +113,7 @@ class Checkpoint:
         try:
             digest = hashlib.sha256()
             with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                file.write(digest.digest())  # room for that of what follows
+                file.write(digest.digest())  # room for the digest of what follows
                 for part in packed(saved):
                     digest.update(part)
                     file.write(part)
@@ -128,7 +128,7 @@ class Checkpoint:
             raise Interrupted(self.caught[0], where)
 
     def remove(self) -> None:
-        """Remove it: the block is done."""
+        """Remove the file, once the block is done."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
 
@@ -137,7 +137,7 @@ class Checkpoint:
 def deferred() -> Iterator[list[int]]:
     """Defer the signals that end a job until a step is done; yields those received."""
     caught: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # signals go to the main one
+    if threading.current_thread() is not threading.main_thread():  # signals go to the main thread
         yield caught
         return
     previous = {s: signal.signal(s, lambda number, _: caught.append(number)) for s in SIGNALS}

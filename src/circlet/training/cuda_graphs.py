@@ -2,7 +2,7 @@
 
 A step of these small networks is some fifty kernels of microseconds each; to launch them one after
 the other from Python takes longer than to run them. A graph is recorded once and launched as one.
-It reads and writes fixed memory, so what differs from step to step (a batch) is copied there.
+It reads and writes fixed memory, into which data that differ between steps (batches) are copied.
 """
 
 import logging
@@ -18,7 +18,7 @@ from circlet.systems import trees
 
 log = logging.getLogger("circlet")
 
-WARM_UP = 3  # steps of a shape that are launched as they come, until libraries have set up
+WARM_UP = 3  # steps of each shape without a graph, until libraries have set up
 
 Step = Callable[[Any], None]
 """Advances all runs in place, given what it trains on."""
@@ -35,13 +35,13 @@ def capture(function: Callable[[], None]) -> Callable[[], None]:
     """Record what a function does on the GPU, as a CUDA graph."""
     graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
     with warnings.catch_warnings():
-        # Recorded on another device than the tensors', it would do nothing, ever.
+        # A graph recorded on another device than the tensors' would never do anything.
         warnings.filterwarnings("error", ".*[Gg]raph is empty")
         try:
             with torch.cuda.graph(graph):
                 function()
         except RuntimeError:
-            torch.cuda.set_stream(stream)  # the recorder may have left another
+            torch.cuda.set_stream(stream)  # the recorder may have left another stream
             raise
     return graph.replay
 
@@ -49,8 +49,8 @@ def capture(function: Callable[[], None]) -> Callable[[], None]:
 class Graphed:
     """A step that is recorded once for each shape of its batches, and then replayed.
 
-    ``data`` is what every step trains on that has no batches; it stays where it is. If a step
-    cannot be recorded, a message says why, and steps are launched as they come.
+    ``data`` is the input of steps without batches; its memory stays fixed. If a step cannot be
+    recorded, a message says why, and steps are launched kernel by kernel.
     """
 
     def __init__(self, step: Step, data: Any, capture: Capture = capture):
@@ -86,5 +86,5 @@ class Graphed:
 
 
 def graphed(step: Step, data: Any, device: torch.device) -> Step:
-    """A step as it is launched on a device: on a GPU as CUDA graphs."""
+    """Return a step as it is launched on a device: on a GPU as CUDA graphs."""
     return Graphed(step, data) if device.type == "cuda" else step

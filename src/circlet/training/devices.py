@@ -1,7 +1,7 @@
 """The device of a block: the CPU, or a GPU that no other job uses.
 
-Snakemake counts GPUs and assigns none. So every job on a GPU holds the lock of one device, and the
-next job takes the next.
+Snakemake counts GPUs but does not assign them. So each job on a GPU holds the lock of one device,
+and the next job takes another device.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ ELSEWHERE = "to share GPUs between jobs, set XDG_CACHE_HOME to a folder on a loc
 
 
 def visible() -> list[str]:
-    """Names of the GPUs that this process may use, in the order of torch's indices."""
+    """Return the names of the GPUs that this process may use, in the order of torch's indices."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     count = load("torch").cuda.device_count()
     return named.split(",")[:count] if named else [str(i) for i in range(count)]
 
 
 def _lock_file(name: str) -> Path:
-    """The file that jobs of this user on this machine lock for a GPU.
+    """Return the file that jobs of this user on this machine lock for a GPU.
 
     Under SLURM each job may see its own device as number 0, so the locks of two jobs differ.
     """
@@ -40,9 +40,9 @@ def _lock_file(name: str) -> Path:
 
 @contextlib.contextmanager
 def free_gpu(caught: Sequence[int]) -> Iterator[int]:
-    """Index of a GPU that no other job of this user holds.
+    """Context: the index of a GPU that no other job of this user holds.
 
-    Waits until there is one; raises Interrupted if a signal arrives meanwhile.
+    Waits for a free GPU; raises Interrupted if a signal arrives meanwhile.
     """
     names = visible()
     if len(names) == 1 and "SLURM_JOB_ID" in os.environ:  # SLURM gave it to this job alone
@@ -75,10 +75,10 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
 
 @contextlib.contextmanager
 def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[str]:
-    """The device that ``auto``, ``cpu`` or ``cuda`` means here, a GPU for this process alone.
+    """Context: the device for ``auto``, ``cpu`` or ``cuda``; a GPU is for this process alone.
 
-    Raises CircletError if there is no GPU and one is wanted, Interrupted if a signal is in
-    ``caught`` while it waits for one.
+    Raises CircletError if ``cuda`` is requested without a GPU, Interrupted if a signal is in
+    ``caught`` while the process waits for a GPU.
     """
     if wanted == "cpu":  # torch takes seconds to import, which native kernels do without
         yield "cpu"
@@ -89,6 +89,6 @@ def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[str]:
             raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
         yield "cpu"
         return
-    # It is also made the current one: CUDA graphs are recorded there, whatever their tensors.
+    # Make the GPU current, too: CUDA graphs are recorded on the current one in any case.
     with free_gpu(caught) as index, torch.cuda.device(index):
         yield f"cuda:{index}"

@@ -26,10 +26,10 @@ class Group:
         self.device = device  # as the logs name it
         self.done = -1  # steps; step 0 is not recorded yet
         self.seconds = 0.0  # of computing time
-        self.startable: Any = True  # of runs with a parent, whether it is finite
+        self.startable: Any = True  # whether the start of each run with a parent is finite
 
     def finite(self) -> np.ndarray:
-        """Whether all values of a run are finite, (runs,)."""
+        """Return whether all values of a run are finite, (runs,)."""
         raise NotImplementedError
 
     @property
@@ -38,23 +38,23 @@ class Group:
         raise NotImplementedError
 
     def metrics(self) -> dict[str, Any]:
-        """The metrics by name."""
+        """Return the metrics by name."""
         raise NotImplementedError
 
     def gradient(self) -> dict[str, Any]:
-        """The gradient of the loss on the whole train set, by name."""
+        """Return the gradient of the loss on the whole train set, by name."""
         raise NotImplementedError
 
     def signals(self, embedding: Any) -> Any:
-        """Signals of an embedding, or of a gradient of it (`circlet.training.fourier`)."""
+        """Return signals of an embedding, or of its gradient (`circlet.training.fourier`)."""
         raise NotImplementedError
 
     def norm(self, array: Any) -> Any:
-        """The norm of each run's part of an array."""
+        """Return the norm of each run's part of an array."""
         raise NotImplementedError
 
     def keep(self, kind: str, found: dict[str, Any]) -> None:
-        """Give the recorder what a kind of log has at this step."""
+        """Give the recorder the values of a kind of log at this step."""
         raise NotImplementedError
 
     def record(self) -> None:
@@ -79,7 +79,7 @@ class Group:
             self.keep(kind, found)
 
     def state(self) -> dict[str, Any]:
-        """All that ``restore`` needs to resume from here: numbers and arrays in dictionaries."""
+        """Return all that ``restore`` needs to resume at this step, in dictionaries."""
         return {
             "done": self.done,
             "seconds": self.seconds,
@@ -88,7 +88,7 @@ class Group:
         }
 
     def arrays(self) -> dict[str, Any]:
-        """The ``values`` of its runs and the state of their ``optimizer``, for checkpoints."""
+        """Return the ``values`` of runs and the state of their ``optimizer``, for checkpoints."""
         raise NotImplementedError
 
     def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
@@ -102,7 +102,7 @@ class Group:
         self.set_arrays(state, self.done == self.point.steps)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The logs of its runs by kind."""
+        """Return the logs of its runs by kind."""
         n, settings = len(self.seeds), self.point.settings
         streams = [self.point.seeds(seed) for seed in self.seeds]
         last = self.recorder.kept.get("curves", {}).get(self.point.steps, {})
@@ -127,13 +127,13 @@ class Group:
 
 
 def tables(point: Point, groups: Sequence[Group]) -> dict[str, pa.Table]:
-    """The logs of all groups of a block."""
+    """Return the logs of all groups of a block."""
     found = [group.tables() for group in groups]
     return {kind: pa.concat_tables([t[kind] for t in found]) for kind in point.logs}
 
 
 def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:
-    """The arrays of a run at step 0, after its interventions, float64, an embedding first.
+    """Return the arrays of a run at step 0, after its interventions, float64, an embedding first.
 
     ``equations`` has the functions ``initial`` and perhaps ``learning_rate_multipliers``.
     """
@@ -148,6 +148,6 @@ def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:
 
 
 def learning_rate_multipliers(point: Point, equations: Any) -> dict[str, float]:
-    """Learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
+    """Return the learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
     declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
     return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})

@@ -1,7 +1,7 @@
-"""What a network holds beside its weights and buffers: attributes, lists, closures, generators.
+"""Hidden state of a network beside weights and buffers: attributes, lists, closures, generators.
 
-circlet stacks weights and buffers of many runs and calls one network with them. All else that a
-network holds is therefore shared by the runs, and no checkpoint has it.
+circlet stacks weights and buffers of many runs and calls one network with them. Runs therefore
+share all else that a network holds, and checkpoints do not contain it.
 """
 
 import contextlib
@@ -31,13 +31,13 @@ _OF_EVERY_MODULE = vars(nn.Module()).keys() - {"training"}
 
 
 class Stream(str):
-    """State of a generator of random numbers, which may differ where nothing is drawn any more."""
+    """State of a random generator; it may differ between networks that no longer draw."""
 
     __slots__ = ()
 
 
 def of_network(network: nn.Module, values: bool = False) -> State:
-    """The state of a network; weights and buffers by shape and whether they train, or by value."""
+    """Return a network's state; weights and buffers by dtype, shape and gradient, or by value."""
     registered = (*network.modules(), *network.parameters(), *network.buffers())
     seen: Seen = {id(value): (i, value) for i, value in enumerate(registered)}
     state: State = {}
@@ -47,7 +47,7 @@ def of_network(network: nn.Module, values: bool = False) -> State:
         for name, array in arrays:
             kind = str(array.dtype), tuple(array.shape), array.requires_grad
             state[_joined(path, name)] = (kind, _array(_numbers(array)) if values else None)
-            if vars(array):  # what an author has written on it
+            if vars(array):  # attributes that an author has set on the array
                 state |= _walk(f"{_joined(path, name)}()", vars(array), seen)
         for name, value in vars(module).items():
             if "_hooks" in name and name in _OF_EVERY_MODULE:
@@ -58,7 +58,7 @@ def of_network(network: nn.Module, values: bool = False) -> State:
 
 
 def of_modules(modules: Iterable[types.ModuleType]) -> State:
-    """The state of Python modules: their global variables, and those of their classes."""
+    """Return the state of Python modules: global variables, and variables of their classes."""
     seen: Seen = {}
     state: State = {}
     for module in modules:
@@ -68,7 +68,7 @@ def of_modules(modules: Iterable[types.ModuleType]) -> State:
 
 
 def differences(first: State, other: State) -> list[str]:
-    """The paths at which two states differ."""
+    """Return the paths at which two states differ."""
     missing = object()
     paths = dict.fromkeys([*first, *other])
     return [path for path in paths if first.get(path, missing) != other.get(path, missing)]
@@ -85,14 +85,14 @@ def _array(values: np.ndarray) -> tuple[str, tuple[int, ...], str]:
 
 
 def _is_state(name: str, value: Any, module: types.ModuleType) -> bool:
-    """Whether a global variable is no module, and no function or class of another module."""
+    """Return whether a global variable is no module, and no function or class of another module."""
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
         return value.__module__ == module.__name__
     return not (name.startswith("__") or isinstance(value, types.ModuleType))
 
 
 def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
-    """The state of a value and of all that it refers to, once each."""
+    """Yield the state of a value and of all that it refers to, once each."""
     match value:
         case None | bool() | int() | str() | bytes():
             yield path, value
@@ -118,7 +118,7 @@ def _walk(path: str, value: Any, seen: Seen) -> Iterator[tuple[str, Any]]:
 
 
 def _stream(value: Any) -> Stream | None:
-    """The state of a generator of random numbers; None of anything else."""
+    """Return the state of a generator of random numbers; None of anything else."""
     match value:
         case np.random.Generator():
             return Stream(value.bit_generator.state)
@@ -132,7 +132,7 @@ def _stream(value: Any) -> Stream | None:
 
 
 def _whole(value: Any) -> Any:
-    """The state of a value that refers to nothing else that has one; None of others."""
+    """Return the state of a value that refers to no other stateful value; None for all others."""
     match value:
         case Tensor() if value.grad_fn is not None:
             return "computed", tuple(value.shape)  # from weights: an activation, say
@@ -143,7 +143,7 @@ def _whole(value: Any) -> Any:
                 return str(value.dtype)
         case np.ndarray() if value.dtype != object:
             return _array(value)
-        case Seeds() | RemovableHandle():  # of hooks
+        case Seeds() | RemovableHandle():  # the latter: of hooks
             return type(value).__qualname__
         case Mapping() if _are_plain(value.values()):
             return repr([(_name(key), item) for key, item in value.items()])
@@ -159,7 +159,7 @@ def _are_plain(values: Iterable[Any]) -> bool:
 
 
 def _shallow(value: Any) -> list[Any]:
-    """What there is to compare of a value itself, beside its parts; empty if nothing."""
+    """Return what to compare of a value itself, without its parts; empty if nothing."""
     match value:
         case Mapping():
             return [(type(value).__qualname__, [_name(key) for key in value])]
@@ -175,7 +175,7 @@ def _shallow(value: Any) -> list[Any]:
 
 
 def _parts(path: str, value: Any) -> list[tuple[str, Any]]:
-    """What a value refers to, each with its path."""
+    """Return the values that a value refers to, each after its path."""
     match value:
         case Mapping():
             return [(_joined(path, _name(key)), item) for key, item in value.items()]
@@ -194,17 +194,17 @@ def _parts(path: str, value: Any) -> list[tuple[str, Any]]:
             return [(f"{path}()", (cells, value.__defaults__, value.__kwdefaults__, vars(value)))]
         case types.GeneratorType():
             return [(path, inspect.getgeneratorlocals(value))]
-        case type():  # which copyreg writes into, too
+        case type():  # copyreg adds __slotnames__ to classes
             return [(path, {k: v for k, v in vars(value).items() if k != "__slotnames__"})]
     return [(path, _state(value))]
 
 
 def _state(value: Any) -> Any:
-    """What ``copy`` and ``pickle`` would keep of a value: its attributes, or what made it."""
+    """Return what ``copy`` and ``pickle`` keep of a value: attributes or constructor arguments."""
     attributes = getattr(value, "__dict__", {})
     with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
         reduced = value.__reduce_ex__(4)
-        if isinstance(reduced, str):  # it is found by its name, such as a function with a cache
+        if isinstance(reduced, str):  # pickled by name, such as a function with a cache
             return {"": reduced} | attributes
         _, arguments, *state = reduced
         attributes = state[0] if state and isinstance(state[0], dict) else [arguments, *state[:1]]

@@ -41,13 +41,13 @@ def run_block(
     caught: Sequence[int] = (),
     before: Stamp | None = None,
 ) -> None:
-    """Run a block and write its logs, from its checkpoint if there is one.
+    """Run a block, from its checkpoint if there is one, and write its logs.
 
-    While another process runs the same block it waits; if that one has finished the block, nothing
-    is left to do. The log of outcomes is written last, so that a block with it is complete. Raises
-    CircletError on too little memory or a full disk, and Interrupted, with a checkpoint saved, when
-    a signal is in ``caught``. ``before`` is the block's ``stamp`` when this process began, if it
-    has waited for something else since.
+    Waits while another process runs the same block; if that process has finished the block, nothing
+    is left to do. The log ``runs`` is written last, so that a block with this log is complete.
+    Raises CircletError on too little memory or a full disk, and Interrupted, with a checkpoint
+    saved, when a signal is in ``caught``. ``before`` is the block's ``stamp`` when this process
+    began, if the process has waited for something else since.
     """
     before = before or stamp(block)
     with locks.block_lock(block, caught):
@@ -58,7 +58,7 @@ def run_block(
 
 
 def stamp(block: Block) -> Stamp:
-    """Changes when any process finishes a block: inode and time of its last log, or zeros."""
+    """Return inode and time of a block's last log, which change when it is finished; else zeros."""
     try:
         found = block.log("runs").stat()
         return found.st_ino, found.st_mtime_ns
@@ -67,7 +67,7 @@ def stamp(block: Block) -> Stamp:
 
 
 def _is_done(block: Block) -> bool:
-    """Whether its logs are there, whole, and made with these settings by this code."""
+    """Return whether a block's logs are undamaged, and made with its settings by this code."""
     try:
         for path in block.logs:
             parquet.read(path)
@@ -91,7 +91,7 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
         "device": device.partition(":")[0],
     }
     checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
-    # The end of a shorter run, or of one that logged more.
+    # The final state of shorter runs, or of runs that logged more.
     of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
     end = Checkpoint(block.state, _fingerprint(made_by | {"spec": of_any_length}, parents), ())
     keeps, began = point.settings.keep_state, list[dict[str, Any]]()
@@ -122,7 +122,7 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
         where, said = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
         log.info("%s: %s, or those that they start from did", where, said)
     footer = made_by | {
-        # By the clock: the display tells from it how long the other blocks will take.
+        # Wall-clock time, from which the display estimates the time of other blocks.
         "seconds": round(time.perf_counter() - started, 3),
         "interruptions": checkpoint.interruptions,
         "keys": point.labels,
@@ -137,7 +137,7 @@ Train = Callable[..., dict[str, pa.Table]]
 
 
 def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
-    """What trains a block: a native kernel if one covers it, or else PyTorch."""
+    """Return the function that trains a block: by a native kernel if possible, or by PyTorch."""
     point, seeds = block.point, list(block.seeds)
     why = native.uncovered(point.system.equations, point.settings.products, device)
     if not why:
@@ -161,10 +161,10 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
 def _resumed(
     found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, train: Train
 ) -> dict[str, pa.Table]:
-    """Logs of runs that start from a saved checkpoint, or from step 0.
+    """Train from a saved checkpoint, or from step 0, and return the logs.
 
-    The first is one of the same runs; others may be of runs that logged more. ``began`` becomes the
-    states that they begin with.
+    The first checkpoint in ``found`` is of the same runs; others may be of runs that logged more.
+    ``began`` is filled with the states at which training begins.
     """
     for checkpoint in found:
         began[:] = checkpoint.load()
@@ -182,7 +182,7 @@ def _resumed(
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
-    """Final states of the parent runs of a block, by seed; NaN if they diverged."""
+    """Return the final states of the parent runs of a block, by seed; NaN if they diverged."""
     found: dict[int, Arrays] = {}
     for parent in block.parents:
         ends: list[Arrays] = [{} for _ in parent.seeds]
@@ -200,8 +200,8 @@ def parent_ends(block: Block) -> dict[int, Arrays]:
 
 
 def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:
-    """Fingerprint of all that decides the numbers of a block, down to the last bit."""
-    # Not the commit, of which `code` has what matters; not the machine, as nodes differ in cores.
+    """Return the fingerprint of all that decides the numbers of a block, down to the last bit."""
+    # Not the commit, because `code` has what matters of it; not the machine, as nodes differ.
     decisive = {k: v for k, v in made_by.items() if k not in ("commit", "machine")}
     decisive["parents"] = {
         seed: {name: array.tolist() for name, array in sorted(end.items())}

@@ -30,14 +30,14 @@ CPU = torch.device("cpu")
 
 
 def measured(point: Point) -> dict[str, Any]:
-    """What a run of a point costs, as `circlet.study.measured.Measured` has it."""
+    """Return the cost of a run of a point: the fields of `circlet.study.measured.Measured`."""
     equations = autograd.equations(point.system)
     seed = point.every_seed.start
-    verify.verify(point, point.every_seed, CPU)  # good to know before there are jobs
+    verify.verify(point, point.every_seed, CPU)  # so that errors appear before any job starts
     arrays = equations.initial(point.parameters, point.seeds(seed))
     alone = _step_seconds(point, 1)
     if point.system.batched:
-        _step_seconds(point, 2)  # whether vmap can do it, too
+        _step_seconds(point, 2)  # raises an error if vmap cannot do it
     most = together(point)
     timed = min(most, point.block_size, MOST)
     return {
@@ -55,7 +55,7 @@ def measured(point: Point) -> dict[str, Any]:
 
 
 def _step_seconds(point: Point, runs: int) -> float:
-    """Least time of a step of some runs together; the first, which is recorded, does not count."""
+    """Return the least time of a step of some runs together, without the first, which is logged."""
     steps = run_group(point, _seeds(point, runs), CPU)
     for _ in range(3):  # ready, step 0, step 1
         next(steps, None)
@@ -63,7 +63,7 @@ def _step_seconds(point: Point, runs: int) -> float:
 
 
 def _evaluation_seconds(point: Point, runs: int) -> float:
-    """Least time in which the metrics of some runs are measured; 0 if there are none."""
+    """Return the least time in which the metrics of some runs are measured; 0 if there are none."""
     equations = autograd.equations(point.system)
     if not hasattr(equations, "metrics"):
         return 0
@@ -86,7 +86,7 @@ def _seeds(point: Point, runs: int) -> range:
 
 
 def _seconds(act: Callable[[], bool]) -> float:
-    """Shortest time of a function that is repeated for a while, until it returns False."""
+    """Return the shortest time of a function, repeated for `SECONDS` or until it returns False."""
     times: list[float] = []
     until = time.perf_counter() + SECONDS
     while not times or (time.perf_counter() < until and len(times) < 100):
@@ -98,7 +98,7 @@ def _seconds(act: Callable[[], bool]) -> float:
 
 
 def _signature(point: Point) -> str:
-    """What the cost of a step depends on: the shapes of all arrays, and the optimiser."""
+    """Return all that the cost of a step depends on: the shapes of arrays, and the optimiser."""
     equations, seeds = autograd.equations(point.system), point.seeds(point.every_seed.start)
     data = equations.data(point.parameters, [seeds], torch.float32, CPU)
     shapes = [tuple(t.shape) for t in trees.tensors(data)]

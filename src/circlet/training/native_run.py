@@ -22,10 +22,10 @@ from circlet.training.group import (
     tables,
 )
 
-# Steps of a first call of a kernel, and seconds of a longer one: signals are seen, and progress is
-# shown, in between.
+# Steps of the first call of a kernel, and seconds that later calls aim at: between calls signals
+# are handled and progress is shown.
 FIRST, LONGEST = 64, 0.2
-TIMED = 0.005  # seconds of steps that are timed
+TIMED = 0.005  # least seconds of steps that are timed
 
 
 def run(
@@ -57,7 +57,7 @@ def run(
 
 
 def timed(point: Point) -> tuple[float, dict[str, float]]:
-    """Seconds of a step of a run, and of recording it by kind of log; shortest of a few."""
+    """Return the least seconds, of a few trials, of a step and of recording it by kind of log."""
     run = NativeRun(point, point.every_seed.start, {})
     run.done = 0
 
@@ -104,11 +104,11 @@ class NativeRun(Group):
         self.recorded = sorted(self.recorder.due)
 
     def finite(self) -> np.ndarray:
-        """Whether all values are finite, (1,)."""
+        """Return whether all values are finite, (1,)."""
         return np.array([np.isfinite(self.run.values).all()])
 
     def advance(self) -> None:
-        """Take steps up to the next that is logged, or as many as a call may, and record them."""
+        """Take steps up to the next logged one, at most ``self.steps``, and record what is due."""
         started = time.process_time()
         if self.done < 0:
             self.done = 0
@@ -131,39 +131,39 @@ class NativeRun(Group):
         return self.run.arrays
 
     def metrics(self) -> dict[str, float]:
-        """The metrics of the run by name."""
+        """Return the metrics of the run by name."""
         measured = self.run.metrics()
         return {name: measured[name] for name in self.recorder.metrics}
 
     def gradient(self) -> Arrays:
-        """The gradient of the loss on the whole train set, by name."""
+        """Return the gradient of the loss on the whole train set, by name."""
         return self.run.gradient()
 
     def signals(self, embedding: np.ndarray) -> np.ndarray:
-        """Signals of an embedding."""
+        """Return the signals of an embedding."""
         return signals(embedding)
 
     def norm(self, array: np.ndarray) -> Any:
-        """The norm of an array."""
+        """Return the norm of an array."""
         return np.linalg.norm(array.ravel())
 
     def keep(self, kind: str, found: Mapping[str, Any]) -> None:
-        """Give the recorder what a kind of log has at this step."""
+        """Give the recorder the values of a kind of log at this step."""
         self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in found.items()})
 
     def close(self) -> None:
-        """Give back what the kernel needs to go on."""
+        """Free all that only further training needs."""
         self.run.close()
         if not self.point.settings.keep_state:
             self.run.means = self.run.squares = self.run.values[:0]
 
     def arrays(self) -> dict[str, Any]:
-        """Copies of its values and moments."""
+        """Return copies of its values and moments."""
         moments = {"means": self.run.means.copy(), "squares": self.run.squares.copy()}
         return {"values": self.run.values.copy(), "optimizer": moments}
 
     def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
-        """Take over arrays; at its end no moments are needed, unless the run may continue."""
+        """Take over arrays; a finished run needs no moments, unless it may continue."""
         pairs, moments = [(state["values"], self.run.values)], state["optimizer"]
         if not is_done or len(moments["means"]):
             pairs += [(moments["means"], self.run.means), (moments["squares"], self.run.squares)]
@@ -181,7 +181,7 @@ class Batches:
         self.drawn: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
 
     def of(self, first: int, last: int) -> native.Epochs | None:
-        """The epochs of some steps, counted from 1."""
+        """Return the epochs of the steps ``first`` to ``last``, counted from 1."""
         if not self.per_epoch:
             return None
         epochs = range((first - 1) // self.per_epoch, (last - 1) // self.per_epoch + 1)

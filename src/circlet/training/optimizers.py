@@ -34,11 +34,11 @@ class Adam:
         self.values = {multiple: tensor for multiple, tensor in values.items() if multiple}
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.decoupled = decoupled
-        # Private: another release of PyTorch may have none.
+        # Private functions, which other releases of PyTorch may lack.
         self.kernel = getattr(torch, "_fused_adamw_" if decoupled else "_fused_adam_", None)
         self.means = {key: torch.zeros_like(tensor) for key, tensor in self.values.items()}
         self.squares = {key: torch.zeros_like(tensor) for key, tensor in self.values.items()}
-        # Where the values are, so that a step needs nothing of the CPU (see cuda_graphs.py).
+        # On the device of the values, so that a step does not involve the CPU (see cuda_graphs.py).
         device = next(iter(values.values())).device
         self.steps = torch.zeros((), dtype=torch.float32, device=device)
 
@@ -66,7 +66,7 @@ class Adam:
             )
 
     def _step(self, multiple: float, gradient: Tensor) -> None:
-        """The same step in public operations, several times slower than the kernel."""
+        """Take the same step by public operations, several times slower than the kernel."""
         x, mean, square = self.values[multiple], self.means[multiple], self.squares[multiple]
         learning_rate = multiple * self.learning_rate
         if self.decoupled:
@@ -75,7 +75,7 @@ class Adam:
             gradient = gradient + self.weight_decay * x
         mean.lerp_(gradient, 1 - BETAS[0])
         square.lerp_(gradient.square(), 1 - BETAS[1])
-        # 1 - 0.999 cancels.
+        # In double precision, because 1 - 0.999 cancels.
         first, second = (1 - beta ** self.steps.double() for beta in BETAS)
         size, root = (learning_rate / first).to(x.dtype), second.sqrt().to(x.dtype)
         x.sub_(size * mean / (square.sqrt() / root + EPS))
@@ -115,7 +115,7 @@ class SGD:
 
 
 def optimizer(parameters: dict[str, Any], values: Values) -> Adam | SGD:
-    """The optimiser that a point's parameters name; AdamW by default."""
+    """Return the optimiser that a point's parameters name; AdamW by default."""
     own = parameters["learning_rate"], parameters.get("weight_decay", 0.0)
     match parameters.get("optimizer", "adamw"):
         case "adamw":

@@ -1,4 +1,4 @@
-"""A user's network in a plain PyTorch loop, with which `circlet.training.verify` compares."""
+"""A plain PyTorch loop of a user's network, with which `circlet.training.verify` compares."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ Values = dict[str, Tensor]
 
 @dataclass
 class PlainLoop:
-    """Runs of a point, one by one: autograd, the functions of ``torch.optim``, nothing stacked.
+    """Training of a point's runs one by one, with autograd and the functions of ``torch.optim``.
 
-    The author's modules are imported anew for every call, so that nothing is kept that they have
-    drawn or counted before. Weights start from ``start``, which noise may change a little.
+    The author's modules are imported anew for every call, so that they hold nothing that they drew
+    or counted before. Weights start from ``start``, with a little noise if requested.
     """
 
     point: Point
@@ -48,7 +48,7 @@ class PlainLoop:
         return path_of(self.point.system.equations)
 
     def ends(self, seed: int, start: Arrays, noise: float = 0.0) -> Values:
-        """Weights after the steps of the point, and the metrics there.
+        """Return the weights after the steps of the point, and the metrics at these weights.
 
         Raises CircletError if the network does not follow the seeds, or if its functions are not
         pure.
@@ -58,9 +58,9 @@ class PlainLoop:
     def gradients(
         self, seeds: list[int], weights: Sequence[dict[int, Arrays]], step: int, noise: float = 0.0
     ) -> dict[int, Values]:
-        """Gradients of the batch of a step, counted from 1, and metrics, of runs by seed.
+        """Return gradients of the batch of a step, counted from 1, and metrics, of runs by seed.
 
-        They are those of the last of ``weights``, with which a network is called one after another.
+        A network is called with each of ``weights`` in turn; the results are at the last of them.
         Raises CircletError if a call changes which weights train.
         """
 
@@ -73,7 +73,7 @@ class PlainLoop:
         return self._anew(function)
 
     def _anew(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function as in a process without other runs: nothing is kept that they drew."""
+        """Call a function with newly imported modules, as in a process without other runs."""
         try:
             with registry.imported_anew(self.point.system.equations), torch.enable_grad():
                 return function(*arguments)
@@ -87,7 +87,7 @@ class PlainLoop:
             ) from error
 
     def _module(self, equations: Any, seed: int, start: Arrays, noise: float) -> tuple[Any, Values]:
-        """The author's network with some weights, or these alone, and the weights by name."""
+        """Return the author's network with some weights, or only these, and the weights by name."""
         if not equations.has_network:
             weights = {
                 k: torch.empty(v.shape, dtype=self.dtype, device=self.device).requires_grad_()
@@ -103,7 +103,7 @@ class PlainLoop:
 
     @staticmethod
     def _set(weights: Values, start: Arrays, noise: float) -> Values:
-        """Give weights the values that they start from, with some noise; a copy of them."""
+        """Set weights to their start, with some noise, and return a copy of them."""
         random = np.random.default_rng(0)
         for name, values in start.items():
             noisy = values * (1 + noise * random.standard_normal(values.shape))
@@ -115,7 +115,7 @@ class PlainLoop:
         return trees.mapped(lambda v: v.to(self.device), trees.typed(parts, self.dtype))
 
     def _batch(self, train: Tree, seed: int, step: int) -> Tree:
-        """The examples of a step, counted from 1."""
+        """Return the examples of a step, counted from 1."""
         n = len(trees.tensors(train)[0])
         size = min(self.point.parameters.get("batch_size") or n, n)
         if size == n:
@@ -138,7 +138,7 @@ class PlainLoop:
         parts = self._parts(equations, seed)
         network, weights = self._module(equations, seed, start, noise)
         trained = weights
-        if equations.has_network:  # an author may leave some out
+        if equations.has_network:  # an author's parameters() may leave some out
             chosen = {id(values) for values in network.parameters()}
             trained = {k: values for k, values in weights.items() if id(values) in chosen}
         multipliers = learning_rate_multipliers(point, equations)
@@ -191,7 +191,7 @@ class _Optimiser:
         self.velocities: dict[str, list[Tensor | None]] = {name: [None] for name in weights}
 
     def step(self, loss: Tensor) -> None:
-        """A step along the gradient; a weight without a gradient stays where it is."""
+        """Take a step along the gradient; a weight without a gradient does not change."""
         for values in self.weights.values():
             values.grad = None
         loss.backward()

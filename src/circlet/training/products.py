@@ -31,13 +31,13 @@ _FACTORS = {
 
 
 def to_tf32(x: Tensor) -> Tensor:
-    """Float32 numbers rounded to the nearest of TF32, ties to even; beyond 2^114 they are NaN."""
-    scaled = x * (2**13 + 1)  # Veltkamp's splitting: 13 bits go
+    """Round float32 numbers to the nearest of TF32, ties to even; NaN beyond 2^114."""
+    scaled = x * (2**13 + 1)  # Veltkamp's splitting removes 13 bits
     return scaled.sub_(scaled - x)
 
 
 def to_bfloat16(x: Tensor) -> Tensor:
-    """Float32 numbers rounded to the nearest of bfloat16, ties to even."""
+    """Round float32 numbers to the nearest of bfloat16, ties to even."""
     return x.to(torch.bfloat16).float()
 
 
@@ -47,8 +47,8 @@ _ROUNDED = {"tf32": to_tf32, "bfloat16": to_bfloat16}
 class _Rounding(TorchDispatchMode):
     """Rounds the factors of all products of float32 matrices.
 
-    It sees what autograd and ``torch.func`` have resolved into, so the products of a gradient, too,
-    whoever wrote it.
+    The mode sees the operations that autograd and ``torch.func`` execute, so it also rounds the
+    products of gradients, whether automatic or written by hand.
     """
 
     def __init__(self, rounded: Callable[[Tensor], Tensor]):
@@ -80,11 +80,11 @@ def rounded(kind: str) -> Iterator[None]:
     if kind == "float32":
         yield
         return
-    # GPUs may multiply in TF32, which has all bits of what is rounded.
+    # GPUs may multiply in TF32, which has all bits of the rounded factors.
     cuda = torch.backends.cuda.matmul
     before, cuda.allow_tf32 = cuda.allow_tf32, True
     try:
-        # An attention of one kernel would hide its products.
+        # An attention in one fused kernel would hide its products.
         with sdpa_kernel(SDPBackend.MATH), _Rounding(_ROUNDED[kind]):
             yield
     finally:

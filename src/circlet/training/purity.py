@@ -1,7 +1,7 @@
 """Check that a user's functions depend on their arguments alone.
 
 A run that resumes from a checkpoint, another block size, or other steps with logs call the same
-functions in another order. What one call leaves for the next would then change the numbers.
+functions in another order. State that one call leaves for the next would change the numbers.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ from circlet.training import hidden_state
 def check(
     equations: Any, network: Any, parts: dict[str, Tree], parameters: dict[str, Any], seeds: Seeds
 ) -> None:
-    """Call the functions of a `circlet.training.autograd.FromLoss`, and see what they leave.
+    """Check that calls of the functions of a `circlet.training.autograd.FromLoss` leave no state.
 
-    ``network`` is the module of a run, or its weights by name, and ends with other weights;
+    ``network`` is the module of a run, or its weights by name; this check changes the weights.
     ``parts`` are the run's examples. Raises CircletError if a call writes into weights, buffers or
     data, if anything else differs between two calls with the same arguments (a counter), or if the
-    numbers depend on what an earlier call with others has left (the best loss so far).
+    numbers depend on state of an earlier call with other arguments (the best loss so far).
     """
     calls = _Calls(equations, network, parts, parameters, seeds)
     first, after = calls.refuse_changes()
@@ -54,7 +54,7 @@ class _Calls:
         self.weights = list(network.values() if isinstance(network, dict) else network.parameters())
 
     def _call(self, examples: Tree) -> list[Tensor]:
-        """The loss on some examples and the metrics, after a call of all functions."""
+        """Call all functions; returns the loss on some examples, and the metrics."""
         if self.equations.has_network:
             self.equations.network(self.parameters, self.seeds)
         self.equations.examples(self.parameters, self.seeds)
@@ -72,7 +72,7 @@ class _Calls:
         return state
 
     def refuse_changes(self) -> tuple[list[Tensor], hidden_state.State]:
-        """Call twice with the same arguments; the numbers of the first and the state after both.
+        """Call twice with the same arguments; returns the first numbers, and the state after both.
 
         Raises CircletError if a call changes anything.
         """
@@ -99,7 +99,7 @@ class _Calls:
     def refuse_memory(self, first: list[Tensor], after: hidden_state.State) -> None:
         """Call with other arguments, and raise CircletError if the first ones give other numbers.
 
-        Attributes that calls have changed are overwritten, so that whatever reads them shows it.
+        Attributes that calls have changed are overwritten, so that code that reads them shows it.
         """
         train = self.parts["train"]
         for factor in (0.5, 4.0, 0.5):
@@ -124,13 +124,13 @@ class _Calls:
 
 
 def equal(first: Iterable[Tensor], other: Iterable[Tensor]) -> bool:
-    """Whether tensors have the same values, but for the order of sums on a GPU, or are NaN."""
+    """Return whether tensors are equal up to the order of sums on a GPU; NaN equals NaN."""
     pairs = [(a, b, 1e4 * torch.finfo(a.dtype).eps) for a, b in zip(first, other, strict=True)]
     return all(torch.allclose(a, b, tol, tol, equal_nan=True) for a, b, tol in pairs)
 
 
 def _overwrite(paths: list[str], holders: dict[str, Any], absurd: float) -> None:
-    """Give values that calls have left absurd ones, so that whatever reads them shows it."""
+    """Overwrite values that calls have left with absurd ones, so that reading them shows."""
     for path in paths:
         holder, _, name = path.rpartition(".")
         value = vars(holders[holder]).get(name) if holder in holders else None

@@ -10,7 +10,7 @@ from circlet.storage import schema
 from circlet.study.points import Point
 
 PIECE = 2**20  # most numbers for which memory is allocated at once
-INDEX = {  # of logs with a row per entry of an array: the column that counts entries, and its first
+INDEX = {  # of logs with a row per entry of an array: column that numbers entries, first number
     "signals": ("frequency", 1),
     "gradients": ("frequency", 1),
     "embeddings": ("token", 0),
@@ -21,7 +21,7 @@ Kept = dict[str, dict[int, dict[str, np.ndarray]]]
 
 
 def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
-    """The state of a group that may have logged more steps, reduced to the steps of a point.
+    """Return the state of a group that may have logged more, reduced to a point's steps.
 
     Raises LookupError if it lacks a step.
     """
@@ -37,8 +37,8 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
 class _Copies:
     """Copies of arrays, whose memory is allocated in large pieces.
 
-    Small copies by themselves would end up in what the large arrays of a step leave free, which
-    then no longer fit there: the process would grow with every logged step.
+    Separate small copies would fill gaps between the large arrays of a step, which would then no
+    longer fit: the process would grow with every logged step.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Copies:
         n = array.size
         if n > PIECE // 4:
             return array.astype(np.float32)
-        if n > len(self.free):  # as much again, so that few copies take little
+        if n > len(self.free):  # doubles the memory, so that few copies take little
             self.free = np.empty(max(n, min(self.made, PIECE)), np.float32)
         self.made += n
         own, self.free = self.free[:n].reshape(array.shape), self.free[n:]
@@ -75,7 +75,7 @@ class Recorder:
         self.kept[kind][step] = {name: self._copies.of(array) for name, array in arrays.items()}
 
     def tables(self, outcomes: dict[str, Any]) -> dict[str, pa.Table]:
-        """All logs of the runs as tables, given the columns of the log ``runs``."""
+        """Return all logs of the runs as tables, given the columns of the log ``runs``."""
         columns = {kind: self._columns(kind, kept) for kind, kept in self.kept.items() if kept}
         columns["runs"] = outcomes
         declared = schema.logs(self.point.system)
@@ -87,7 +87,7 @@ class Recorder:
         }
 
     def _columns(self, kind: str, kept: dict[int, dict[str, np.ndarray]]) -> dict[str, Any]:
-        """A row per step and run, and per name or entry of an array, by the log."""
+        """Return a log's columns: a row per step and run, and per name or entry of an array."""
         steps, runs = list(kept), len(self.seeds)
         names = list(kept[steps[0]])
         if kind == "curves":

@@ -1,4 +1,4 @@
-"""Tell differences between two ways of computing from those that rounding makes."""
+"""Check whether rounding explains the differences between two ways to compute."""
 
 import math
 from collections.abc import Callable
@@ -13,15 +13,15 @@ from circlet.systems import trees
 from circlet.training import purity
 from circlet.training.plain_loop import Values
 
-CLOSE = 1e-5  # largest difference that is rounding of float64, see `shares`
-ROUNDING = 10  # how many times as large as the effect of rounding another difference may be
+CLOSE = 1e-5  # largest difference attributed to float64 rounding, see `shares`
+ROUNDING = 10  # largest allowed ratio of a difference to the effect of rounding
 
 Shares = dict[tuple[int, str], float]
 """Differences by seed and name."""
 
 
 def is_metric(name: str) -> bool:
-    """Whether a value is a metric, and not a weight or its gradient."""
+    """Return whether a value is a metric, not a weight or its gradient."""
     return name.startswith("metric ")
 
 
@@ -30,10 +30,10 @@ def shares(
     plain: dict[int, Values],
     scale: Callable[[int, str, Tensor], Tensor],
 ) -> Shares:
-    """Norm of the difference of each value over its ``scale``, by seed and name.
+    """Return the norm of each value's difference, divided by its ``scale``, by seed and name.
 
-    ``scale`` gets the seed, the name and the value in the plain loop. What is not finite in both
-    does not differ.
+    ``scale`` gets the seed, the name and the value in the plain loop. Numbers that are finite in
+    neither count as equal.
     """
     differences = {}
     for seed, values in computed.items():
@@ -56,11 +56,11 @@ def beyond(
     compare: Callable[[dict[int, Values], dict[int, Values]], Shares],
     path: Any,
 ) -> tuple[tuple[int, str], float] | None:
-    """The largest difference that noise of the size of rounding does not make, if there is one.
+    """Return the largest difference that noise of the size of rounding does not explain, or None.
 
-    The noise acts on what ``compute`` makes of seeds in a plain loop. Weights are held against the
-    most that it does to any weight, a metric against the most that it does to this metric. Raises
-    CircletError, which names the file ``path``, if the loop does not repeat.
+    ``compute`` trains seeds in a plain loop with such noise. Differences of weights are compared
+    with its largest effect on any weight, those of a metric with its largest effect on this metric.
+    Raises CircletError, which names the file ``path``, if the loop does not repeat its numbers.
     """
     with _Coarsest() as coarsest:
         again = compute(plain)
@@ -88,7 +88,7 @@ def beyond(
 class _Coarsest(TorchDispatchMode):
     """Finds the lowest precision of the floating-point numbers that operations compute."""
 
-    of_loss = 1e-15  # what has a gradient
+    of_loss = 1e-15  # of operations with gradients
     of_all = 1e-15
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
@@ -102,7 +102,7 @@ class _Coarsest(TorchDispatchMode):
 
 
 def relative(computed: dict[int, Values], plain: dict[int, Values]) -> Shares:
-    """Relative difference of each gradient and metric, absolute where they are small."""
+    """Return the relative difference of each gradient and metric, absolute where they are small."""
 
     def scale(seed: int, name: str, expected: Tensor) -> Tensor:
         return (1.0 if is_metric(name) else 1e-3) + expected.norm()

@@ -73,7 +73,7 @@ def run(
 
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
-    """Number of runs to train together: all on a GPU, as many as fit into the caches on a CPU."""
+    """Return how many runs to train together: all on a GPU, those that fit into caches on a CPU."""
     if not point.system.batched:
         return 1
     if device.type == "cuda":
@@ -84,7 +84,7 @@ def group_size(point: Point, count: int, device: torch.device) -> int:
 
 
 def together(point: Point) -> int:
-    """Number of runs to train together on a CPU, if their system does not declare it."""
+    """Return the number of runs to train together on a CPU, if their system does not declare it."""
     if not point.system.batched:
         return 1
     if point.system.cpu_batch:
@@ -94,7 +94,7 @@ def together(point: Point) -> int:
 
 
 def data_size(point: Point) -> int:
-    """Number of values in the data of a run."""
+    """Return the number of values in the data of a run."""
     cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
     equations = autograd.equations(point.system)
     data = equations.data(point.parameters, [seeds], torch.float32, cpu)
@@ -102,9 +102,9 @@ def data_size(point: Point) -> int:
 
 
 def activations(point: Point, evaluated: bool = False) -> int:
-    """Number of values that a step of a run computes, without the optimiser; or its metrics.
+    """Return how many values a step of a run, without the optimiser, or its metrics compute.
 
-    It follows from the shapes alone, so that the same runs advance together on all machines.
+    The number follows from shapes alone, so the same runs advance together on all machines.
     """
     cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
     equations = autograd.equations(point.system)
@@ -163,7 +163,7 @@ def run_group(
             f"array (there are: {', '.join(starts[0])})"
         )
 
-    # What stays fixed: the train and the test set of every run, say.
+    # Data that stay fixed, such as the train and the test set of every run.
     data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
 
     if hasattr(equations, "without_gradient"):
@@ -173,7 +173,7 @@ def run_group(
     weights = stack.arrays
     del starts  # float64, so twice as large
 
-    # A step: along the gradient or, where nothing is trained, the simulation's own.
+    # A step: of the optimiser or, if nothing is trained, of the simulation.
     optimiser, gradient = None, stack.zeros()
     if hasattr(equations, "gradients"):
         gradients = shapes.checked(point.system.name, equations.gradients)
@@ -194,8 +194,8 @@ def run_group(
         group.restore(saved)
     yield group
 
-    # For each step: its batch, the step, and what is due to be recorded.
-    # The CPU time of a process does not depend on what else runs. A GPU computes outside of it.
+    # For each step: take its batch, advance, and record what is due.
+    # CPU time does not depend on other processes, but does not include the work of a GPU.
     clock = time.perf_counter if device.type == "cuda" else time.process_time
     started = clock() - group.seconds
     while group.done < point.steps:
@@ -205,17 +205,17 @@ def run_group(
         group.record()
         group.seconds = clock() - started
         yield group
-    group.fetch()  # and the GPU is done
+    group.fetch()  # this waits for the GPU
     group.seconds = clock() - started
     if trained:
         trained(group)
     group.data = None
     if not point.settings.keep_state:
-        group.optimizer = None  # all that is needed from here on is recorded
+        group.optimizer = None  # only recorded values are needed from now on
 
 
 def initials(point: Point, seeds: Sequence[int], parents: dict[int, Arrays]) -> list[Arrays]:
-    """The arrays of every run at step 0; raises CircletError if the shapes of two runs differ."""
+    """Return the arrays of each run at step 0; raises CircletError if shapes of two runs differ."""
     equations = autograd.equations(point.system)
     starts = [initial(point, equations, seed, parents.get(seed, {})) for seed in seeds]
     alike = {name: array.shape for name, array in starts[0].items()}
@@ -240,16 +240,16 @@ class RunGroup(Group):
         cuda = device.type == "cuda"
         super().__init__(point, seeds, torch.cuda.get_device_name(device) if cuda else device.type)
         self.stack, self.optimizer = stack, optimiser
-        self.equations, self.data = equations, data  # which it has while it trains
-        # What is recorded on a GPU, until it is fetched: to fetch it at once would make the CPU
+        self.equations, self.data = equations, data  # data only while it trains
+        # Values recorded on a GPU and not yet fetched: fetching each at once would make the CPU
         # wait at every logged step.
         self.waiting: list[tuple[str, int, dict[str, Tensor]]] = []
-        self.held = 0  # bytes of it
+        self.held = 0  # bytes in `waiting`
         # Runs without a parent always start: non-finite values then count as divergence.
         self.startable = self.finite() | (point.parent is None)
 
     def finite(self) -> np.ndarray:
-        """Whether all values of a run are finite, (runs,)."""
+        """Return whether all values of a run are finite, (runs,)."""
         return self.stack.finite().cpu().numpy()
 
     @property
@@ -258,7 +258,7 @@ class RunGroup(Group):
         return self.stack.arrays
 
     def metrics(self) -> dict[str, Tensor]:
-        """The metrics of all runs by name; checks them the first time."""
+        """Return the metrics of all runs by name; checks them the first time."""
         found = self.equations.metrics(self.weights, self.data)
         if not self.recorder.kept["curves"]:
             wanted = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
@@ -266,23 +266,23 @@ class RunGroup(Group):
         return found
 
     def gradient(self) -> dict[str, Tensor]:
-        """The gradient of the loss on the whole train set, of all runs by name."""
+        """Return the gradient of the loss on the whole train set, of all runs by name."""
         found = {name: torch.empty_like(values) for name, values in self.weights.items()}
         self.equations.gradients(self.weights, self.data, found)
         return found
 
     def signals(self, embedding: Tensor) -> Tensor:
-        """As `circlet.training.fourier.signals`, where the tensor is."""
+        """Return signals as `circlet.training.fourier.signals`, on the tensor's device."""
         p = embedding.shape[-2]
         coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
         return torch.linalg.vector_norm(coefficients, dim=-1)
 
     def norm(self, array: Tensor) -> Tensor:
-        """The norm of each run's part of a tensor."""
+        """Return the norm of each run's part of a tensor."""
         return torch.linalg.vector_norm(array.flatten(1), dim=1)
 
     def keep(self, kind: str, found: Mapping[str, Tensor]) -> None:
-        """Give the recorder what a kind of log has at this step; later, on a GPU."""
+        """Give the recorder the values of a kind of log at this step; on a GPU, later."""
         if not next(iter(found.values())).is_cuda:
             self.recorder.keep(kind, self.done, {k: v.detach().numpy() for k, v in found.items()})
             return
@@ -299,7 +299,7 @@ class RunGroup(Group):
         self.waiting, self.held = [], 0
 
     def arrays(self) -> dict[str, Any]:
-        """Its tensors, on the CPU; with all that is recorded up to here."""
+        """Return its tensors on the CPU, after it has fetched all recorded values."""
         self.fetch()
         return {
             "values": on_cpu(self.stack.tensors),
@@ -307,7 +307,7 @@ class RunGroup(Group):
         }
 
     def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
-        """Take over arrays; at its end no optimiser state is needed, unless a run may continue."""
+        """Take over arrays; finished runs need no optimiser state, unless they may continue."""
         copy_exactly(state["values"], self.stack.tensors)
         if self.optimizer and (not is_done or state["optimizer"]):
             copy_exactly(state["optimizer"], self.optimizer.state)

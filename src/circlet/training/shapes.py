@@ -1,7 +1,7 @@
 """Checks of the shapes of arrays that a system's equations return, once per run.
 
-PyTorch broadcasts where shapes differ: a gradient without the axis of the runs would train all runs
-on that of one, without a word.
+PyTorch broadcasts where shapes differ: a gradient without the axis of the runs would silently train
+all runs on the gradient of one.
 """
 
 import functools
@@ -37,7 +37,7 @@ def _floats(shape: tuple[int, ...]) -> Any:
 
 
 def checked(system: str, gradients: Gradients) -> Gradients:
-    """The same function; its first call checks that it writes arrays of the weights' shapes."""
+    """Return the function with a check, in its first call, that it writes the weights' shapes."""
     first = True
 
     def call(weights: dict[str, Tensor], data: Any, out: dict[str, Tensor]) -> None:

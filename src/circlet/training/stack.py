@@ -1,4 +1,4 @@
-"""The arrays of all runs of a group in as few tensors as their learning rates allow."""
+"""Arrays of all runs of a group, with one tensor per learning rate."""
 
 import copy
 from typing import Any
@@ -39,26 +39,26 @@ class Stack:
         self.arrays = {name: views[name] for name in runs[0]}
 
     def zeros(self) -> "Stack":
-        """A stack of the same layout, all zero, for example for gradients."""
-        zeros = copy.deepcopy(self)  # what are views of a tensor stay views
+        """Return a stack of the same layout, all zero, for example for gradients."""
+        zeros = copy.deepcopy(self)  # views of a tensor stay views
         for tensor in zeros.tensors.values():
             tensor.zero_()
         return zeros
 
     def finite(self) -> Bool[Tensor, " runs"]:
-        """Whether all values of a run are finite."""
+        """Return whether all values of a run are finite."""
         return torch.stack([torch.isfinite(t).all(1) for t in self.tensors.values()]).all(0)
 
 
 def on_cpu(value: Any) -> Any:
-    """A copy of a tensor as an array, or of all those of a dictionary."""
+    """Return a copy of a tensor, or of all tensors in a dictionary, as arrays."""
     if isinstance(value, dict):
         return {k: on_cpu(v) for k, v in value.items()}
     return np.array(value.detach().cpu().numpy())
 
 
 def copy_exactly(saved: Any, into: Any) -> None:
-    """Copy an array, or all those of a dictionary, into a tensor on any device."""
+    """Copy an array, or all arrays in a dictionary, into tensors on any device."""
     if isinstance(into, dict):
         for name, tensor in into.items():
             copy_exactly(saved[name], tensor)

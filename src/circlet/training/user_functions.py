@@ -1,7 +1,7 @@
-"""A user's functions of a system, `network`, `data`, `loss` and `metrics`: what they must return.
+"""A user's functions of a system, `network`, `data`, `loss` and `metrics`, with checks of results.
 
-circlet calls them for many runs at once, and again when a run resumes. What they return and do is
-therefore checked at every call, and refused in one line that says what to write instead.
+circlet calls them for many runs at once, and again when a run resumes. Their results and effects
+are therefore checked at every call; errors say in one line what to write instead.
 """
 
 import contextlib
@@ -48,8 +48,8 @@ _CHANGES = (
 class UserFunctions:
     """The functions that a user has written for a system, each checked when it is called.
 
-    Raises CircletError where they return what they should not, or draw random numbers or change
-    buffers where no run may.
+    Raises CircletError if they return invalid values, or if they draw random numbers or change
+    buffers where this is not allowed.
     """
 
     def __init__(self, own: ModuleType, system: SystemSpec):
@@ -59,7 +59,7 @@ class UserFunctions:
     def network(
         self, parameters: dict[str, Any], seeds: Seeds, purpose: str = "network"
     ) -> nn.Module:
-        """The network, whose PyTorch random numbers come from one stream of the run."""
+        """Return the network, with PyTorch's random numbers from one stream of the run."""
         with seeded(seeds, purpose), torch.enable_grad(), self._own_streams("network()"):
             network = self.own.network(copy.deepcopy(parameters), seeds)
         if not isinstance(network, nn.Module):
@@ -85,7 +85,7 @@ class UserFunctions:
         return network
 
     def examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
-        """All data of a run, as its author returns it."""
+        """Return all data of a run, as the author's function returns them."""
         with seeded(seeds, "data"), self._own_streams("data()"):
             parts = self.own.data(copy.deepcopy(parameters), seeds)
         if not isinstance(parts, dict) or "train" not in parts:
@@ -111,7 +111,7 @@ class UserFunctions:
         return self._scalar("loss() must return", self.own.loss(network, examples))
 
     def measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
-        """The metrics of one run by name, each of shape ()."""
+        """Return the metrics of one run by name, each of shape ()."""
         names = self.system.metrics
         if hasattr(self.own, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
@@ -161,7 +161,7 @@ class UserFunctions:
     def _stacked(self, what: str, alone: Callable[[], Any]) -> Iterator[None]:
         """Turn an error of vmap into one line that says what to write instead.
 
-        What ``alone`` cannot do for one run either is the author's error, which it raises.
+        If ``alone``, which computes one run, fails too, the author's error is raised instead.
         """
         try:
             yield
@@ -210,13 +210,13 @@ class UserFunctions:
 
 
 def has_hooks(values: Tensor) -> bool:
-    """Whether functions change the gradient of a tensor, as far as this PyTorch tells."""
-    kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # nothing public has them
+    """Return whether hooks change the gradient of a tensor, as far as this PyTorch shows them."""
+    kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # no public attribute has them
     return any(getattr(values, kind, None) for kind in kinds)
 
 
 def _global_streams() -> dict[str, Any]:
-    """States of the generators that Python and NumPy share between all code."""
+    """Return the states of the global generators of Python and NumPy."""
     of_numpy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
     return {"random": random.getstate(), "np.random": (of_numpy["key"].tobytes(), of_numpy["pos"])}
 

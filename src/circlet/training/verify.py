@@ -1,9 +1,9 @@
 """Check that circlet trains a user's network as a plain PyTorch loop trains it.
 
-circlet calls one network with the weights of many runs (`circlet.training.autograd`). Whatever else
-a network does may then have another effect, or none: hooks on weights, weights that are held twice,
-attributes that change. `verify` trains a few runs for a few steps in both ways, and refuses a
-network whose weights differ by more than rounding.
+circlet calls one network with the weights of many runs (`circlet.training.autograd`). Hooks on
+weights, weights that are held twice, and attributes that change may then have another effect, or
+none. `verify` trains a few runs for a few steps in both ways, and refuses a network whose weights
+differ by more than rounding.
 """
 
 import copy
@@ -32,7 +32,7 @@ from circlet.training.run import RunGroup, group_size, initials, run_group
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
 SHARE_AT_END = 1e-3  # runs compared at the end for each step of each run: about 3 % of the time
-MOST_AT_END, TOGETHER = 32, 8  # on a GPU, where runs train side by side; and of these at once
+MOST_AT_END, TOGETHER = 32, 8  # runs compared on a GPU, at most; and runs compared at once
 
 _CAUSES = (
     "common causes are weights that are also kept in a list or a closure, one module for several "
@@ -41,7 +41,7 @@ _CAUSES = (
 
 
 def steps_of(point: Point, count: int) -> int:
-    """For how many steps to try ``count`` runs: within bounds, 5 % of the work of their training.
+    """Return the steps of a trial of ``count`` runs: 5 % of the work of training, within bounds.
 
     Each of at most three runs takes each step three times.
     """
@@ -61,8 +61,8 @@ def verify(
 
     Returns the largest difference of a weight or metric. Raises CircletError if it is more than
     rounding, or if numbers depend on when a run is logged or interrupted. The numbers are float64,
-    unless the author's code demands those of the experiment. A system without a ``loss`` of its
-    own is left alone.
+    unless the author's code needs the dtype of the experiment. A system without a ``loss`` is not
+    checked.
     """
     if not isinstance(autograd.equations(point.system), autograd.FromLoss):
         return 0.0
@@ -76,7 +76,7 @@ def verify(
             return trial.compare(size)
         except CircletError:
             raise
-        except Exception:  # whatever the author's code says of another dtype
+        except Exception:  # any error of the author's code with another dtype
             if dtype == point.settings.dtype:
                 raise
     raise AssertionError  # these are all types
@@ -86,14 +86,14 @@ def verify(
 def verify_end(
     group: RunGroup, ends: Collection[int], parents: dict[int, Arrays] | None = None
 ) -> None:
-    """Compare runs of a group that has been trained with fresh networks.
+    """Compare runs of a trained group with fresh networks.
 
     At its first weights, and near its last ones, a run must have the same gradient and metrics in
-    both, after a call with its last weights. It has not if the network, or a module of its
-    collection, has come to hold something that matters, or does something late in training that a
-    plain loop does otherwise. Seeds in ``ends`` are compared at both, others near their last
-    weights only: all of them if the runs have at least 1000 steps, fewer otherwise, and on a GPU
-    at most 32. Raises CircletError.
+    both networks, after a call with its last weights. They differ if the network, or a module of
+    its collection, has stored something that matters, or acts late in training in another way than
+    in a plain loop. Seeds in ``ends`` are compared at both weights, others near their last weights
+    only: all of them if the runs have at least 1000 steps, fewer otherwise, and on a GPU at most
+    32. Raises CircletError.
     """
     if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
         return
@@ -114,7 +114,7 @@ def _compare_end(
     parents: dict[int, Arrays],
     device: torch.device,
 ) -> None:
-    """The same of some runs of the group."""
+    """Compare the runs at some places of the group, as `verify_end` describes."""
     last = {
         group.seeds[i]: {k: values[i].cpu().numpy() for k, values in group.stack.arrays.items()}
         for i in places
@@ -127,7 +127,7 @@ def _compare_end(
             return
         except CircletError:
             raise
-        except Exception as error:  # whatever the author's code says of another dtype
+        except Exception as error:  # any error of the author's code with another dtype
             if lacks_memory(error):
                 raise
             if dtype == group.point.settings.dtype:
@@ -140,7 +140,7 @@ def _compare_end(
 
 
 def _of_runs(data: Any, places: list[int], dtype: torch.dtype) -> Any:
-    """The data of some runs of a group, with the network that the group has trained."""
+    """Return the data of some runs of a group, with the network that the group has trained."""
 
     def own(tree: Tree) -> Tree:
         return trees.typed(trees.mapped(lambda values: values[places], tree), dtype)
@@ -177,13 +177,13 @@ class _Trial:
         self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in seeds}
 
     def compare(self, size: int) -> float:
-        """The largest difference between the ways to train, in groups of some runs.
+        """Return the largest difference between both ways to train, in groups of ``size`` runs.
 
         Raises CircletError.
         """
         seeds = [
             seed
-            for seed, start in self.starts.items()  # the run that it starts from may have diverged
+            for seed, start in self.starts.items()  # its parent may have diverged
             if not self.point.parent or all(np.isfinite(values).all() for values in start.values())
         ]
         groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
@@ -215,7 +215,7 @@ class _Trial:
     def compare_ends(
         self, last: dict[int, Arrays], data: autograd.Examples, steps: int, ends: Collection[int]
     ) -> None:
-        """Compare what `verify_end` compares; raises CircletError."""
+        """Compare gradients and metrics as `verify_end` describes; raises CircletError."""
         near = {
             seed: {name: 0.99 * values for name, values in arrays.items()}
             for seed, arrays in last.items()
@@ -229,9 +229,9 @@ class _Trial:
         }
         n = autograd.count(data.parts["train"])
         per_epoch = math.ceil(n / min(self.point.parameters.get("batch_size") or n, n))
-        step = max(per_epoch, steps - steps % per_epoch)  # the last of an epoch, which may be small
+        step = max(per_epoch, steps - steps % per_epoch)  # the last batch of an epoch may be small
         batch = self.equations.batch(data, step)
-        # What a call with the last weights leaves behind must not matter.
+        # State that a call with the last weights leaves must not matter.
         for of in ("first", "near"):
             tried = [seed for seed in last if of == "near" or seed in ends]
             if not tried:
@@ -247,7 +247,7 @@ class _Trial:
                 seeds: Collection[int], noise: float = 0.0, of: str = of
             ) -> dict[int, Values]:
                 weights = [self.starts] if of == "first" else [last, near]
-                groups = [[seed] for seed in seeds if seed in ends]  # with modules of their own
+                groups = [[seed] for seed in seeds if seed in ends]  # with newly imported modules
                 groups.append([seed for seed in seeds if seed not in ends])
                 parts = (
                     self.plain.gradients(group, weights, step, noise) for group in groups if group
@@ -294,7 +294,7 @@ class _Trial:
                     )
 
     def _point(self, schedule: Schedule | None) -> Point:
-        """The point with all its logs at some steps, or none."""
+        """Return the point with all its logs at some steps, or without logs."""
         schedules = {
             kind: schedule if usual or kind == "curves" else None
             for kind, usual in self.point.schedules.items()
@@ -303,14 +303,14 @@ class _Trial:
         return replace(self.point, settings=settings)
 
     def _trained(self, seeds: list[int], schedule: Schedule) -> dict[int, Values]:
-        """Runs that log their first, last and some other steps."""
+        """Train runs that log their first, last and some other steps."""
         *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
         metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
         measured = {f"metric {k}": torch.from_numpy(v) for k, v in metrics.items()}
         return _by_seed(seeds, group.stack.arrays | measured)
 
     def _interrupted(self, seeds: list[int], half: int) -> dict[int, Values]:
-        """Runs that log nothing, and resume from a checkpoint."""
+        """Train runs that log nothing, and resume from a checkpoint half-way."""
         point, saved = self._point(None), None
         for group in run_group(point, seeds, self.device, self.parents):
             if group.done == half:
@@ -323,7 +323,7 @@ class _Trial:
         return {seed: self.plain.ends(seed, self.starts[seed], noise) for seed in seeds}
 
     def _differences(self, trained: dict[int, Values], plain: dict[int, Values]) -> Shares:
-        """Difference of each array as a share of how far it moved, or steps of an optimiser move.
+        """Return each array's difference, divided by how far it moved plus a step of the optimiser.
 
         Differences of metrics are relative, absolute if they are below 1.
         """
