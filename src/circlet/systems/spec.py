@@ -101,13 +101,13 @@ class Outcome:
     table: str = "runs"  # the table that has it, a row per run
     column: str = ""  # the column in it; by default the outcome's name
     where: Mapping[str, Any] = field(default_factory=dict)
-    """What other columns must have, if only some runs have it: ``{"success": True}``."""
+    """Values of other columns that a run must have to count, such as ``{"success": True}``."""
     unit: str = ""  # "0..1" if all values lie in this range
     threshold: float | None = None
-    """Where phase diagrams draw a line; for shares a half, if not given."""
+    """Value at which phase diagrams draw a line; by default 0.5 for shares, none for others."""
     seed: str = ""
-    """The seed that decides it, such as ``embedding_seed`` for what is measured at the initial
-    embedding: runs of a point that share this seed count once. If not given, every run counts."""
+    """Seed that determines the outcome, such as ``embedding_seed`` for a property of the initial
+    embedding: runs of a point that share this seed count once. By default, every run counts."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -130,64 +130,62 @@ class SystemSpec:
 
     parameters: Mapping[str, Parameter]
     version: int | str = ""
-    """Raised whenever its numbers change by more than rounding, which differs between machines,
-    too; its runs are then made again. If not given: the fingerprint of its equations, of what they
-    import of their collection, and of the defaults of its parameters."""
+    """Raise it whenever results change by more than rounding (which also differs between machines);
+    the runs are then repeated. Default: the fingerprint of the equations, of what they import from
+    their collection, and of the defaults of the parameters."""
     embedding: str = ""
-    """The array of shape (tokens, d) that is its embedding, if it has one: signals, planes and
-    interventions are about it. Logs call it ``embedding``, whatever its name in a network is."""
+    """Name of the array of shape (tokens, d) that signals, planes and interventions use. Logs call
+    it ``embedding``."""
     logs: Mapping[str, Log] = field(default_factory=dict)
-    """The logs that its runs have beside ``runs``. If not given: ``curves``, ``parameters`` at the
-    end, the first and last state of an embedding, and, if there is a parameter ``p``, its
-    ``signals``, unless ``frequencies`` is False."""
+    """Logs besides ``runs``. Default: ``curves``, the last ``parameters``, the first and last
+    embedding and, if there is a parameter ``p`` and ``frequencies`` is True, its ``signals``."""
     frequencies: bool = True
-    """Whether Fourier frequencies say something about the embedding: its tokens are the numbers
-    modulo ``p``, and the network adds them. Pages only speak of frequencies if signals are logged.
-    """
+    """Whether Fourier frequencies describe the embedding: its tokens are the numbers modulo ``p``,
+    which the network adds. Pages mention frequencies only if signals are logged."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
-    """What ``curves`` record, and ``runs`` at the end. If not given, of a system that is trained:
-    ``train_loss`` and ``test_loss``."""
+    """Metrics in the log ``curves``, whose last values are in ``runs``. Default, if the system is
+    trained: ``train_loss`` and ``test_loss``."""
     outcomes: tuple[Outcome, ...] = ()
-    """If not given: its metrics."""
+    """Default: the last value of each metric."""
     batched: bool = True
-    """Whether the runs of a block may advance together. If a network does what `torch.func.vmap`
-    cannot do, False has them trained one after the other, by plain autograd."""
+    """Whether the runs of a block may advance together. False trains them one after the other, by
+    plain autograd, for networks that `torch.func.vmap` does not support."""
     flops_per_step: Formula | None = None
-    """Floating-point operations of a run per step, others than in products of matrices weighted by
-    what they cost. If not given, time and memory of a run are measured when it is planned; the
-    time of a kernel always is."""
+    """Floating-point operations of a run per step; operations outside of matrix products are
+    weighted by their cost. Default: time and memory of a run are measured when it is planned (the
+    time of a kernel always is)."""
     product_flops_per_step: Formula | None = None
-    """Those in products of matrices, if not all are; they bound the speed from below."""
+    """Operations in matrix products, if not all are: a lower bound of the time of a step."""
     flops_per_second: float = 1e9
-    """How many of them one CPU core does, roughly: it decides the size of blocks, whether one is
-    worth a GPU, how long it takes in PyTorch, and which networks are too large to be timed."""
+    """Rough number of operations that one CPU core does in PyTorch. It decides the size of blocks,
+    whether a block gets a GPU, and which networks are too large to be timed."""
     weights: Formula | None = None
-    """Numbers that a run keeps: all that is trained or moved."""
+    """Number of values that a run trains or moves."""
     activations: Formula | None = None
-    """Numbers that a run holds at the height of a step: the memory that a block asks for."""
+    """Largest number of values in memory during a step; it decides the memory of a block."""
     cpu_batch: Formula | None = None
-    """How many runs of a block advance together on a CPU: as many as its caches hold. All, if not
-    given; if nothing of its cost is, what follows from the activations."""
+    """Number of runs of a block that advance together on a CPU, so that they fit into its caches.
+    Default: all; if the cost is measured, a number that follows from the activations."""
     requires: tuple[Rule, ...] = ()
-    """What must hold of the parameters of a point, if not all values go together."""
+    """Conditions that the parameters of a point must meet."""
     steps_per_epoch: Formula | None = None
-    """If it trains on batches: steps in which it sees the train set once."""
+    """Number of steps in which it sees the train set once, if it trains on batches."""
     shapes: tuple[str, ...] = ()
-    """If its runs can start from others (``transfer``): the parameters in which these must agree,
-    as they decide the shapes of the arrays."""
+    """Parameters that decide the shapes of the arrays: a run and the run that it starts from
+    (``transfer``) must agree in them."""
     run_columns: Mapping[str, str] = field(default_factory=dict)
-    """Columns of the explorer's list of runs and their headings, beside seed and outcome. If not
-    given: its metrics, and all numbers of its collection's run_list.py. With batches it has
-    ``fit_epoch`` for ``fit_step``."""
+    """Columns of the explorer's list of runs with their headings, besides seed and outcome.
+    Default: the metrics, and all numbers of the collection's run_list.py. With batches,
+    ``fit_epoch`` stands for ``fit_step``."""
     panels: tuple[str, ...] = ()
-    """Panels of the explorer for its runs, in their order. If not given: what its logs allow.
-    Every collection may use those of all (`circlet.pages.explorer`)."""
+    """Panels of the explorer, in order (`circlet.pages.explorer`). Default: all that the logs
+    allow."""
     explorer_weights: bool = False
-    """Whether the explorer has all weights and biases that are logged, for its panels."""
+    """Whether the explorer contains all logged weights and biases, for its panels."""
     coloured_signals: str = ""
-    """The column of its run list with the frequencies that the panel of signals colours."""
+    """Column of the run list with the frequencies that the panel of signals colours."""
     opens_with: str = ""
-    """Outcome of the run that the explorer opens with, if there is one."""
+    """Outcome of the run that the explorer opens with, if any run has it."""
 
     # Set when the system is found in its collection:
     name: str = ""  # as configs have it
