@@ -27,13 +27,13 @@ class Case(NamedTuple):
     """A method, its bound on coverage, a population and its truth, and how to draw and estimate."""
 
     method: str
-    least: float  # coverage that is stated for every population here
+    least: float  # coverage that is stated for all populations of the method
     population: str
     n: int
     truth: float
     draw: Callable[[np.random.Generator], Any]
     estimate: Callable[[Any], Any]
-    repetitions: int = 2000  # 0: `draw` and `estimate` have many samples at once
+    repetitions: int = 2000  # 0: `draw` and `estimate` handle many samples at once
 
 
 class Population(NamedTuple):
@@ -45,7 +45,7 @@ class Population(NamedTuple):
 
 
 def _failing(share: float) -> Population:
-    """Accuracies just below 1 of which a share of runs is near chance, 1/59."""
+    """Return accuracies just below 1, except for a share of runs near chance, 1/59."""
 
     def draw(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         high = 1 - 0.005 * stream.random(shape)
@@ -78,7 +78,7 @@ _COUNTS = {
 
 
 def _means() -> Iterator[Case]:
-    """Means and medians of single values."""
+    """Yield cases of means, medians and deviations of independent values."""
     for n in (5, 6, 10, 20, 40, 100):
         for name, own in _UNBOUNDED.items():
             # `means` is `mean` of many rows at once.
@@ -131,7 +131,7 @@ def _means() -> Iterator[Case]:
 
 
 def _failing_deviation(share: float) -> float:
-    """Standard deviation of `_failing`."""
+    """Return the standard deviation of `_failing`."""
     within = share * (58 / 59**2) / 3422 + (1 - share) * 0.005**2 / 12
     return math.sqrt(within + share * (1 - share) * (0.9975 - 1 / 59) ** 2)
 
@@ -145,7 +145,7 @@ def _row(own: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]
 
 
 def _logged(stream: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the steps between which each time lies; runs end at step 150."""
+    """Draw times; return the logged steps before and after each. Runs end at step 150."""
     by = np.ceil(stream.exponential(100, n) / 50) * 50
     return np.minimum(by - 50, 150), np.where(by > 150, math.nan, by)
 
@@ -161,7 +161,7 @@ def _share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
 
 
 def _shares() -> Iterator[Case]:
-    """Shares and counts of runs, and their differences."""
+    """Yield cases of shares and counts of runs, and of their differences."""
     for n in (5, 12, 40, 100):
         for p in (0.02, 0.12, 0.5):
             for method, least, kind in (
@@ -192,7 +192,7 @@ def _shares() -> Iterator[Case]:
 
 
 def _two_kinds() -> Iterator[Case]:
-    """Differences and ratios of two kinds of runs."""
+    """Yield cases of differences and ratios of two kinds of runs."""
     for n in (6, 20, 100):
         for name, own in _UNBOUNDED.items():
             yield Case(
@@ -257,19 +257,19 @@ def _two_kinds() -> Iterator[Case]:
 
 
 def _units(stream: np.random.Generator, n: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Standard normal values of units that share a part, with variance a half, and the units."""
+    """Draw normal values with variance 1 and correlation 1/2 within units; also the units."""
     unit = np.repeat(np.arange(n), rows)
     return math.sqrt(0.5) * (stream.normal(size=n)[unit] + stream.normal(size=n * rows)), unit
 
 
 def _correlated(stream: np.random.Generator, n: int, rows: int) -> tuple[np.ndarray, ...]:
-    """Pairs with r = 0.6, dependent within units."""
+    """Draw pairs with r = 0.6 that are dependent within units."""
     (x, unit), (noise, _) = (_units(stream, n, rows) for _ in range(2))
     return x, 0.6 * x + 0.8 * noise, unit
 
 
 def _swept(stream: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
-    """Runs of n seeds at three x in two strata; each seed has a level and a slope of its own."""
+    """Draw runs of n seeds at three x in two strata; level and slope differ between seeds."""
     x, stratum = np.tile([0.0, 1, 2], 2 * n), np.repeat([0, 1], 3 * n)
     unit = np.tile(np.repeat(np.arange(n), 3), 2)
     level, slope = stream.normal(0, 2, n)[unit], stream.normal(0, 0.3, n)[unit]
@@ -277,7 +277,7 @@ def _swept(stream: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
 
 
 def _embeddings(stream: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ten runs of each of n embeddings that have something or not, at rates of the embeddings."""
+    """Draw ten runs (0 or 1) of each of n embeddings, whose rates differ; also the embeddings."""
     unit = np.repeat(np.arange(n), 10)
     return (stream.random(10 * n) < stream.beta(2, 0.5, n)[unit]).astype(float), unit
 
@@ -289,13 +289,13 @@ def _crossed(stream: np.random.Generator, n: int, m: int) -> tuple[np.ndarray, .
 
 
 def _spikes(stream: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spikes of each run, geometric with mean 6, and those of a kind, at rates of the runs."""
+    """Draw for each run the number of spikes of a kind and of all (geometric, mean 6)."""
     whole = stream.geometric(1 / 6, n)
     return stream.binomial(whole, stream.beta(3, 2, n)).astype(float), whole.astype(float)
 
 
 def _dependent() -> Iterator[Case]:
-    """Correlations, slopes and means of values that are dependent."""
+    """Yield cases of correlations, slopes and means of dependent values."""
     for n in (6, 10, 40):
         yield Case(
             "correlation over units",
@@ -364,12 +364,12 @@ def _dependent() -> Iterator[Case]:
 
 
 def cases() -> list[Case]:
-    """All cases."""
+    """Return all cases."""
     return [*_means(), *_shares(), *_two_kinds(), *_dependent()]
 
 
 def simulated(case: Case) -> dict[str, Any]:
-    """How often the interval of a case contains the truth, and its median width."""
+    """Return how often the interval of a case contains the truth, and its median width."""
     named = f"{case.method}, {case.population}, {case.n}"
     stream = np.random.default_rng(zlib.crc32(named.encode()))
     if not case.repetitions:
@@ -392,7 +392,7 @@ def simulated(case: Case) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The coverage of all cases as CSV."""
+    """Return the coverage of all cases as CSV."""
     rows = pd.DataFrame([simulated(case) for case in cases()])
     return str(rows.to_csv(index=False, float_format="%.4g", lineterminator="\n"))
 

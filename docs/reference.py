@@ -24,12 +24,12 @@ KINDS = {
     "milestone": Milestone,
     "figure": FigureOptions,
 }
-# Keys of mappings that the table of what they are in has, too.
+# Keys with inner keys, which the table of the enclosing mapping lists, too.
 INNER = ("seeds", "more", "sweep", "sample", "log")
 
 
 def keys(kind: str) -> str:
-    """The keys of a part of a config as a Markdown table."""
+    """Return the keys of a part of a config as a Markdown table."""
     rows = [*_rows(schema.of(KINDS[kind]))]
     columns = [0, 1, 2] if any(default for _, default, _ in rows) else [0, 2]
     head = ("key", "default", "meaning")
@@ -47,25 +47,25 @@ def _rows(declared: schema.Schema, above: str = "") -> Iterator[tuple[str, str, 
 
 
 def limit(name: str) -> str:
-    """A limit of a whole study."""
+    """Return a limit of a whole study."""
     most = reading.MAX_BYTES if name == "bytes" else getattr(limits, f"MAX_{name.upper()}")
     return f"{most:,}".replace(",", " ")
 
 
 def json_schema() -> str:
-    """The schema of a config as YAML, for editors and for catalogs of workflows."""
+    """Return the schema of a config as YAML, for editors and for catalogs of workflows."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "a circlet study"}
     text = yaml.safe_dump(head | schema.of(Config), sort_keys=False, width=100)
     return f"# Written by docs/render.py from src/circlet/config.\n{text}"
 
 
 def systems() -> dict[str, SystemSpec]:
-    """The systems of circlet, in the order of its collections."""
+    """Return the systems of circlet, in the order of its collections."""
     return {n: s for c in registry.SHIPPED for n, s in declared_systems.Systems([c]).items()}
 
 
 def allowed(parameter: Parameter) -> str:
-    """The values that a parameter may have."""
+    """Return the values that a parameter may have, as Markdown."""
     limits = parameter.limits
     if parameter.type == "boolean":
         return "`true`, `false`"
@@ -77,7 +77,7 @@ def allowed(parameter: Parameter) -> str:
 
 
 def roles() -> str:
-    """The roles of circlet's collections as Markdown tables: what they need and provide."""
+    """Return the roles of circlet's collections as Markdown tables: what they need and provide."""
     parts = []
     for collection in registry.SHIPPED:
         by_system: dict[str, dict[str, list[tuple[str, str]]]] = {}
@@ -95,7 +95,7 @@ def roles() -> str:
 
 
 def _needs(needs: Needs) -> str:
-    """What an experiment with a role may vary, and what else it must have."""
+    """Return what an experiment with a role may vary, and what else it must have."""
     varies = ", ".join(one if " " in one else f"`{one}`" for one in needs.varies) or "nothing"
     swept = {one.partition("_")[0] for one in needs.varies}
     others = [f"`{name}`" for name in needs.interventions if name not in swept]
@@ -109,7 +109,7 @@ def _needs(needs: Needs) -> str:
 
 
 def parameters(system: SystemSpec) -> str:
-    """The parameters of a system as a Markdown table, and what must hold of them."""
+    """Return the parameters of a system as a Markdown table, its logs and its requirements."""
     lines = ["| parameter | default | allowed | meaning |", "|---" * 4 + "|"]
     for name, one in system.parameters.items():
         text = one.description.replace("+-", "±")
@@ -125,14 +125,14 @@ def parameters(system: SystemSpec) -> str:
 
 
 def packages() -> list[str]:
-    """The package itself, and all in it but those of collections."""
+    """Return the paths of circlet and its subpackages, without those of collections."""
     folder = ROOT / "src/circlet"
     found = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py"))
     return sorted("" if name == "." else name for name in found if "collections/" not in name)
 
 
 def modules(package: str) -> str:
-    """The modules of a package as a Markdown table, each with the start of its docstring."""
+    """Return the modules of a package as a Markdown table, with the start of each docstring."""
     folder = ROOT / "src/circlet" / package
     lines = ["| module | contents |", "|---|---|"]
     for file in sorted(folder.glob("*.py")):
@@ -143,11 +143,11 @@ def modules(package: str) -> str:
     return "\n".join(lines)
 
 
-MAX_COLUMNS = 6  # of a table that a page names
+MAX_COLUMNS = 6  # most columns of a table to list
 
 
 def tables(package: str) -> str:
-    """The tables of a collection as a Markdown table: meaning and first columns of each."""
+    """Return the tables of a collection as a Markdown table: meaning and first columns of each."""
     collection = next(c for c in registry.SHIPPED if c.package == package)
     lines = ["| table | content | first columns |", "|---|---|---|"]
     for name, module in collection.modules("tables").items():
@@ -160,7 +160,7 @@ def tables(package: str) -> str:
 
 
 def _first_columns(module: str) -> list[str]:
-    """The first columns that a table declares, without seeds, counts and ends of intervals."""
+    """Return the first columns that a table declares, without seeds, counts and ends."""
     every = [field.name for field in load(module).COLUMNS]
     derived = {f"{name}_{end}" for name in every for end in ("low", "high", "n")}
     derived |= {"low", "high"} if "estimate" in every else set()

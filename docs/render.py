@@ -1,10 +1,10 @@
-"""Write what has numbers of the frozen studies: pages of docs/, their pictures, and verdicts.
+"""Write the files with numbers of the frozen studies: pages of docs/, pictures, and verdicts.
 
     python docs/render.py           # write them
-    python docs/render.py --check   # exit status 1 if one is not what it would be
+    python docs/render.py --check   # exit status 1 if a file is out of date
 
 A template in docs/templates/ is Markdown with Jinja2; README.md and config/README.md have one each.
-No number that a study gives is typed: `value("full_length", "ding_circle_number")` is
+Templates take numbers of studies from functions: `value("full_length", "ding_circle_number")` is
 4.7 [4.3, 5.1]. The ``frozen.csv`` of each collection has the verdicts of the frozen studies on its
 claims, for studies that cannot judge them (`circlet.analysis.claims.explained`).
 """
@@ -30,7 +30,7 @@ NOTE = "<!-- Written by docs/render.py from docs/templates/{}: edit that, then `
 
 
 def pages() -> dict[Path, str]:
-    """Content of every page that has a template, and of the verdicts of each collection."""
+    """Return the content of each page with a template, and of each collection's verdicts."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
         undefined=jinja2.StrictUndefined,

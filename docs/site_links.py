@@ -1,4 +1,4 @@
-"""Links of the pages that lead out of docs/, for the site: to the API, or else to plain text."""
+"""Replacement of links that lead out of docs/, for the site: by the API, or by plain text."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ _OUT = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#]+)(#[^)]*)?\)")
 
 
 def _modules() -> dict[str, str]:
-    """Page of the API of each module that has one."""
+    """Return the API page of each module that has one."""
     return {
         module: f"api/{page.name}"
         for page in sorted((DOCS / "api").glob("*.md"))
@@ -18,7 +18,7 @@ def _modules() -> dict[str, str]:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Called by mkdocs for each page."""
+    """Return a page with its outward links replaced; mkdocs calls this for each page."""
     if page.file.src_uri.startswith("api/"):
         return markdown
     modules = _modules()

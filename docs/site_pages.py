@@ -1,7 +1,7 @@
 """Pages of the site that are not in docs/: the README, reports of the frozen studies, the tour.
 
-The reports are made from the tables in docs/studies. The explorer needs logs: it is that of
-config/tour.yaml, which `make site` runs.
+The reports are made from the tables in docs/studies. The explorer needs logs, so the site
+has that of config/tour.yaml, which `make site` runs.
 """
 
 import os
@@ -24,7 +24,7 @@ _made = tempfile.TemporaryDirectory()
 
 
 def _report(study: Path) -> Path:
-    """Make the report of a frozen study in a process of its own, unless it is there."""
+    """Make the report of a frozen study in another process, unless it exists; return its path."""
     folder = Path(_made.name) / study.parent.name
     if not folder.exists():
         subprocess.run([sys.executable, __file__, study, folder], check=True)
@@ -32,7 +32,7 @@ def _report(study: Path) -> Path:
 
 
 def on_files(files: Any, config: Any, **_: Any) -> None:
-    """Called by mkdocs: add the pages to those that mkdocs.yml and Markdown may lead to."""
+    """Add the pages that mkdocs.yml and Markdown may link to; mkdocs calls this."""
     found = {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.rglob("*.html")}
     found |= {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.glob("figures/*.svg")}
     studies = sorted(DOCS.glob("studies/*/config.yaml"))

@@ -20,12 +20,12 @@ INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 @cache
 def bench() -> dict[str, Any]:
-    """What ``circlet bench --json`` measured."""
+    """Return the results of ``circlet bench --json``."""
     return json.loads((DOCS / "studies/bench.json").read_text(encoding="utf-8"))
 
 
 def gains(way: str = "kernel") -> tuple[str, str]:
-    """Least and most that a way to train gains over the plain loop, over the systems."""
+    """Return the least and largest speed-up of a way to train over the plain loop, by system."""
     factors = [row["times_plain"][way] for row in bench()["training"] if way in row["times_plain"]]
     least, most = (f"{x:.1f}" if x < 1 else f"{x:.0f}" for x in (min(factors), max(factors)))
     return least, most
@@ -33,9 +33,9 @@ def gains(way: str = "kernel") -> tuple[str, str]:
 
 @cache
 def peers() -> pd.DataFrame:
-    """Ratios of CPU time that ``circlet bench --peers`` measured: of others over the kernels'.
+    """Return CPU times over those of the kernels, from ``circlet bench --peers``.
 
-    A row per process, system and other: ``kernels`` names the instructions.
+    A row per process, system and other way to train; ``kernels`` names the instruction set.
     """
     measured = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))
     return pd.DataFrame(
@@ -55,7 +55,7 @@ def ratio_table() -> str:
     """Return CPU time of JAX and PyTorch over that of the kernels, as a Markdown table.
 
     Cells have the median of the processes, and the smallest and largest. The last column is the
-    usual loop in PyTorch, from the other measurement.
+    usual loop in PyTorch, from ``circlet bench``.
     """
     columns = [(other, kernels) for other in ("JAX", "PyTorch") for kernels in ("avx512", "avx2")]
     titles = [f"{other}, {INSTRUCTIONS[kernels]}" for other, kernels in columns]
@@ -123,7 +123,7 @@ def slower_than(factor: float) -> str:
 
 
 def peer_figure() -> Figure:
-    """Medians and ranges of the ratios, of both kinds of instructions."""
+    """Draw the medians and ranges of the ratios, for both instruction sets."""
     rows = peers().query("other != 'floor'")
     figure, axes = plt.subplots(figsize=(6, 2.6))
     places = {name: -i for i, name in enumerate(sorted(rows["system"].unique()))}

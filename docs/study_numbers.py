@@ -25,42 +25,42 @@ DOCS = Path(__file__).parent
 
 @cache
 def table(study: str, name: str) -> pd.DataFrame:
-    """A table of a frozen study."""
+    """Return a table of a frozen study."""
     return parquet.read(DOCS / f"studies/{study}/tables/{name}.parquet").to_pandas()
 
 
 def claim(study: str, name: str) -> Any:
-    """The row of a claim in the scorecard of a study."""
+    """Return the row of a claim in the scorecard of a study."""
     rows = table(study, "scorecard").set_index("claim")
     return rows.loc[name]
 
 
 def interval(low: float, high: float) -> str:
-    """A 95 % interval."""
+    """Return a 95 % interval as text."""
     return f"[{number(low)}, {number(high)}]"
 
 
 def _span(low: float, high: float) -> str:
-    """The values that agree with a claim."""
+    """Return the range of values that agree with a claim, as text."""
     return terminal.span(low, high).replace("-", "−")
 
 
 def value(study: str, name: str) -> str:
-    """Our value of a claim, with its interval."""
+    """Return our value of a claim, with its interval."""
     row = claim(study, name)
     ends = interval(row["measured_low"], row["measured_high"])
     return f"{number(row['measured'])} {ends}"
 
 
 def counted(study: str, collection: str) -> str:
-    """How many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
+    """Return how many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
     card = table(study, "scorecard")
     is_test = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
     return claims.counted(card.loc[is_test, "verdict"])
 
 
 def tally(study: str, collection: str) -> str:
-    """How often each verdict that occurs does so, by kind of claim, as a Markdown table."""
+    """Return the number of claims by kind and verdict, as a Markdown table."""
     card = table(study, "scorecard")
     found = claims.tallies(card[card["paper"] == collection])
     found = found.loc[:, found.any()]
@@ -72,48 +72,48 @@ def tally(study: str, collection: str) -> str:
 
 
 def verdict_counts(study: str, *names: str) -> str:
-    """How many of some claims have each verdict, with a link to the claims."""
+    """Return how many of some claims have each verdict, with a link to the scorecard."""
     counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
     return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
 
 
 def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
-    """The tests of some papers; ``papers``: study by paper; ``more``: claims to add."""
+    """Return the tests of some papers, and ``more`` claims; ``papers`` maps a paper to a study."""
     cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
     card = pd.concat(cards)
     return card[(card["tally"] == claims_file.TEST) | card["claim"].isin(more)]
 
 
 def by_chance(*more: str, **papers: str) -> str:
-    """How many tests of some papers disagree, and would by chance; ``more``: other claims."""
+    """Return how many tests of some papers, and ``more`` claims, disagree, and would by chance."""
     return str(claims.by_chance(_tests(papers, more)))
 
 
 def kinds(**papers: str) -> str:
-    """How many tests of some papers have a value, and how many are in words, in a sentence."""
+    """Return how many tests of some papers have a value and how many are in words."""
     in_words = _tests(papers)["kind"].str.startswith("words")
     n, words = len(in_words), in_words.sum()
     return f"Of {n} tests, {n - words} have a value and {words} are in words."
 
 
 def answer(study: str, collection: str) -> str:
-    """How many tests of a collection have each verdict, in a sentence."""
+    """Return how many tests of a collection have each verdict, in a sentence."""
     card = table(study, "scorecard")
     return claims.answer(card[card["paper"] == collection])
 
 
 def shipped(collection: str) -> registry.Collection:
-    """A collection of circlet."""
+    """Return a collection of circlet by its name."""
     return next(c for c in registry.SHIPPED if c.name == collection)
 
 
 def about(collection: str, what: str) -> Any:
-    """What the collection.yaml of a collection says."""
+    """Return a field of a collection's collection.yaml."""
     return getattr(shipped(collection).metadata, what)
 
 
 def claims_table(study: str, names: list[str], *chosen: str) -> str:
-    """Claims with our values and verdicts as a Markdown table; ``chosen``: verdicts to list.
+    """Return claims, our values and verdicts as a Markdown table; ``chosen``: verdicts to list.
 
     Empty if no claim has one of these verdicts.
     """
@@ -127,7 +127,7 @@ def claims_table(study: str, names: list[str], *chosen: str) -> str:
 
 
 def differences(study: str, collection: str) -> str:
-    """The claims of a collection that deviate or differ: values and reasons, as a Markdown list.
+    """Return a collection's claims that deviate or differ as a Markdown list, with reasons.
 
     A claim that repeats a test is left out if the test has the same recorded reason.
     """
@@ -150,12 +150,12 @@ def differences(study: str, collection: str) -> str:
 
 
 def _uncounted(row: dict[str, Any]) -> str:
-    """A note that a claim does not count as a test."""
+    """Return a note if a claim does not count as a test, else an empty text."""
     return "" if row["tally"] == claims_file.TEST else " (not a test)"
 
 
 def open_tests(study: str, collection: str) -> str:
-    """How many tests of a collection are not decided, and why, in sentences."""
+    """Return how many tests of a collection are not decided, and why, in sentences."""
     card = table(study, "scorecard")
     tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     sentences = []
@@ -170,14 +170,14 @@ def open_tests(study: str, collection: str) -> str:
 
 
 def open_names(study: str, collection: str) -> list[str]:
-    """The tests of a collection that are not decided."""
+    """Return the names of a collection's tests that are not decided."""
     card = table(study, "scorecard")
     is_open = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
     return list(card.loc[is_open & card["verdict"].isin(OPEN), "claim"])
 
 
 def tail(study: str, name: str) -> float:
-    """Fisher's exact test of a published share of runs against ours; its p."""
+    """Return the p of Fisher's exact test of a published share of runs against ours."""
     row = claim(study, name)
     runs = int(row["unit"].removeprefix("of "))
     theirs = (round(row["published"]), runs)
@@ -187,7 +187,7 @@ def tail(study: str, name: str) -> float:
 
 
 def strangest(study: str, name: str, collection: str) -> float:
-    """The same p, of the smallest of as many as the collection has tests."""
+    """Return the probability that the smallest p among a collection's tests is at most `tail`."""
     card = table(study, "scorecard")
     n = int(((card["paper"] == collection) & (card["tally"] == claims_file.TEST)).sum())
     return float(1 - (1 - tail(study, name)) ** n)
@@ -196,9 +196,10 @@ def strangest(study: str, name: str, collection: str) -> float:
 def verdicts(
     study: str, collection: str, *chosen: str, tests: bool | None = None, source: str = ""
 ) -> str:
-    """The claims of a collection with some verdicts, or of one source, as a Markdown table.
+    """Return the claims of a collection as a Markdown table; ``chosen``: verdicts to list.
 
-    ``tests``: list only the tests, or only the other claims and what each is counted as.
+    ``source``: list only its claims. ``tests``: list only the tests, or only the other claims and
+    what each is counted as.
     """
     card = table(study, "scorecard")
     own = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
@@ -225,9 +226,9 @@ def verdicts(
 
 
 def shorter(study: str, collection: str) -> str:
-    """Which claims shorter runs decide as the study's do, as a Markdown table.
+    """Return which claims shorter runs decide as the study's do, as a Markdown table.
 
-    Exits if ``claims.csv`` does not have the same in its column ``shorter``.
+    Exits if the column ``shorter`` of ``claims.csv`` disagrees.
     """
     known = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
     known = known[known["collection"] == collection]
@@ -254,7 +255,7 @@ def shorter(study: str, collection: str) -> str:
 
 
 def frozen_verdicts(collection: str) -> str:
-    """The verdicts of the frozen studies on the claims of a collection, as CSV.
+    """Return the verdicts of the frozen studies on the claims of a collection, as CSV.
 
     Exits if two studies have judged the same claim.
     """
@@ -270,7 +271,7 @@ def frozen_verdicts(collection: str) -> str:
 
 
 def made(study: str) -> str:
-    """What made a study, in a sentence."""
+    """Return a study's number of runs, core-hours, machines and commits, as text."""
     rows = table(study, "provenance")
     hours = rows["hours"].sum()
     commits = sorted({str(c)[:7] for c in rows["commit"]})
@@ -282,7 +283,7 @@ def made(study: str) -> str:
 
 
 def summary(study: str, experiment: str, outcome: str, scale: float = 1, **where: Any) -> str:
-    """Estimate of an outcome at the point of an experiment with these values, and its interval."""
+    """Return the estimate and interval of an outcome at the point with these values."""
     at = {"experiment": experiment, "outcome": outcome, **where}
     found = row(study, "outcome_summary", **at)
     center, low, high = (scale * found[name] for name in ("estimate", "low", "high"))
@@ -290,7 +291,7 @@ def summary(study: str, experiment: str, outcome: str, scale: float = 1, **where
 
 
 def extremes(study: str, experiment: str, outcome: str, **where: Any) -> pd.Series:
-    """Estimates of an outcome at the points of an experiment with these values, smallest first."""
+    """Return estimates of an outcome at the points with these values, smallest first."""
     rows = table(study, "outcome_summary")
     for column, wanted in {"experiment": experiment, "outcome": outcome, **where}.items():
         rows = rows[rows[column].isin(wanted if isinstance(wanted, list) else [wanted])]
@@ -298,13 +299,13 @@ def extremes(study: str, experiment: str, outcome: str, **where: Any) -> pd.Seri
 
 
 def effect(study: str, experiment: str, outcome: str, parameter: str, column: str) -> str:
-    """What a parameter does to an outcome of an experiment: ``rho``, or the ``change`` per unit."""
+    """Return the effect of a parameter on an outcome: ``rho``, or the ``change`` per unit."""
     at = {"experiment": experiment, "outcome": outcome, "parameter": parameter}
     return cell(study, "effects", column, **at)
 
 
 def row(study: str, name: str, **where: Any) -> Any:
-    """The only row of a table with these values; None: with no value."""
+    """Return the only row of a table with these values; None stands for a missing value."""
     rows = table(study, name)
     for column, wanted in where.items():
         rows = rows[rows[column].isna() if wanted is None else rows[column] == wanted]
@@ -314,13 +315,13 @@ def row(study: str, name: str, **where: Any) -> Any:
 
 
 def cell(study: str, name: str, column: str, **where: Any) -> str:
-    """An estimate in the only row of a table with these values, with its interval."""
+    """Return an estimate in the only row of a table with these values, with its interval."""
     found = row(study, name, **where)
     return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
 
 
 def at_step(study: str, name: str, experiment: str, column: str, step: int) -> str:
-    """Mean over the runs of an experiment at a step, with its interval."""
+    """Return the mean of a column over an experiment's runs at a step, with its interval."""
     rows = table(study, name)
     own = (rows["experiment"] == experiment) & (rows["step"] == step)
     found = stats.mean(rows.loc[own, column])
@@ -328,7 +329,7 @@ def at_step(study: str, name: str, experiment: str, column: str, step: int) -> s
 
 
 def over_runs(study: str, name: str, column: str) -> str:
-    """Geometric mean over runs of that over their rows of a table, with its interval."""
+    """Return the geometric mean over runs of their geometric means over rows, with interval."""
     rows = table(study, name)
     logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
     found = stats.geometric_mean(np.exp(logs))
@@ -336,32 +337,32 @@ def over_runs(study: str, name: str, column: str) -> str:
 
 
 def rises(study: str, earlier: str = "sharpness_earlier", later: str = "sharpness") -> str:
-    """For how many of the spikes a column is larger than that ten logged steps earlier."""
+    """Return for how many spikes a column is larger than it was ten logged steps earlier."""
     known = table(study, "spikes").dropna(subset=[earlier, later])
     return f"{(known[later] > known[earlier]).sum()} of {len(known)}"
 
 
 def at_start(claim: str, code: str) -> Any:
-    """What simulations of step 0 give for a claim of Odonnat et al.: their interval is in text."""
+    """Return the results of simulations of step 0 for a claim of Odonnat et al., also as text."""
     found = odonnat_claims.initial_states().loc[(claim, code)]
     ends = interval(found["median_low"], found["median_high"])
     return {**found, "text": f"{number(found['median'])} {ends}"}
 
 
 def lasso_r2(study: str) -> pd.DataFrame:
-    """Mean R² of linear fits by dimension, a column per method."""
+    """Return the mean R² of linear fits by dimension, a column per method."""
     fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
     return fits.pivot_table(index="d", columns="method", values="r2")
 
 
 def usual(study: str, column: str) -> str:
-    """Mean R² of the Lasso at the paper's alpha over runs, by a column of ``ode_path``."""
+    """Return the mean of a column of ``ode_path`` over runs, at the paper's alpha of the Lasso."""
     path = table(study, "ode_path")
     return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:
-    """What became of the circles of float64 in an arithmetic: runs, and circles in all."""
+    """Return how many circles of float64 an arithmetic keeps, loses and adds, and other counts."""
     rows = table(study, "precision")
     own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
     losses = table(study, "losses")
@@ -382,12 +383,12 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
 
 @cache
 def coverage() -> pd.DataFrame:
-    """The population in which the interval of each method covers least, by simulation."""
+    """Return the population in which the interval of each method covers least."""
     every = pd.read_csv(DOCS / "studies/coverage.csv")
     return every.loc[every.groupby("method", sort=False)["coverage"].idxmin()]
 
 
 @cache
 def planted() -> pd.DataFrame:
-    """Wrong results that were planted in frozen studies, and what became of them."""
+    """Return the wrong results that were planted in frozen studies, and what became of them."""
     return pd.read_csv(DOCS / "studies/planted_errors.csv")

@@ -7,7 +7,7 @@ from circlet.study.targets import MAKERS, Target
 def make(target: Target) -> None:
     """Make a table, a figure or a page.
 
-    Raises LogError if one of its tables is not the planned one, or if its code was edited before
+    Raises LogError if a table it reads is not the planned one, or if its code was edited before
     all of it was imported.
     """
     load(target.module)

@@ -1,7 +1,7 @@
 """Try all parts of a collection, to find errors before a job does, hours later.
 
-Declarations are looked up as a plan does. Each system then takes a few steps of a few runs, and
-its tables and figures are made from them twice: as they are, and as if all had diverged.
+Names in declarations are checked as by a plan. Each system then trains a few runs for a few
+steps, from which tables and figures are made twice: as they are, and as if all had diverged.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ class Finding:
 
 
 def collection(path: Path) -> Iterator[Finding]:
-    """Yield the results of all checks of a collection; raises ConfigError if it is none."""
+    """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
     own = registry.find([str(path)])[-1]
     own_collections.check(
         (*registry.SHIPPED, own), declared_systems.Systems((*registry.SHIPPED, own))
@@ -86,7 +86,7 @@ def _count(own: Collection) -> str:
 
 
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
-    """What was found about one part, up to the first error; then each warning once."""
+    """Yield the results of one part, up to its first error, then each distinct warning."""
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         found = [*_found(about, tried)]
@@ -101,17 +101,17 @@ def _found(about: str, tried: Iterator[str]) -> Iterator[Finding]:
             yield Finding(about, text)
     except CircletError as error:
         yield Finding(about, str(error), "error")
-    except Exception as error:  # whatever may be wrong in an author's code
+    except Exception as error:  # any exception in an author's code is a finding
         place = registry.place_in_own(error)
         line = " ".join(f"{type(error).__name__}: {error}".split())
         yield Finding(about, f"{place}: {line}" if place else line, "error")
 
 
-# The study that is tried.
+# The study that the checks run.
 
 
 def _study(own: Collection, results: Path) -> Study:
-    """A study with an experiment of each system at its defaults, and of each possible role."""
+    """Return a study with an experiment of each system at its defaults, and of each role."""
     systems = declared_systems.Systems([own])
     logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
     steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
@@ -135,9 +135,9 @@ def _study(own: Collection, results: Path) -> Study:
         try:
             planning.plan(trial)
         except ConfigError:
-            continue  # what the role needs cannot be guessed
+            continue  # no experiment that fits the role could be guessed
         config = trial
-    # With the usual dtype, which the names of points do not have, it must be a study, too.
+    # The study must also be valid with the default dtype, which names of points leave out.
     usual["dtype"] = "float32"
     plain = {f"plain_{i}": usual | {"system": name} for i, name in enumerate(systems)}
     planning.plan(config | {"experiments": plain, "reproduce": {}})
@@ -145,12 +145,12 @@ def _study(own: Collection, results: Path) -> Study:
 
 
 def _held(needs: Needs) -> dict[str, Any]:
-    """Parameters that a role fixes to a value."""
+    """Return the parameters that a role fixes to a value."""
     return {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
 
 
 def _two_values(parameter: Parameter) -> list[Any]:
-    """The default of a parameter, and another value."""
+    """Return the default of a parameter, and another value."""
     default, limits = parameter.default, parameter.limits
     match parameter.type:
         case "boolean":
@@ -164,7 +164,7 @@ def _two_values(parameter: Parameter) -> list[Any]:
 
 
 def _intervention(own: Collection, name: str) -> Iterator[str]:
-    """Apply an intervention to a run of a system: of its collection, or else of circlet."""
+    """Apply an intervention to the first system that accepts it: first the collection's."""
     failed: dict[str, Exception] = {}
     for system in declared_systems.Systems([own, *registry.SHIPPED]).values():
         try:
@@ -192,7 +192,7 @@ def _apply(name: str, system: SystemSpec) -> None:
 
 
 def _of_system(block: Block) -> Iterator[str]:
-    """The checks of a system, ordered so that errors are easiest to understand."""
+    """Yield the checks of a system, ordered so that errors are easiest to understand."""
     point = block.point
     equations = autograd.equations(point.system)
     arrays = equations.initial(point.parameters, point.seeds(0))
@@ -213,13 +213,13 @@ def _of_system(block: Block) -> Iterator[str]:
 
 
 def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:
-    """Arrays of some runs after all steps."""
+    """Return the arrays of the runs with these seeds after all steps, stacked by run."""
     *_, group = run_group(point, seeds, CPU)
     return group.stack.arrays
 
 
 def _together(point: Point) -> str:
-    """Check that runs that are trained together equal runs trained alone."""
+    """Check that runs trained together equal runs trained alone."""
     seeds = [*point.every_seed]
     stacked, worst = _weights(point, seeds), 0.0
     for i, seed in enumerate(seeds):
@@ -245,7 +245,7 @@ def _epoch(point: Point) -> str:
     if not isinstance(data, autograd.Examples):
         return "the steps of an epoch were not checked: the system makes its own batches"
     n = autograd.count(data.parts["train"])
-    size = min(point.parameters["batch_size"] or n, n)  # 0 is all
+    size = min(point.parameters["batch_size"] or n, n)  # 0: the whole train set
     if point.steps_per_epoch != -(-n // size):
         raise CircletError(
             f"{registry.path_of(point.system.module)}: SYSTEM: steps_per_epoch gives "
@@ -256,7 +256,7 @@ def _epoch(point: Point) -> str:
 
 
 def _slope(point: Point) -> str:
-    """Whether the train loss changes along each array's gradient as the gradient says."""
+    """Check the gradient of each array against finite differences of the train loss."""
     if "train_loss" not in point.system.metrics:
         return "the gradient was not checked: the system has no metric train_loss"
     equations = autograd.equations(point.system)
@@ -284,7 +284,7 @@ def _slope(point: Point) -> str:
 
 
 def _logs(block: Block) -> str:
-    """Whether the logs of a job can be read as they were written."""
+    """Run a job, and check that its logs can be read."""
     job.run_block(block, "cpu")
     rows = {kind: len(parquet.read_log(block, kind)) for kind in block.point.logs}
     return f"logs: {', '.join(f'{kind} {n} rows' for kind, n in rows.items())}"
@@ -294,7 +294,7 @@ def _logs(block: Block) -> str:
 
 
 def _diverged(study: Study, results: Path) -> Study:
-    """The same study as if every run had diverged: all numbers in its logs are NaN."""
+    """Copy the study's logs as if every run had diverged: floats are NaN."""
     other = study.at(results)
     for block, theirs in zip(other.blocks, study.blocks, strict=True):
         for kind in block.point.logs:
@@ -313,10 +313,10 @@ def _diverged(study: Study, results: Path) -> Study:
 
 
 def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
-    """Make the tables and figures of a collection, and what they are made from."""
+    """Make the tables and figures of a collection, and the tables and logs that they need."""
     made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
     mine = [f"{kind}/{name}" for kind in ("tables", "figures") for name in own.modules(kind)]
-    mine.insert(0, "tables/outcomes")  # of its systems
+    mine.insert(0, "tables/outcomes")  # outcomes that its systems declare
     done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:

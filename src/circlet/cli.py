@@ -18,11 +18,11 @@ from circlet.study import registry
 log = logging.getLogger("circlet")
 
 CONFIG = "config/config.yaml"
-GRACE = 600.0  # seconds that a job told to end waits for SLURM to end it
+GRACE = 600.0  # seconds that a job waits after SIGTERM, for SLURM to end it
 
 
 def _commands_of_collections(argv: list[str]) -> dict[str, str]:
-    """Modules of the commands of collections; of a user's collection only if `argv` names it."""
+    """Return the modules of commands, by name; a user's command only if `argv` names it."""
     collections = registry.SHIPPED
     if argv and "." in argv[0]:
         parser = argparse.ArgumentParser(add_help=False)
@@ -47,7 +47,7 @@ def _load_command(module: str) -> ModuleType:
 
 
 def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
-    """The parser of all commands, with those of collections from their modules by name."""
+    """Return the parser of all commands; ``modules``: those of collections, by name."""
     parser = argparse.ArgumentParser(prog="circlet", description=__doc__)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_study_commands(subparsers)
@@ -66,7 +66,7 @@ def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
 
 
 def _add(subparsers, name: str, text: str, function) -> argparse.ArgumentParser:
-    """Add a command on a study, and return its parser."""
+    """Add a command that takes a study, and return its parser."""
     parser = subparsers.add_parser(name, help=text, description=text)
     parser.set_defaults(function=function)
     which = parser.add_mutually_exclusive_group()
@@ -208,12 +208,12 @@ def print_completion(arguments: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a subcommand; an error that the user can fix is one line and exit status 1."""
+    """Run a subcommand; errors that the user can fix are one line and exit status 1."""
     words = sys.argv[1:] if argv is None else argv
     try:
         arguments = _parser(_commands_of_collections(words)).parse_args(words)
         _start_logging(arguments.log)
-        # As ctrl-C: through every `finally`, so that no half-written file is left.
+        # End as on ctrl-C, through all `finally` clauses, so that no half-written file is left.
         signal.signal(signal.SIGTERM, _terminate)
         arguments.function(arguments)
     except errors.CircletError as error:
@@ -222,8 +222,8 @@ def main(argv: list[str] | None = None) -> None:
     except errors.Interrupted as stop:
         log.error("ended by %s: %s", signal.Signals(stop.signal).name, stop.saved)
         if stop.signal == signal.SIGTERM and "SLURM_JOB_ID" in os.environ:
-            # SLURM puts a pre-empted job back into the queue if it has to end it. A job that ends
-            # by itself in its time of grace counts as failed. Another SIGTERM ends the wait.
+            # SLURM requeues a pre-empted job only if SLURM has to end it. A job that ends by itself
+            # during the grace period counts as failed. Another SIGTERM ends the wait.
             time.sleep(GRACE)
         sys.exit(128 + stop.signal)
     except KeyboardInterrupt:
@@ -237,7 +237,7 @@ def main(argv: list[str] | None = None) -> None:
             sys.exit(1)
         place = registry.place_in_own(error)
         where, what = place or "a bug, please report it", type(error).__name__
-        # The traceback comes after the line, which is all that displays and lists of failures show.
+        # The line comes before the traceback: displays and lists of failures show only the line.
         trace = not place or "--log" in words
         log.error("error: %s: %s: %s", where, what, " ".join(str(error).split()), exc_info=trace)
         sys.exit(1 if place else 2)
@@ -253,7 +253,7 @@ def _start_logging(path: Path | None) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if path is not None:
         if os.environ.get(progress.DISPLAYED) and sys.stderr.isatty():
-            handlers.clear()  # it would write over the display, which shows the file's lines
+            handlers.clear()  # stderr would overwrite the display, which shows lines of the file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"")

@@ -1,4 +1,4 @@
-"""Functions of the commands, which take the parsed arguments."""
+"""Functions that run the commands, given their parsed arguments."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
-    if getattr(arguments, "log", None):  # Snakemake's jobs get what a plan has checked
+    if getattr(arguments, "log", None):  # a job of Snakemake: a plan has checked this JSON
         try:
             return planning.decode(text, arguments.collections or ())
         except (msgspec.DecodeError, KeyError) as error:
@@ -47,7 +47,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
             ) from None
     try:
         config = json.loads(text)
-    except (ValueError, RecursionError) as error:  # also integers of 5000 digits, and 500 levels
+    except (ValueError, RecursionError) as error:  # includes integers of 5000 digits and 500 levels
         raise errors.ConfigError(f"--study: not JSON: {error}") from None
     if not isinstance(config, dict):
         raise errors.ConfigError("--study: must be a JSON object")
@@ -84,12 +84,12 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
-    # `check`, and the measurement of what a step costs, show it once, not in every job.
+    # `check` and the measurement of costs show this warning; jobs need not repeat it.
     warnings.filterwarnings(
         "ignore", "There is a performance drop because we have not yet", UserWarning
     )
-    # One GPU for all blocks: its memory stays taken until the process ends.
-    # While this waits for a GPU, another process may finish a block.
+    # Claim one GPU for all blocks: the process keeps GPU memory until it ends.
+    # Stamp blocks first: while this process waits for a GPU, another may finish a block.
     before = [(block, job.stamp(block)) for block in study.ordered_blocks]
     with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
         for block, stamp in before:
@@ -99,7 +99,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
 
 
 class _Progress:
-    """Logs the progress of a block: after 5 s, then every 10 s, and at its end."""
+    """Logger of a block's progress: after 5 s, then every 10 s, and at its end."""
 
     def __init__(self, block: Block):
         self.name = "/".join(block.key)
@@ -111,7 +111,7 @@ class _Progress:
     def __call__(self, done: int, steps: int) -> None:
         now = time.monotonic()
         spent = now - self.started
-        if self.first is None:  # not 0 when it resumes from a checkpoint
+        if self.first is None:  # steps done at the first call; not 0 after a checkpoint
             self.first = done
             if done:
                 log.info("%s: resumes at %.0f %%", self.name, 100 * done / steps)
@@ -139,7 +139,7 @@ def _target(study: Study, command: str, name: str) -> targets.Target:
 
 
 def make_target(arguments: argparse.Namespace) -> None:
-    """Make a table, a figure or a page, if its key is the planned one."""
+    """Make a table, a figure or a page; raises LogError if its key is not the planned one."""
     study = study_of(arguments)
     if arguments.tables is not None:
         pairs = [pair.split("=") for pair in arguments.tables.split()]
@@ -166,7 +166,7 @@ def bench(arguments: argparse.Namespace) -> None:
 
 
 def compare_folders(arguments: argparse.Namespace) -> None:
-    """Print the differences of two studies; or of their values, with exit status 1 if any."""
+    """Print how two studies differ; with --values, how files differ, and exit 1 if they do."""
     if arguments.values:
         compare = load("circlet.compare")
         text, equal = compare.folders(arguments.a, arguments.b, arguments.rtol, arguments.ignore)
@@ -200,7 +200,7 @@ def make_new(arguments: argparse.Namespace) -> None:
 
 
 def check_collection(arguments: argparse.Namespace) -> None:
-    """Check a collection and print what was found; exit status 1 if something is wrong."""
+    """Check a collection and print the results; exit status 1 if there are errors."""
     check = load("circlet.check")
     failed = 0
     for check_ in check.collection(arguments.path):
@@ -213,7 +213,7 @@ def check_collection(arguments: argparse.Namespace) -> None:
 def make_partial(arguments: argparse.Namespace) -> None:
     """Make tables, figures and pages from the blocks that are done, in a separate folder.
 
-    It reads finished logs only, so it may be called while a sweep runs.
+    The command reads finished logs only, so it also works while a sweep runs.
     """
     whole = study_of(arguments)
     states = progress.states(whole)
@@ -226,7 +226,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     with files.own_folder(study.folder, outputs) as made:
         for target in (*parts, report, explorer):
             try:
-                # A target knows only its own experiments; a page knows all that is left out so far.
+                # Tables and figures see only their experiments; pages also see what is left out.
                 build.make(target if target in parts else replace(target, study=study))
             except errors.LogError as error:
                 # Without the table of runs, or on a full disk, nothing can be made.

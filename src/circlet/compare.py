@@ -1,6 +1,6 @@
 """Compare two results folders value by value: ``python -m circlet compare A B --values``.
 
-It reads Parquet files and no config, so it also compares folders of other studies and versions.
+The comparison reads Parquet files and no config, so studies and versions may differ.
 """
 
 import filecmp
@@ -41,12 +41,12 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
 
 
 def tables(a: Path, b: Path, rtol: float) -> str:
-    """How two tables differ, in a sentence; empty if they do not."""
+    """Return how two tables differ, in a sentence; empty if they do not."""
     return _compare_files(a, b, rtol, list(IGNORED))
 
 
 def _files(folder: Path) -> set[Path]:
-    """Find the logs and tables of a folder; a dot in front marks one that is being written."""
+    """Find the finished logs and tables of a folder; names of unfinished files begin with a dot."""
 
     def fail(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -64,7 +64,7 @@ def _files(folder: Path) -> set[Path]:
 
 
 def _only(side: str, own: set[Path], other: set[Path]) -> dict[Path, str]:
-    """Count the files that the other folder lacks, by the highest folder that it lacks."""
+    """Count files that only one folder has, by their highest folder that the other lacks."""
     known = {parent for path in other for parent in path.parents} - own
     chains = ([*reversed(path.parents), path] for path in own - other)
     counts = Counter(next(path for path in chain if path not in known) for chain in chains)
@@ -72,7 +72,7 @@ def _only(side: str, own: set[Path], other: set[Path]) -> dict[Path, str]:
 
 
 def _compare_figures(a: Path, b: Path) -> str:
-    """Count the figures with the same bytes; one that only one folder has is not the same."""
+    """Count the figures that have the same bytes in both folders."""
     names = {path.name for folder in (a, b) for path in folder.glob("figures/*.png")}
     same, *_ = filecmp.cmpfiles(a / "figures", b / "figures", names, shallow=False)
     return f"figures: {len(same)} of {len(names)} have the same bytes"
@@ -101,7 +101,7 @@ def _read(path: Path, left_out: list[str]) -> pa.Table:
 
 
 def _compare_values(a: pa.Table, b: pa.Table, rtol: float) -> list[str]:
-    """Compare rows in file order, then sorted by keys: all scalar columns but floats."""
+    """Compare rows in file order, then sorted by all scalar columns except floats."""
     scalars = [field for field in a.schema if not pa.types.is_list(field.type)]
     keys = [field.name for field in scalars if not pa.types.is_floating(field.type)]
     order = [(name, "ascending") for name in keys]

@@ -7,27 +7,27 @@ LONGEST = 1000  # characters of a message
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The nearest of some names, as a question with a space after it; empty if none is near."""
+    """Return a question with the most similar name, and a space; empty if none is similar."""
     near = difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}? " if near else ""
 
 
 def unknown(what: str, name: str, names: Iterable[str]) -> str:
-    """Error text for an unknown name: the nearest of the names that there are, and all of them."""
+    """Return the error text for an unknown name: the most similar valid name, and all of them."""
     names = list(names)
     listed = ", ".join(names) or "none"
     return f"there is no {what} {name!r} ({did_you_mean(name, names)}there are: {listed})"
 
 
 class CircletError(Exception):
-    """Something outside the code is wrong; the text names the key or the file, and the remedy."""
+    """Error with a cause outside the code; the text names the key or file, and the remedy."""
 
 
 class ConfigError(CircletError):
     """A config breaks the schema or contradicts itself.
 
-    The text may quote what a config says, which may be anything: it becomes one line, without the
-    middle of a long one.
+    The text may quote arbitrary content of a config, so it is joined to one line, and the middle of
+    a long text is left out.
     """
 
     def __init__(self, text: str):
@@ -43,11 +43,11 @@ class LogError(CircletError):
 
 
 class WriteError(LogError):
-    """A file cannot be written: the disk is full, say."""
+    """A file cannot be written, for example because the disk is full."""
 
 
 def not_installed(error: ModuleNotFoundError) -> str | None:
-    """The line that says which package to install; None if the missing module is circlet's own."""
+    """Return the line that says which package to install; None if circlet has the module."""
     package = (error.name or "circlet").partition(".")[0]
     if package == "circlet":
         return None
@@ -58,13 +58,13 @@ def not_installed(error: ModuleNotFoundError) -> str | None:
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether an error is about too little memory; torch only says so in its message."""
+    """Return whether an error means too little memory; torch says so in the message alone."""
     words = ("can't allocate memory", "out of memory")
     return isinstance(error, MemoryError) or any(text in str(error) for text in words)
 
 
 class Interrupted(BaseException):
-    """A signal has ended a block between two steps; no error, and not to be caught as one."""
+    """A signal has ended a block between two steps; not an error, so not an `Exception`."""
 
     def __init__(self, signal: int, saved: str):
         super().__init__(signal, saved)

@@ -1,7 +1,7 @@
 """Frozen studies: the small tables of a study in a folder, without its logs, for a repository.
 
-The folder has a config, whose ``results`` is the folder itself. All tables that were not made from
-logs can be recomputed from those that were, and must come out the same. This audit needs no
+The folder has a config, whose ``results`` is the folder itself. Tables that
+read no logs can be recomputed from the others, and must come out the same. This audit needs no
 training, so anyone can check the numbers of a study, or judge them by other rules.
 """
 
@@ -28,24 +28,23 @@ from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target
 
-MOST_BYTES = 1_500_000  # largest table; larger ones are left out
+MOST_BYTES = 1_500_000  # of a table; larger ones are left out
 CONFIG = "config.yaml"
-ROUNDING = 1e-9  # relative difference between processors
+ROUNDING = 1e-9  # relative differences that processors cause
 _SUMMARIES = ("provenance", "outcome_summary", "effects")
 
 
 def freeze(
     study: Study, folder: Path, further: Iterable[str] = (), earlier: Study | None = None
 ) -> list[str]:
-    """Put small tables of a study, and its config, into a folder; a frozen study there is replaced.
+    """Write a study's small tables and its config to a folder, replacing a frozen study in it.
 
-    These are the scorecard and all that it is made from, summaries, and ``further`` ones. Numbers
-    are rounded to float32, and tables that follow from others are recomputed, so that they still
-    agree. A study that is run in parts is frozen part by part: experiments of ``earlier``, the
-    frozen study in the folder, are kept if this study lacks them. Returns a line for each table
-    that is too large. Raises ConfigError if a table does not exist, LogError if one is not as
-    planned, if a kept experiment has other settings in the config now, or if the folder contains
-    something else.
+    The tables are the scorecard and those that it depends on, summaries, and the ``further`` ones.
+    Numbers are rounded to float32; tables that follow from others are recomputed from rounded ones.
+    A study that is run in parts is frozen part by part: experiments of ``earlier``, the frozen
+    study in the folder, are kept if this study lacks them. Returns a line for each table that is
+    too large. Raises ConfigError if a table does not exist, LogError if a table is not as planned,
+    a kept experiment has other settings in the config now, or the folder contains other files.
     """
     whole = _joined(study, earlier, folder)
     by_name = {target.name: target for target in targets.tables(whole)}
@@ -73,7 +72,7 @@ def freeze(
                 table = _rounded(_renamed(table, study, whole), whole)
             else:
                 continue
-            footer.pop("study", None)  # it is in the config
+            footer.pop("study", None)  # config.yaml has it
             _write(table, path, footer)
             if (size := path.stat().st_size) > MOST_BYTES:
                 path.unlink()
@@ -87,8 +86,8 @@ def freeze(
 def report(study: Study, folder: Path) -> Path:
     """Write the report of a frozen study into an empty folder, with tables and figures beside it.
 
-    It shows the figures that can be drawn from the tables, or from those that follow from them.
-    Returns its path.
+    The report shows the figures that can be drawn from the stored tables, or from tables
+    recomputed from these. Returns the path of the report.
     """
     shutil.copytree(study.results / "tables", folder / "tables")
     copy = study.at(folder)
@@ -110,7 +109,7 @@ def report(study: Study, folder: Path) -> Path:
 
 
 def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
-    """The study in its folder, with the experiments and roles of an earlier one that it lacks."""
+    """Return the study in ``folder``, with the experiments and roles that only ``earlier`` has."""
     config = structs.replace(study.config, results=str(folder))
     if earlier is not None:
         planned = (study.whole or study).config.experiments
@@ -127,14 +126,14 @@ def _joined(study: Study, earlier: Study | None, folder: Path) -> Study:
 
 
 def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table, dict] | None:
-    """A table of a study with the rows of an earlier one that it lacks, and its footer."""
+    """Return a table with rows of experiments that only ``earlier`` has, and its footer."""
     versions = []
     if earlier is not None:
         path = earlier.table(target.name)
         if path.exists():
             versions.append((parquet.read(path), parquet.footer(path)))
         elif target.name in (table.name for table in targets.tables(earlier)):
-            return None  # too large with the rows of the earlier study
+            return None  # was too large in the earlier study
     for planned in targets.tables(study):
         if planned.name == target.name:
             footer = parquet.footer(planned.outputs[0])
@@ -156,7 +155,7 @@ def _rows(target: Target, study: Study, earlier: Study | None) -> tuple[pa.Table
 
 
 def _follows(target: Target, present: set[str]) -> bool:
-    """Whether a table is made only from other tables, and these exist."""
+    """Return whether a table reads no logs, and all tables that it reads are present."""
     reads_logs = literals(target.module).get("LOGS", ())
     return (
         target.kind == "tables" and not reads_logs and all(t.name in present for t in target.tables)
@@ -172,9 +171,9 @@ def _write(table: pa.Table, path: Path, footer: dict) -> None:
 
 
 def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
-    """The same with the names that points have where there are no logs: those of the config.
+    """Return the table with the names of points that the config gives.
 
-    A point of the study may have kept the name of its folder (`Study._as_found`).
+    A study with logs may name a point as its existing folder (`Study._as_found`).
     """
     names = {
         (name, old.name): new.name
@@ -195,7 +194,7 @@ def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
 
 
 def _run_renamed(text: str | None, names: dict[tuple[str, str], str]) -> str | None:
-    """The identity of a run with the new name of its point; any other text as it is."""
+    """Return a run's identity with the new name of its point; any other text unchanged."""
     parts = (text or "").split("/")
     if len(parts) == 3:
         parts[1] = names.get((parts[0], parts[1]), parts[1])
@@ -203,9 +202,9 @@ def _run_renamed(text: str | None, names: dict[tuple[str, str], str]) -> str | N
 
 
 def _rounded(table: pa.Table, study: Study) -> pa.Table:
-    """The same, rounded to float32, which halves the size of what cannot be compressed.
+    """Return the table rounded to float32, which halves the size of columns that compress badly.
 
-    Parameters are kept: a weight decay of 0.3 is found by its value.
+    Parameters are not rounded, because rows are looked up by them (a weight decay of 0.3).
     """
     for i, field in enumerate(table.schema):
         if pa.types.is_float64(field.type) and field.name not in study.parameters:
@@ -215,16 +214,16 @@ def _rounded(table: pa.Table, study: Study) -> pa.Table:
 
 
 def made_again(study: Study) -> Iterator[Target]:
-    """Tables of a frozen study that can be recomputed from its other tables, in order."""
+    """Return the tables of a frozen study that follow from its other tables, in order."""
     present = {target.name for target in targets.tables(study) if target.outputs[0].exists()}
     return (t for t in targets.ordered(study) if t.name in present and _follows(t, present))
 
 
 def remake(study: Study) -> list[str]:
-    """Recompute all tables of a frozen study that follow from others, in place; their names.
+    """Recompute the tables of a frozen study that follow from others; return their names.
 
-    They are made in order by the current code, so a change of one table carries over to those made
-    from it.
+    The current code makes them in place and in order, so a change of one table carries over to the
+    tables that read it.
     """
     done = []
     for target in made_again(study):
@@ -238,7 +237,7 @@ def remake(study: Study) -> list[str]:
 
 
 def audit(study: Study) -> tuple[list[str], list[str]]:
-    """Recompute tables of a frozen study that follow from others: their names, and differences."""
+    """Recompute the tables of a frozen study that follow from others; return names, differences."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "study"
         shutil.copytree(study.results, copy)

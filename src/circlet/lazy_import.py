@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def load(module: str) -> ModuleType:
-    """Import a module that imports much, without the garbage collector: it would find nothing."""
+    """Import a module with the garbage collector off, which would only cost time."""
     gc.disable()
     try:
         return importlib.import_module(module)

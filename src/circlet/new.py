@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def collection(path: Path) -> list[Path]:
-    """Make a collection; returns the files written. Raises ConfigError, as all here."""
+    """Make a collection and return its files. Raises ConfigError, as all functions below."""
     name = path.resolve().name
     _check_name(name)
     if name in {shipped.name for shipped in registry.SHIPPED}:
@@ -96,7 +96,7 @@ def _filled(template: str, **words: str) -> str:
 
 
 def _write(texts: dict[Path, str]) -> list[Path]:
-    """Write files, if none of them is there."""
+    """Write files and return their paths; raises ConfigError if one exists."""
     for path in texts:
         if path.exists():
             raise ConfigError(f"{path}: already exists")
@@ -106,5 +106,5 @@ def _write(texts: dict[Path, str]) -> list[Path]:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-    Collection.modules.cache_clear()  # there are more now
+    Collection.modules.cache_clear()  # the collection has new modules
     return [*texts]

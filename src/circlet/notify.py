@@ -1,4 +1,4 @@
-"""Run the command that a config has for the end of its study."""
+"""Run of the command that a config gives for the end of its study (`notify`)."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ TIMEOUT_S = 60
 def run(study: Study, name: str, status: str, text: str) -> None:
     """Run the command of `notify`, if the study has one, with ``text`` as its input.
 
-    ``status`` is "success" or "failure"; ``name`` is that of the config. A command that fails is
-    one line.
+    ``status`` is "success" or "failure"; ``name`` is that of the config. If the command
+    fails, this prints one line.
     """
     if not study.notify:
         return

@@ -1,9 +1,9 @@
-"""What Snakemake's rules need from circlet: the plan, the inputs of jobs, a lock on the results.
+"""Interface of Snakemake's rules to circlet: the plan, the inputs of jobs, a lock on the results.
 
-The workflow may be used as a whole, or as a module of another workflow, also several times in one.
-Nothing here imports Snakemake: its rules hand over the object ``workflow``. `start`, `finish` and
-`explain` are for its events; Snakemake leaves out those of a module, so the workflow around it may
-call them.
+The workflow may run by itself or as a module of another workflow, even several times in one.
+This module does not import Snakemake: rules pass the object ``workflow``. `start`, `finish` and
+`explain` handle the events of a workflow; Snakemake ignores the handlers of its modules, so the
+enclosing workflow may call these functions.
 """
 
 import math
@@ -32,46 +32,46 @@ if TYPE_CHECKING:
 
     from circlet.watch import Display
 
-# Linux takes 128 KiB in one argument, and a whole shell command is one.
+# Linux allows 128 KiB for one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 
 
-USES: dict[Path, "Pipeline"] = {}  # of the workflow in this process, by their results
+USES: dict[Path, "Pipeline"] = {}  # uses of the workflow in this process, by results folder
 
 
 def start() -> None:
-    """Lock the results, and write down what later jobs need."""
+    """Lock the results of all uses, and write the files that later jobs need."""
     for use in USES.values():
         use.start()
 
 
 def finish() -> None:
-    """Say where to look, when all is made."""
+    """Print the path of the report, and notify, when all is made."""
     for use in USES.values():
         use.finish()
 
 
 def explain() -> None:
-    """Say what has failed, and what to do."""
+    """Print what has failed and what to do, and notify."""
     for use in USES.values():
         use.explain()
 
 
 def is_displayed() -> bool:
-    """Whether a display of the study is to replace Snakemake's lists of jobs: not of modules."""
+    """Return whether to display progress instead of Snakemake's lists of jobs."""
     uses = list(USES.values())
     return len(uses) == 1 and uses[0].has_display
 
 
 def display(jobs: Mapping[str, int]) -> "Display | None":
-    """Begin the display, given how many jobs each rule has; None while no job may begin."""
+    """Start the display, given the number of jobs by rule; None while no job may begin."""
     [use] = USES.values()
     return use.displayed(jobs) if use.is_at_work else None
 
 
 def checked(path: str | Path) -> dict[str, Any]:
-    """Read a config file more strictly than Snakemake does, which takes a key given twice."""
+    """Read a config file more strictly than Snakemake, which accepts duplicate keys."""
     try:
         content = reading.read(path)
         if "__use_yte__" in content:
@@ -82,19 +82,18 @@ def checked(path: str | Path) -> dict[str, Any]:
 
 
 class Pipeline:
-    """One use of the workflow. Ends the program with one line if its config is wrong."""
+    """One use of the workflow; a wrong config ends the program with one line."""
 
     def __init__(self, workflow: "Workflow", config: dict[str, Any]):
         self.workflow = workflow
-        # Names of the module and of those around it; none if the workflow is used as a whole.
+        # Names of this module and of the enclosing ones; empty if the workflow runs by itself.
         self.modules = [m.namespace for m in workflow.modifier_stack if m.namespace]
-        # A part of the config, such as config["circlet"], may not be in any file.
+        # A part of a config, such as config["circlet"], need not be a file of its own.
         whole = config is workflow.modifier_stack[0].globals["config"]
         self.files = list(workflow.configfiles) if whole else []
         self.name = str(self.files[-1]) if self.files else f"module {'.'.join(self.modules)}"
-        # In a job of a cluster a Snakemake reads the config and the code again, possibly after an
-        # edit. It must make what the Snakemake that submitted it has planned, which passes on its
-        # plan.
+        # In a cluster job another Snakemake reads the config and the code again, perhaps after an
+        # edit. It must make what the submitting Snakemake has planned, so it gets that plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
         storage = workflow.storage_settings
         if storage and storage.default_storage_provider:
@@ -104,7 +103,7 @@ class Pipeline:
                 "local or shared folders only; leave this option out"
             )
         try:
-            # What rules name: of a module, Snakemake adds its prefix.
+            # Results folder as rules name it: Snakemake adds the prefix of a module.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
             used: dict[str, Any] = {}
             planned = None if self.outer else self._planned()
@@ -127,29 +126,29 @@ class Pipeline:
         # The study as it is now, for jobs that begin later.
         self.frozen = self.study.whole_json
         self.job_configs = JobConfigs(self.study.results / "job_configs")
-        # How commands such as `status` get the study, if no single config file has all of it.
+        # File with the study for commands such as `status`, if no config file has all of it.
         self.study_file = self.study.results / "study.json"
         self.is_in_file = bool(self.outer and self.files) and self._contents[-1] == used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
-        self.is_at_work = False  # whether it has the lock, and jobs may run
-        self.wanted: set[Path] = set()  # what Snakemake makes, or has found to be there
+        self.is_at_work = False  # whether the lock is held and jobs may run
+        self.wanted: set[Path] = set()  # files that Snakemake makes or finds
         self._prepare_environment()
         self._register()
 
     @cached_property
     def _contents(self) -> list[dict[str, Any]]:
-        """What each of its config files says."""
+        """Contents of the config files."""
         return [checked(path) for path in self.files]
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The config with the folders of its collections and of its results as they are meant."""
+        """Return the config with the folders of its collections resolved."""
         if not isinstance(config, dict):
             raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
         resolved = dict(config)
-        # Snakemake leaves folders as they are given: relative to the file.
+        # Snakemake does not resolve folders, which are relative to the config file.
         for content in self._contents:
             resolved |= {k: v for k, v in content.items() if k == "collections"}
         folders, configfiles = resolved.get("collections"), self.workflow.configfiles
@@ -159,7 +158,7 @@ class Pipeline:
         return resolved
 
     def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
-        """The config with its results below the prefix of the module."""
+        """Return the config with its results folder below the prefix of the module."""
         if not (self.modules and isinstance(resolved.get("results"), str)):
             return resolved
         modifier = self.workflow.modifier.path_modifier
@@ -167,18 +166,18 @@ class Pipeline:
         return resolved | {"results": prefixed}
 
     def _variable(self, name: str) -> str:
-        """An environment variable of this module alone."""
+        """Return the name of an environment variable of this module alone."""
         return re.sub(r"\W", "_", "_".join(["CIRCLET", name, *self.modules]), flags=re.ASCII)
 
     def _planned(self) -> str | None:
-        """The study as it was when jobs were planned; None if `start` was not called."""
+        """Return the study as planned for jobs, as JSON; None if `start` was not called."""
         try:
             return Path(os.environ.get(self._variable("STUDY"), "none")).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
     def _prepare_environment(self) -> None:
-        """What jobs find in their environment, and Snakemakes that run in them."""
+        """Set environment variables for jobs, and for Snakemakes that run in jobs."""
         study, keys, folder = map(self._variable, ("STUDY", "KEYS", "FOLDER"))
         if self.outer:
             os.environ[folder] = str(self.folder)
@@ -196,7 +195,7 @@ class Pipeline:
             os.environ["PATH"] = os.pathsep.join([here, *os.get_exec_path()])
 
     def _register(self) -> None:
-        """Count among the uses of the workflow; no two may write to the same folder."""
+        """Add this use to `USES`; exit if another study writes to the same folder."""
         if any(use.workflow is not self.workflow for use in USES.values()):
             USES.clear()
         other = USES.setdefault(self.study.results, self)
@@ -208,11 +207,11 @@ class Pipeline:
 
     @property
     def is_default(self) -> bool:
-        """Whether a bare `snakemake` makes all of it: not if a module's rules get other names."""
+        """Whether a bare `snakemake` makes all targets: not if a module's rules are renamed."""
         return self.workflow.modifier.modify_rulename("all") == "all"
 
     def start(self) -> None:
-        """Lock the results, and write down what later jobs need."""
+        """Lock the results, and write the files that later jobs need."""
         # Snakemake's own lock (off, see profiles/default) outlives a killed Snakemake; this one
         # ends with its process, so that the same command resumes.
         self.lock = locks.lock(self.study.results)
@@ -226,7 +225,7 @@ class Pipeline:
         self.is_at_work = True
 
     def finish(self) -> None:
-        """Say where to look."""
+        """Print the path of the report, and notify."""
         self._end_display()
         report = self.study.results / "report.html"
         if not self.modules and report in self.wanted:
@@ -234,7 +233,7 @@ class Pipeline:
         notify.run(self.study, self.name, "success", "")
 
     def explain(self) -> None:
-        """Say what has failed, and what to do."""
+        """Print what has failed and what to do, and notify."""
         self._end_display()
         whose = f"\n{self.name}:" if self.modules else ""
         which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
@@ -247,12 +246,12 @@ class Pipeline:
 
     @property
     def has_display(self) -> bool:
-        """Whether it is displayed while it runs."""
+        """Whether progress is displayed during the run."""
         settings = self.workflow.execution_settings
         return not (self.modules or self.workflow.touch or (settings and settings.no_hooks))
 
     def displayed(self, jobs: Mapping[str, int]) -> "Display":
-        """Begin to display the study: as much of it as this Snakemake makes."""
+        """Start the display of the part of the study that this Snakemake makes."""
         again = [path for t in self.targets if rule_of(t) in jobs for path in t.outputs]
         for system in self.study.systems:
             blocks = [b for b in self.blocks.values() if b.point.system.name == system]
@@ -274,7 +273,7 @@ class Pipeline:
         return priorities.priorities(self.study, self.of_kind("figures"))
 
     def priority(self, what: Target | str) -> int:
-        """Priority of a target, or of the blocks of an experiment: the first figures soon."""
+        """Return the priority of a target or an experiment's blocks; first figures come soon."""
         if not self.outer:
             return 0
         if isinstance(what, Target):
@@ -282,69 +281,69 @@ class Pipeline:
         return self._priorities[0].get(what, 0)
 
     def provided(self, name: str) -> Any:
-        """What a profile provides in all, under `resources`; None if it does not say."""
+        """Return the total of a resource that a profile gives; None if it gives none."""
         resource = self.workflow.global_resources.get(name)
         return resource and resource.value
 
     def of_kind(self, kind: str) -> list[Target]:
-        """The tables, the figures or the pages."""
+        """Return the targets of a kind: tables, figures or pages."""
         return [target for target in self.targets if target.kind == kind]
 
     def key(self, target: Target) -> str:
-        """The key that a target is planned with; jobs make nothing else."""
+        """Return the planned key of a target; a job that gets another key fails."""
         return self.keys.get(f"{target.kind}/{target.name}", "none")
 
     def table_keys(self, target: Target) -> str:
-        """The keys of the tables that a target reads."""
+        """Return the keys of the tables that a target reads."""
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
 
     def argument(self, text: str) -> str:
-        """A study for the command line: itself, or if it is too long the name of a file with it."""
+        """Return a study as an argument: its JSON, or if that is too long a file with it."""
         if len(text) <= MAX_ARGUMENT:
             return text
         configs = self.job_configs
         return str(configs.path(text) if self.workflow.dryrun else configs.written(text))
 
     def memory(self, megabytes: float, attempt: int) -> float:
-        """Memory that a job requests: doubled at each further try."""
+        """Return the memory (MB) that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
         needed = megabytes + (0 if self.workflow.local_exec else 500)
         return needed * 2 ** (attempt - 1)
 
     def runtime(self, minutes: float, attempt: int) -> float:
-        """Time that a job requests: doubled at each further try, up to the profile's limit."""
+        """Return the minutes that a job requests: doubled at each try, up to a profile's limit."""
         return min(minutes * 2 ** (attempt - 1), self.provided("max_runtime") or math.inf)
 
     @property
     def collections(self) -> str:
-        """The option that names the folders of its user's collections."""
+        """Command-line option with the folders of users' collections; empty without any."""
         folders = self.study.folders
         return f"--collections {shlex.join(folders)}" if folders else ""
 
     def place(self, path: Path) -> Path:
-        """A path in the results, as rules name it: without the prefix of a module."""
+        """Return a path in the results as rules name it: without the prefix of a module."""
         return self.folder / path.relative_to(self.study.results)
 
     def inputs(self, what: Block | Target) -> list[Path]:
-        """The files that a job reads; Snakemake calls this for every job that it considers."""
+        """Return the files that a job reads; Snakemake calls this for every job it considers."""
         self.wanted |= {*(what.logs if isinstance(what, Block) else what.outputs)}
         return [self.place(path) for path in what.inputs]
 
     def block(self, wildcards: Any) -> Block:
-        """The block that a job makes."""
+        """Return the block that a job makes."""
         return self.blocks[wildcards.experiment, wildcards.point, wildcards.seeds]
 
     def block_study(self, wildcards: Any) -> str:
-        """Config of the study that is just the block of a job."""
+        """Return the argument for the study that is just the block of a job."""
         return self.argument(self.block(wildcards).study)
 
     def gpus(self, wildcards: Any) -> int:
-        """Number of GPUs that the job requests."""
+        """Return the number of GPUs that a job requests."""
         return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
 
 
 def rule_of(target: Target) -> str:
-    """Name of the rule that makes a target."""
+    """Return the name of the rule that makes a target."""
     return (
         target.name if target.kind == "pages" else f"{target.kind.removesuffix('s')}_{target.name}"
     )

@@ -18,12 +18,12 @@ from circlet.study.plan import Study
 from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of a comparison
-MOST_NAMES = 12  # points of an experiment that are all listed
+MOST_NAMES = 12  # most points of an experiment to list in full
 PAGES = 2  # the report and the explorer
 
 
 def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
-    """Aligned columns; ``align`` has < or > for each."""
+    """Return a table with aligned columns; ``align`` has < or > for each."""
     cells = [tuple(header), *[tuple(map(str, row)) for row in rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(align))]
     lines = [
@@ -35,7 +35,7 @@ def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Time in a unit that leaves two or three digits."""
+    """Return a duration in a unit that leaves two or three digits."""
     for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
         if seconds < limit:
             return f"{seconds / unit:.0f} {name}"
@@ -43,14 +43,14 @@ def duration(seconds: float) -> str:
 
 
 def plan(study: Study) -> str:
-    """Experiments with their points, runs, blocks and expected CPU time; then what is made."""
+    """Return the plan as text: experiments with points, runs, blocks and CPU time; targets."""
     progress.check_parents(study)
     limits.check_measured(study.points)
     rows: list[tuple] = []
     notes: list[str] = []
     for name, experiment in study.config.experiments.items():
         points = study.experiment(name)
-        # Blocks of a point that are as large cost the same.
+        # Blocks of a point with equal numbers of runs cost the same.
         alike = [
             (n, {b.count: b for b in point.blocks}[size])
             for point in points
@@ -91,7 +91,7 @@ def plan(study: Study) -> str:
         notes.append(f"{why}; PyTorch trains instead, several times slower")
     lines += ["", *notes] if notes else []
     if study.folders:
-        targets.ordered(study)  # says what is wrong with them, as Snakemake would
+        targets.ordered(study)  # raises the errors of users' collections, as Snakemake would
     lines += [
         "",
         f"tables:  {' '.join(tables)}",
@@ -102,7 +102,7 @@ def plan(study: Study) -> str:
 
 
 def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]:
-    """What to do if most blocks of an experiment take less than their start; else nothing."""
+    """Advise larger blocks if training one takes less time than starting its job."""
     n, block = max(alike, key=lambda one: one[0] * one[1].count)
     seconds, start = cost.cpu_seconds(block), cost.job_start_seconds(block)
     if seconds >= start or n < 2:
@@ -119,11 +119,11 @@ def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]
 
 
 def status(study: Study, verify: bool = False) -> str:
-    """Runs by state for each experiment, and what to look at.
+    """Return the runs of each experiment by state, and notes on what needs attention.
 
     Started runs are running, or were interrupted. Outdated ones were made with other settings or
-    by another version of their system. Of logs only footers are read, and how runs ended,
-    unless all of them and the tables are to be verified.
+    by another version of their system. Only the footers of logs and the statuses of runs
+    are read, unless ``verify`` is true: then all logs and tables are.
     """
     states = progress.states(study)
     rows: dict[str, dict[str, int]] = {}
@@ -158,7 +158,7 @@ def status(study: Study, verify: bool = False) -> str:
 
 
 def _regrouped(study: Study) -> list[str]:
-    """Which finished runs are made again because their blocks have changed."""
+    """List finished runs that are made again because their blocks have changed."""
     return [
         f"regrouped: {n} finished runs of {experiment} are in blocks of other seeds, because "
         "`seeds` or `block` was edited: they are made again. Numbers of seeds "
@@ -168,7 +168,7 @@ def _regrouped(study: Study) -> list[str]:
 
 
 def _outdated(states: list[tuple[Block, str]]) -> Iterator[str]:
-    """Which runs the next run makes again, and why: a line for each experiment and reason."""
+    """Yield which runs the next run makes again, and why: a line per experiment and reason."""
     alike: dict[tuple[str, str, bool], list[Block]] = {}
     planned = Counter(block.point.experiment for block, _ in states)
     for block, state in states:
@@ -191,18 +191,18 @@ def _outdated(states: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def _goes_on(block: Block, why: str) -> bool:
-    """Whether a finished block with other settings can be continued."""
+    """Return whether a finished block with other settings can be continued."""
     if why != "steps" or not block.point.settings.keep_state or not block.state.exists():
         return False
     return bool(parquet.footer(block.log("runs"))["spec"]["steps"] < block.point.steps)
 
 
 def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
-    """How many done runs of each experiment have no result, and why."""
+    """Yield how many done runs of each experiment have no result, and why."""
     ends: dict[str, Counter[str]] = {}
     for block, state in states:
         if state == "done":
-            with contextlib.suppress(LogError):  # --verify tells of damage
+            with contextlib.suppress(LogError):  # --verify reports damage
                 ends.setdefault(block.point.experiment, Counter()).update(parquet.statuses(block))
     for experiment, counts in ends.items():
         of = f"of {counts.total()} done runs of {experiment}"
@@ -213,9 +213,9 @@ def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
 
 
 def failures(study: Study, partial: str, most: int = 20) -> str:
-    """What has failed, when a run of the study has ended early, and what to do.
+    """Return what failed in a run of the study that ended early, and what to do.
 
-    ``partial`` is the command that makes tables and report of what is done.
+    ``partial`` is the command that makes tables and report of the finished runs.
     """
     states = progress.states(study)
     failed = list(progress.failures(study, states))
@@ -241,7 +241,7 @@ def failures(study: Study, partial: str, most: int = 20) -> str:
 
 
 def to_run(config: Path) -> str:
-    """The command that runs the study of a config file from the working folder."""
+    """Return the command that runs the study of a config file from the working folder."""
     option = f"--configfile {shlex.quote(str(config))}"
     ours = PACKAGE.parents[1] / "Snakefile"
     if not ours.exists():  # circlet is installed from a wheel, which has no workflow
@@ -251,7 +251,7 @@ def to_run(config: Path) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number with three significant digits, four from 100 on; a dash for none."""
+    """Return a number with three significant digits, four from 100 on; a dash for none."""
     if value is None or math.isnan(value):
         return "–"
     text = f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
@@ -259,14 +259,14 @@ def number(value: float | None) -> str:
 
 
 def span(low: float, high: float, between: str = " … ") -> str:
-    """A range for a reader, of which an end may be open (NaN)."""
+    """Return a range as text; an end may be open (NaN)."""
     if math.isnan(low) or math.isnan(high):
         return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
     return f"{number(low)}{between}{number(high)}"
 
 
 def compared(comparison: Any) -> str:
-    """The differences of two studies (`circlet.sweeps.between`), clearest outcomes first."""
+    """Return the differences of two studies (`circlet.sweeps.between`), clearest first."""
     lines = []
     for title, entries in (
         ("config (A -> B)", comparison.config),

@@ -1,7 +1,7 @@
 """Progress display of a running study, in the terminal that runs it or in any other.
 
-It only reads files, so it works the same on local cores and on SLURM: logs and targets that exist,
-and the text logs of jobs, which report every ten seconds how far a block is.
+It only reads files, so it works the same on local cores and on SLURM: existing logs and targets,
+and the text logs of jobs, which report progress every ten seconds.
 """
 
 import atexit
@@ -32,8 +32,8 @@ from circlet.study.targets import Target
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and otherwise
-USUAL = 10  # finished targets that weigh as much as the expected time of one
-LOOKING = 0.05  # largest share of the time that looks take
+USUAL = 10  # weight of the expected time of a target, in finished targets
+LOOKING = 0.05  # largest share of the time spent looking
 
 log = logging.getLogger("circlet")
 
@@ -44,11 +44,11 @@ class State:
 
     runs: tuple[int, int]  # done, planned
     targets: tuple[int, int]
-    share: float  # of the expected computing time, with the reported progress of running blocks
+    share: float  # done, of the expected computing time, with the progress of running blocks
     work: tuple[float, float]  # seconds of computing: done, and left, estimated from finished work
     running: dict[str, float]  # share done of blocks and targets, NaN if unknown
     failed: dict[str, str]  # errors of blocks and targets
-    figure: Path | None  # the latest
+    figure: Path | None  # the latest one
 
     @property
     def is_done(self) -> bool:
@@ -58,7 +58,7 @@ class State:
 
 @dataclass
 class Watch:
-    """Looks at a study repeatedly; what is done is not checked again."""
+    """Repeated looks at a study; what is done is not checked again."""
 
     study: Study
     wanted: Iterable[Path] | None = None
@@ -78,7 +78,7 @@ class Watch:
             target for target in targets.ordered(self.study)
             if wanted is None or not wanted.isdisjoint(target.outputs)
         ]  # fmt: skip
-        # Of what was trained: a figure of theory is there before.
+        # Figures of trained runs only: a figure of theory is made before any training.
         self.figures = {
             t.outputs[0] for t in self.targets if t.kind == "figures" and priorities.trained_for(t)
         }
@@ -87,16 +87,16 @@ class Watch:
         self.whole = sum(self.seconds.values()) + self.each * len(self.targets)
         self.done: set[tuple] = set()  # keys of blocks
         self.made: dict[Path, float] = {}  # seconds that targets took, by their first output
-        self.took: dict[str, float] = {}  # seconds of the finished blocks of systems
+        self.took: dict[str, float] = {}  # seconds of finished blocks, by system
         self.expected: dict[str, float] = {}
         self.first: tuple[float, float] | None = None  # time, and work done, at the first look
 
     def look(self) -> State:
-        """The state now."""
+        """Return the current state."""
         running: dict[str, float] = {}
         failed: dict[str, str] = {}
         spent = 0.0
-        shares: list[tuple[Block, float]] = []  # of blocks that are not done
+        shares: list[tuple[Block, float]] = []  # blocks that are not done, with the share done
         for block in self.blocks:
             if self._is_done(block):
                 spent += self.seconds[block.key]
@@ -138,7 +138,7 @@ class Watch:
         )  # fmt: skip
 
     def seconds_left(self, state: State, now: float) -> float | None:
-        """Time left, at the speed since the first look; None if it is not known yet."""
+        """Return the time left at the speed since the first look; None if not yet known."""
         done, left = state.work
         if self.first is None:
             self.first = now, done
@@ -148,7 +148,7 @@ class Watch:
         return left * (now - began) / (done - before)
 
     def _likely(self, block: Block) -> float:
-        """Expected seconds of a block, from the finished blocks of its system."""
+        """Return the expected seconds of a block, scaled by finished blocks of its system."""
         name, seconds = block.point.system.name, self.seconds[block.key]
         return seconds * self.took[name] / self.expected[name] if name in self.took else seconds
 
@@ -169,7 +169,7 @@ class Watch:
         return True
 
     def _is_made(self, target: Target) -> bool:
-        """Whether a target is made: a table with the planned key, others after their inputs."""
+        """Return whether a target is made: a table with its key, others after their inputs."""
         first = target.outputs[0]
         if first in self.made:
             return True
@@ -191,7 +191,7 @@ class Watch:
         return made
 
     def _seconds_of(self, target: Target) -> float:
-        """Seconds that a target took: its log, still empty, is as old as its job."""
+        """Return the seconds a target took; its log, if still empty, is as old as its job."""
         with contextlib.suppress(OSError):
             log, output = target.job_log.stat(), target.outputs[0].stat()
             if not log.st_size and output.st_mtime > log.st_mtime:
@@ -199,7 +199,7 @@ class Watch:
         return self.each
 
     def _is_old(self, path: Path) -> bool:
-        """Whether a file that will be made again is still the old one."""
+        """Return whether a file that will be made again is still the old one."""
         return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
 
     def _said(self, job_log: Path) -> tuple[bool, float, str]:
@@ -219,26 +219,26 @@ class Watch:
 
 
 def when(state: State, left: float | None) -> str:
-    """The time left, in words."""
+    """Return the time left, in words."""
     if state.is_done:
         return "done"
     return f"about {terminal.duration(left)} left" if left is not None else "time left: unknown"
 
 
 def counts(state: State) -> str:
-    """How many runs and targets are done, and how many failed."""
+    """Return how many runs and targets are done, and how many jobs failed, in words."""
     runs, made = (f"{done} of {planned}" for done, planned in (state.runs, state.targets))
     failed = f"; {len(state.failed)} failed" if state.failed else ""
     return f"{runs} runs, {made} tables, figures and pages{failed}"
 
 
 def summary(state: State, left: float | None) -> str:
-    """The state in a line."""
+    """Return the state in a line."""
     return f"{100 * state.share:.0f} %, {when(state, left)}: {counts(state)}"
 
 
 def display(state: State, left: float | None) -> RenderableType:
-    """The state as a few lines for a terminal."""
+    """Return the state as a few lines for a terminal."""
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=1, completed=state.share, width=36)
     head.add_row(bar, Text(f"{100 * state.share:.0f} %, {when(state, left)}"))
@@ -261,7 +261,7 @@ def display(state: State, left: float | None) -> RenderableType:
 def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
     """Display the progress of a study until it is done, or until ``wait(seconds)`` is true.
 
-    Messages that others print stand above the display. Where standard error is no terminal: a line
+    Other messages appear above the display. If standard error is not a terminal, this prints a line
     every thirty seconds, and one for each failure.
     """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=False)
@@ -294,7 +294,7 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
 
 
 class Display:
-    """The display of a study in a thread of its own, while Snakemake makes it."""
+    """Display of a study in a separate thread, while Snakemake makes it."""
 
     def __init__(self, watch: Callable[[], Watch]):
         self._over = threading.Event()
@@ -307,7 +307,7 @@ class Display:
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the display; it ends with the program at the latest and restores the terminal."""
+        """Start the display; it stops at exit at the latest and restores the terminal."""
         self._thread.start()
         atexit.register(self.stop)
 

@@ -1,4 +1,4 @@
-"""What tests of the explorer share: runs of the smoke study, their logs, and driving the page."""
+"""Runs of the smoke study, their logs, and functions that drive the explorer, for its tests."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ def block_of(run_id, study=STUDY):
 
 
 def finished_block_of(finished, run_id):
-    """The same in the finished study, wherever it is."""
+    """Return the block and seed of a run in the finished study."""
     config = reading.read(ROOT / "config/smoke.yaml")
     return block_of(
         run_id, planning.plan(config | {"results": str(finished.folder / "results/smoke")})
@@ -46,7 +46,7 @@ def finished_block_of(finished, run_id):
 
 
 def logged(finished, run_id, kind):
-    """The rows of a run in a log, as a frame."""
+    """Return the rows of a run in a log, as a frame."""
     block, seed = finished_block_of(finished, run_id)
     frame = parquet.read_log(block, kind)
     return frame[frame["seed"] == seed]
@@ -68,7 +68,7 @@ def table(name, finished):
 
 
 def explorer_of(settings, folder, forged=None):
-    """Run a study here and make its explorer, after something was done to its tables."""
+    """Run a study and make its explorer; ``forged`` may edit the files of each target."""
     study = planning.plan(settings | {"results": str(folder)})
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
@@ -83,13 +83,13 @@ def explorer_of(settings, folder, forged=None):
 
 
 def at(run_id, step=None, **others):
-    """Fragment of an address."""
+    """Return the fragment of an address."""
     parts = {"run": run_id, **({} if step is None else {"step": step}), **others}
     return "#" + "&".join(f"{name}={value}" for name, value in parts.items())
 
 
 def settled(page):
-    """Wait until regions are drawn finely, charts are there, and the address says what is seen."""
+    """Wait until regions and charts are drawn and the address shows the state of the page."""
     page.evaluate("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))")
     page.wait_for_selector("#explore[data-rests]")
 
@@ -107,14 +107,14 @@ def values(page, name):
 
 
 def column(page, n):
-    """The texts of a column of the list of runs."""
+    """Return the texts of a column of the list of runs."""
     return page.eval_on_selector_all(
         f"#run-list tr td:nth-child({n})", "all => all.map(one => one.textContent)"
     )
 
 
 def picture(page, panel):
-    """What a panel shows, background and all."""
+    """Return what a panel shows, with its background."""
     return page.evaluate(
         """id => [...document.querySelectorAll(`#${id}-picture svg`)].map(e => e.outerHTML).join("")
         + (document.querySelector(`#${id}-picture canvas`)?.toDataURL() ?? "")""",
@@ -129,7 +129,7 @@ def download(page, panel, kind):
 
 
 def numbers(page, panel):
-    """The data of a panel: names of its columns, and its rows."""
+    """Return the data of a panel: names of its columns, and its rows."""
     content, _ = download(page, panel, "csv")
     columns, *rows = csv.reader(io.StringIO(content.decode()))
     return columns, rows

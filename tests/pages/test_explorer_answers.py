@@ -1,4 +1,4 @@
-"""The table of a network's answers in a real Chromium: pairs that are right, pointed at, typed."""
+"""The table of a network's answers in a real Chromium: correct, pointed at and typed pairs."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory):
-    """The explorer of two small experiments, and the study."""
+    """Return the explorer of two small experiments, and the study."""
     folder = tmp_path_factory.mktemp("answers")
     return explorer_of(SETTINGS, folder), planning.plan(SETTINGS | {"results": str(folder)})
 
@@ -51,12 +51,12 @@ def page_at(visit, explorer):
     return page_at
 
 
-EQUATIONS = {"ordered": embedding_mlp}  # of the others: constant_attention
+EQUATIONS = {"ordered": embedding_mlp}  # constant_attention for the others
 PANEL = {"ordered": "ordered_answers"}
 
 
 def expected(block, step):
-    """Of the run with seed 1: probabilities of all classes, (p, p, p), and train pairs, (p, p)."""
+    """Return the probabilities (p, p, p) and train pairs (p, p) of the run with seed 1."""
     equations = EQUATIONS.get(block.point.experiment, constant_attention)
     weights = parquet.read_weights(block, [step])
     of_run = {k: torch.as_tensor(v[0, 1 - block.first]).double() for k, v in weights.items()}
@@ -83,7 +83,7 @@ def test_answers_are_those_of_python(page_at, experiment, step):
     assert a.tolist() == np.repeat(range(P), P).tolist() and b.tolist() == [*range(P)] * P
     np.testing.assert_array_equal(target, (a + b) % P)
     ordered = np.sort(probabilities.reshape(-1, P), axis=1)
-    least = 1e-5 if experiment == "ordered" else 1e-3  # computed by Python, or of 16 bits a weight
+    least = 1e-5 if experiment == "ordered" else 1e-3  # computed by Python, or from 16-bit weights
     clear = ordered[:, -1] > ordered[:, -2] + least
     assert clear.mean() > 0.9
     best = probabilities.argmax(-1).ravel()
@@ -100,14 +100,14 @@ def test_the_shares_are_the_logged_accuracies(page_at, experiment, n):
     train, test = (
         round(curves[f"{part}_accuracy"] * k) for part, k in zip(("train", "test"), n, strict=True)
     )
-    assert 0 < train + test < sum(n)  # some right, some wrong
+    assert 0 < train + test < sum(n)  # some pairs right, some wrong
     panel = PANEL.get(experiment, "answers")
     shown = page.inner_text(f"#{panel} .ask p >> nth=0")
     assert shown == f"Right: {train} of {n[0]} pairs trained on, {test} of {n[1]} held out."
     assert page.inner_text(f"#{panel}-note") == "blue: trained on; orange: held out; ×: wrong"
 
 
-# The colours of some places in each cell of the table, given as shares of it.
+# Colours at some places in each cell of the table; places are given as shares of a cell.
 CELLS = """places => {
   const canvas = document.querySelector("#answers-picture canvas");
   const size = canvas.width / 17;
@@ -133,7 +133,7 @@ def test_cells_are_filled_if_right_and_crossed_if_wrong(page_at):
 
 
 def rings(page, panel):
-    """Where the rings of a panel are, [x, y, size] of each, and its texts by place."""
+    """Return the rings of a panel, [x, y, size] of each."""
     return page.evaluate(
         """id => {
           const d = document.querySelector(`#${id}-picture svg > path`).getAttribute("d") ?? "";
@@ -156,7 +156,7 @@ def words(page, panel):
 
 
 def ringed(page, panel):
-    """The numbers that are written in the middle of the rings, by the size of the rings."""
+    """Return the numbers written in the middle of rings, each with the size of its ring."""
     texts = words(page, panel)
     found = []
     for x, y, size in rings(page, panel):
@@ -167,7 +167,7 @@ def ringed(page, panel):
 
 
 def cell(page, a, b):
-    """The middle of a cell on the screen."""
+    """Return the middle of a cell on the screen."""
     box = page.locator("#answers-picture rect").bounding_box()
     unit = box["width"] / P
     return box["x"] + (b + 0.5) * unit, box["y"] + (a + 0.5) * unit
@@ -180,7 +180,7 @@ def test_pointing_lights_up_the_numbers_and_all_pairs_with_the_answer(page_at):
     page.mouse.move(*cell(page, 16, 5))
     assert sorted(n for _, n in ringed(page, "embedding")) == [5, 16]
     pairs = ringed(page, "sums")
-    assert [n for _, n in pairs] == [4] * 9  # of 17 ordered pairs, the unordered ones
+    assert [n for _, n in pairs] == [4] * 9  # 17 ordered pairs have the answer 4: 9 unordered ones
     assert [size for size, _ in pairs].count(max(size for size, _ in pairs)) == 1
     said = page.inner_text("#answers .ask p >> nth=1")
     assert "16 + 5 = 21, and 21 mod 17 = 4." in said and "Row 16, column 5" in said
@@ -220,7 +220,7 @@ def test_a_typed_pair_is_answered(page_at):
     assert page.inner_text("#answers .ask p >> nth=1") == "The numbers are 0 to 16."
     page.fill("#answers [name=a]", "")
     assert page.inner_text("#answers .ask p >> nth=1").startswith("Type two numbers")
-    page.keyboard.press("k")  # is no key of the page where numbers are typed
+    page.keyboard.press("k")  # typing into a field triggers no shortcut
     assert page.inner_text("#play") == "Play"
 
 

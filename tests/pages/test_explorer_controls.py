@@ -38,7 +38,7 @@ def test_controls_change_the_pictures(page_of):
     def select(name, value):
         return lambda: page.select_option(f"#{name}", value)
 
-    def dimension(name, index):  # whose labels count from 1
+    def dimension(name, index):  # labels of dimensions count from 1
         return lambda: page.select_option(f"#{name}", index=index)
 
     assert changes("embedding", dimension("x", 1), dimension("x", 0))
@@ -62,14 +62,14 @@ def test_controls_change_the_pictures(page_of):
 def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")
     for i, panel in enumerate(PANELS[run_id]):
-        if i % 3 == 0:  # Chromium asks after ten files of one page
+        if i % 3 == 0:  # Chromium asks for permission after ten downloads of a page
             page = page_of(at(run_id), scheme="dark")
             settled(page)
         svg, name = download(page, panel, "svg")
         assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
         assert len(svg) > 1500
-        assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # as on white paper
+        assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # colours for white paper
         assert b"#f0f0f0" not in svg and b"rgb(240, 240, 240)" not in svg
         png, name = download(page, panel, "png")
         assert name.endswith(".png")
@@ -135,7 +135,7 @@ def test_the_browsers_back_goes_to_the_run_before(page_of):
     run_id = other.get_attribute("value")
     other.check()
     settled(page)
-    page.locator("#step-slider").press("ArrowLeft")  # of the same run: no place of its own
+    page.locator("#step-slider").press("ArrowLeft")  # adds no entry to the history
     settled(page)
     assert run_id in page.url
     page.go_back()

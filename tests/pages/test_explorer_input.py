@@ -46,11 +46,11 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, n
     page.locator("#step-slider").fill("0")
     study = planning.plan({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
     p = next(study.blocks).point.parameters["p"]
-    assert page.locator("#embedding-picture svg > g + g text").count() >= p  # not those of its axes
+    assert page.locator("#embedding-picture svg > g + g text").count() >= p  # without texts of axes
     assert "finite" not in page.inner_text("#embedding-note")
     if name == "transformer":
         assert page.inner_text("#attention-note") != "background: 0; full colour: 0"
-    if name == "network":  # what came later does not coarsen the start
+    if name == "network":  # later steps do not coarsen the first one
         _, rows = numbers(page, "embedding")
         log = parquet.read_log(next(study.blocks), "embeddings", [0]).query("seed == 0")
         expected = np.stack(log.sort_values("token")["vector"])
@@ -99,7 +99,7 @@ def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
         assert ("not logged at this step" in page.inner_text("#sums-note")) != known
     page.locator("#step-slider").fill("4")
     assert "train loss" in page.inner_text("#reading-now")
-    assert "(step 3)" in page.inner_text("#reading-now")  # where losses are logged last
+    assert "(step 3)" in page.inner_text("#reading-now")  # the last step before with logged losses
     _, name = download(page, "embedding", "csv")
     assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
 
@@ -118,7 +118,7 @@ EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit =
 
 
 def test_nothing_from_data_is_html(visit, tmp_path):
-    """Even if tables were forged: names from a config can hold no such letters."""
+    """Even tables that were forged; names in a config cannot contain such letters."""
 
     def forged(target):
         if target.name == "explorer_runs":
@@ -139,7 +139,7 @@ def test_nothing_from_data_is_html(visit, tmp_path):
 
 
 def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
-    """With room for little, most runs have only their end, or only their outcome."""
+    """If there is little room, most runs have only their end, or only their outcome."""
     monkeypatch.setattr(explorer_budget, "LISTED", 5)
     monkeypatch.setattr(explorer_budget, "ENDS", 2 * 2 * (691 + 8 + 40))
     monkeypatch.setattr(explorer_budget, "TRAININGS", 4000)
@@ -148,7 +148,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     page.wait_for_function("document.documentElement.dataset.ready")
     assert "This page lists 5 of 6 runs and shows the final state of 3" in page.inner_text(".notes")
     assert "not on this page: 1" in page.inner_text("#run-note")
-    counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # of all, none the less
+    counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # with unlisted ones
     assert sum(map(int, counts)) == 6
     classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
     assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
@@ -193,7 +193,7 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
     assert page.is_visible("#attention-picture")
     page.check("#run-list tr:nth-child(1) input")
     assert page.is_visible("#problem")
-    page.keyboard.press("k")  # does nothing, and says nothing
+    page.keyboard.press("k")  # does nothing and shows no message
 
 
 def test_a_partial_study_has_its_explorer(visit, tmp_path):
@@ -209,7 +209,7 @@ def test_a_partial_study_has_its_explorer(visit, tmp_path):
 
 
 def test_missing_tables_are_named(visit, tmp_path):
-    """In a partial study tables are left out that cannot be made."""
+    """A partial study leaves out tables that cannot be made."""
     study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
     study = replace(study, left_out=("explorer_runs", "explorer_states", "structures"))
     build.make(targets.explorer(study))

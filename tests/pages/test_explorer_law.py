@@ -28,7 +28,7 @@ LAWS = ("three_numbers", "mean_field", "equivariant")
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A finished study, whose explorer there is, too."""
+    """Return a finished study with its explorer."""
     folder = tmp_path_factory.mktemp("law")
     explorer_of(SETTINGS, folder)
     return planning.plan(SETTINGS | {"results": str(folder)})
@@ -46,7 +46,7 @@ def page_at(visit, study):
 
 
 def laws_of(study, name):
-    """The law of each window, of the coefficients in the table."""
+    """Return the law of each window, from the coefficients in the table."""
     rows = parquet.read_table(study, "shared_law_terms").query("law == @name")
     found = []
     for window, own in rows.groupby(["first_step", "last_step"]):
@@ -59,7 +59,7 @@ def laws_of(study, name):
 
 
 def signals_of(study, seed):
-    """Signals of a run by step, (61, 6)."""
+    """Return the signals of a run by step, (61, 6)."""
     block = next(study.blocks)
     rows = parquet.read_log(block, "signals").query("seed == @seed")
     return rows.pivot(index="step", columns="frequency", values="signal").to_numpy(float)

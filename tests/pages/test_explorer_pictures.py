@@ -68,14 +68,14 @@ class Drawn:
         return np.stack([np.polyval(line, places[:, i]) for i, line in enumerate(self.lines)], 1)
 
     def starts(self, colour):
-        """Where the marks of a colour are."""
+        """Return the places of the marks of a colour."""
         found = [d for stroke, d in self.paths if stroke == colour]
         parts = [part.split("h")[0].split() for d in found for part in d.split("M")[1:]]
         return self.units(np.array(parts, float).reshape(-1, 2))
 
     @property
     def precision(self):
-        """A tenth of a unit of the drawing, and what ticks are rounded to."""
+        """A tenth of a unit of the drawing, plus the rounding of ticks."""
         return 4e-3 * (self.right - self.left)
 
 
@@ -106,12 +106,12 @@ def test_nothing_leaves_the_box_of_the_training(page_of, run_id):
     assert len(boxes) == 1
     page.check("#fit")
     drawn = Drawn(page, "embedding")
-    if run_id != TRANSFORMER:  # whose positions are drawn, too
+    if run_id != TRANSFORMER:  # the panel also draws positions
         assert 0.8 < np.abs(drawn.places).max() / drawn.right < 0.95
 
 
 def imperfect(sums, classes):
-    """Of every pair sum, whether the nearest other one has another class."""
+    """Return for each pair sum whether the nearest other one has another class."""
     away = np.linalg.norm(sums[:, None] - sums[None], axis=2)
     np.fill_diagonal(away, np.inf)
     return classes[away.argmin(1)] != classes
@@ -148,7 +148,7 @@ PIXELS = """([id, shares]) => {
 
 
 def colours_of_classes(page, panel, points, classes, drawn):
-    """The colour under points, by their class: one each, and each its own."""
+    """Check that points have one colour per class, and classes different colours."""
     shares = np.stack(
         [
             (points[:, 0] - drawn.left) / (drawn.right - drawn.left),
@@ -162,7 +162,7 @@ def colours_of_classes(page, panel, points, classes, drawn):
         if (classes == c).sum() < 8:
             continue
         found, counts = np.unique(colours[classes == c], return_counts=True)
-        assert counts.max() / counts.sum() > 0.85  # the others lie at a border
+        assert counts.max() / counts.sum() > 0.85  # the others lie at a border of regions
         usual[c] = found[counts.argmax()]
     assert len(set(usual.values())) == len(usual) > 1
 
@@ -191,7 +191,7 @@ def test_regions_are_of_the_whole_plane_alone(page_of):
 
 @pytest.mark.parametrize("step", [40, None])
 def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):
-    """A trained transformer gives most sequences their class: so do the regions under them."""
+    """A trained transformer gives most sequences their class, and the regions below agree."""
     page = page_of(at(TRANSFORMER, step))
     drawn = Drawn(page, "sequences")
     rows = numbers(page, "sequences")[1]
@@ -215,7 +215,7 @@ def test_attention_is_drawn_cell_by_cell(page_of):
         for i, j in itertools.product(range(rows), range(columns))
     ]
     red = [int(colour.split(" ")[0]) for colour in page.evaluate(PIXELS, ["attention", shares])]
-    assert np.corrcoef(values.ravel(), red)[0, 1] < -0.999  # on white: the larger the darker
+    assert np.corrcoef(values.ravel(), red)[0, 1] < -0.999  # on white: larger is darker
     ticks = page.evaluate(DRAWN, "attention")["x"]
     assert [value for _, value in ticks] == list(range(1, columns + 1))
 
@@ -240,7 +240,7 @@ def test_the_linear_ode_is_drawn_as_it_is(page_of):
 
 
 def survivors_of(finished):
-    """A training with survivors, and them."""
+    """Return the name of a training with survivors, and the survivors."""
     runs = table("explorer_runs", finished)
     alive = runs["survivors"].map(lambda ks: 0 if ks is None else len(ks))
     row = runs[(alive > 0) & (runs["shown"] == "training")].iloc[0]
@@ -295,12 +295,12 @@ def test_losses_and_accuracies_have_their_axes(page_of, log):
         assert trace["yaxis"] == ("y" if name.endswith("loss") else "y2")
     area = page.locator("#losses-picture .nsewdrag").first.bounding_box()
     line = page.locator("#losses-picture .cursor").bounding_box()["x"]
-    # From the first logged step of all panels, which signals have at 1.
+    # The axis starts at the first logged step of all panels: signals are logged at step 1.
     share = np.log(40) / np.log(80) if log else 40 / 80
     assert abs(line - area["x"] - share * area["width"]) < 0.03 * area["width"]
 
 
-# What is written beside the pictures.
+# Texts beside the pictures.
 
 
 def test_the_reading_is_of_the_step(page_of, finished):

@@ -49,7 +49,7 @@ READS = "words => document.getElementById('reading-now').textContent.startsWith(
 
 
 def choose_point(page, point):
-    """Choose one among several; a point that is alone is there already."""
+    """Choose a point among several; a single point is chosen already."""
     if page.is_visible("#points"):
         page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
 
@@ -111,7 +111,7 @@ def test_the_list_keeps_its_choice_and_is_in_order(page_of):
     place = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
     found = column(page, place.index("structure_epoch") + 1)
     assert found == sorted(found, key=lambda text: (text == "–", float(text.strip("–") or 0)))
-    assert "–" in found  # what is not known comes last
+    assert "–" in found  # missing values come last
     counts = [int(words.rsplit("(", 1)[1][:-1]) for words in choices(page, "filter")[1:]]
     assert counts == sorted(counts, reverse=True)
     assert "not finished" not in page.inner_text("#run-note")
@@ -121,7 +121,7 @@ def test_a_filter_is_kept_where_it_can_be(page_of, finished):
     page = page_of(at(TRANSFORMER))
     outcome = column(page, 2)[0]
     page.select_option("#filter", outcome)
-    page.select_option("#system", "particles")  # whose runs have other outcomes
+    page.select_option("#system", "particles")  # particles have other outcomes
     settled(page)
     assert page.input_value("#filter") == ""
     assert page.locator("#run-list input").count() > 1
@@ -211,7 +211,7 @@ def test_a_link_followed_just_before_the_page_rests_is_not_lost(page_of, finishe
     first, other = (f"{TRANSFORMER.rsplit('/', 1)[0]}/s0000{n}" for n in (1, 2))
     page = page_of(at(first))
     settled(page)
-    page.evaluate(  # when this ends, both are due: the address, and the writing of the old one
+    page.evaluate(  # afterwards the new address and the writing of the old one are both due
         """hash => {
           document.getElementById("back").click();
           setTimeout(() => { location.hash = hash; }, 50);

@@ -1,4 +1,4 @@
-"""What the explorer shows while a slow line still sends it."""
+"""What the explorer shows while a slow connection still sends it."""
 
 import functools
 import http.server
@@ -17,7 +17,7 @@ CURVE = "#losses-picture .js-plotly-plot .scatterlayer path"
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """A server that sends parts of a file, each when it is told to."""
+    """Server that sends the parts of a file, each when its event is set."""
 
     def __init__(self, parts, *arguments):
         self.parts = parts
@@ -36,7 +36,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
-    """The picture when its run has come, and the curves when the library that draws them has."""
+    """The picture is there when its run has arrived, the curves when their library has."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
     picture, curves = (content.index(b'<script type="text/plain" id="%b"' % name)
                        for name in (b"plotly", b"parquet"))  # fmt: skip
@@ -60,7 +60,7 @@ def test_the_first_picture_and_curves_are_there_before_the_file(browser, finishe
 
 
 def test_what_a_reader_looks_at_first_comes_first():
-    """The first stop, the others, a run of each point, the ends that are all there is, the rest."""
+    """The first stop, other stops, a run of each point, ends of points without one, the rest."""
     shown = [["training", "training", "training", "end", "end", "outcome"], ["training"], ["end"]]
     points = [
         {

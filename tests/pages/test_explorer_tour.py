@@ -1,4 +1,4 @@
-"""The explorer in a real Chromium: what it says to a reader who knows nothing yet."""
+"""The explorer in a real Chromium: what it tells a reader who is new to the subject."""
 
 import http.server
 import re
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def drawn(page, panel):
-    """What is drawn in a panel; its label says which of two it is."""
+    """Return the drawing in a panel."""
     return page.inner_html(f"#{panel}-picture svg")
 
 
@@ -61,8 +61,8 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
         page.wait_for_function("before => location.hash !== before", arg=fragment)
         settled(page)
     assert len(texts) == len(hashes)
-    assert page.evaluate("location.hash") == hashes[0]  # round and round
-    page.goto(page.url.replace(hashes[0], f"{hashes[1]}&numbers=0"))  # as somebody sent it
+    assert page.evaluate("location.hash") == hashes[0]  # after the last stop comes the first
+    page.goto(page.url.replace(hashes[0], f"{hashes[1]}&numbers=0"))  # an address that was sent
     settled(page)
     assert page.get_attribute("#tour-stops [aria-current]", "href") == hashes[1]
 
@@ -71,7 +71,7 @@ def test_a_stop_leaves_when_another_run_is_chosen(page_of):
     page = page_of()
     settled(page)
     page.click("#forward")
-    assert "random place" in page.inner_text("#tour-text")  # of the same training
+    assert "random place" in page.inner_text("#tour-text")  # the same training
     page.locator("#run-list input:not(:checked)").first.check()
     page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
     assert page.locator("#tour-stops [aria-current]").count() == 0
@@ -138,7 +138,7 @@ def test_a_button_starts_a_live_network(page_of):
 
 
 def test_the_first_picture_does_not_wait_for_the_rest_of_the_file(browser, finished):
-    """The server keeps back all after the data of the first stop until the picture is there."""
+    """The server sends only the data of the first stop until the picture is there."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
     cut = content.index(b'id="plotly"')
     assert cut < len(content) / 2
@@ -197,14 +197,14 @@ TOUCH = """() => {
 
 
 def test_a_touch_on_a_curve_is_left_to_the_page(page_of):
-    """Which then scrolls: no handler takes it, and the style allows it."""
+    """The page then scrolls: no handler takes the touch, and the style allows scrolling."""
     page = page_of(at(NETWORK), size="phone")
     settled(page)
     assert page.evaluate(TOUCH) == [False, False, False, "pan-y pinch-zoom"]
 
 
 def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
-    """Each goes to the logged state nearest to the moment, which the page has."""
+    """Each button goes to the logged state nearest to its moment, which the page has."""
     runs = table("explorer_runs", finished).set_index("run_id")
     runs = runs[(runs["experiment"] == "heads") & (runs["shown"] == "training")]
     run = runs[runs["moments"].notna()].iloc[0]
@@ -224,7 +224,7 @@ def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
 
 
 def test_a_training_is_played_as_a_whole_in_some_seconds(page_of):
-    """Long enough to see it, however few pictures it has."""
+    """Playing takes long enough to be seen, even with few pictures."""
     page = page_of(at(NETWORK, 0))
     places = int(page.get_attribute("#step-slider", "max"))
     page.clock.install(time=0)

@@ -41,7 +41,7 @@ def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
     assert step_now(page) == 0
     page.locator("#step-slider").press("ArrowRight")
     assert step_now(page) == second
-    page.clock.install(time=0)  # playing takes no time, however slow the machine
+    page.clock.install(time=0)  # a simulated clock: playing takes no time, however slow the machine
     page.clock.pause_at(1000)
     page.select_option("#speed", "60")
     page.click("#play")
@@ -50,8 +50,8 @@ def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
     assert page.inner_text("#play") == "Play"
     assert step_now(page) == last
     page.select_option("#speed", "5")
-    page.locator("#numbers").click()  # where keys work, too
-    page.keyboard.press("k")  # from the beginning
+    page.locator("#numbers").click()  # keys work with the focus there, too
+    page.keyboard.press("k")  # plays from the beginning
     page.clock.run_for(300)
     assert page.inner_text("#play") == "Pause"
     page.keyboard.press("k")
@@ -72,13 +72,13 @@ SCRUB = """async () => {
     await new Promise(requestAnimationFrame);
   }
 }"""
-# Work that takes the page three times as long as a frame of the slowest run did, on any machine.
+# Work that takes three times as long as a frame of the slowest run did, on any machine.
 FRAME = "() => { let x = 0; for (let i = 0; i < 12e6; i++) x = (31 * x + i) % 1000003; return x; }"
 
 
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
 def test_a_frame_of_scrubbing_is_little_work(page_of, run_id):
-    """In computing time of the page, which no other process adds to."""
+    """Measured in CPU time of the page, to which no other process adds."""
     page = page_of(at(run_id))
     settled(page)
     devtools = page.context.new_cdp_session(page)
@@ -100,7 +100,7 @@ def test_a_frame_of_scrubbing_is_little_work(page_of, run_id):
 
 
 def place_after_a_second(page, speed, clicks=1):
-    """The place of the slider a second, by the page's own clock, after clicks on Play."""
+    """Return the slider's place one second (on the page's clock) after clicks on Play."""
     page.locator("#step-slider").fill("0")
     page.select_option("#speed", speed)
     page.evaluate("n => { while (n--) document.getElementById('play').click(); }", clicks)
@@ -120,7 +120,7 @@ def test_it_plays_as_fast_as_it_says(page_of):
     )
     page.clock.resume()
     settled(page)
-    assert f"step={step_now(page)}" in page.url  # of where it was paused
+    assert f"step={step_now(page)}" in page.url  # the step at which it was paused
 
 
 def test_another_system_can_be_chosen_while_it_plays(page_of):

@@ -1,4 +1,4 @@
-"""What the panels of the explorer show is what the logs have."""
+"""The panels of the explorer show the values of the logs."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_embeddings_sums_and_signals_are_those_of_the_logs(page_of, finished, ru
 
 @pytest.mark.parametrize("run_id", [NETWORK, CIRCLES, TRANSFORMER])
 def test_curves_are_those_of_the_log(page_of, finished, run_id):
-    columns, rows = numbers(page_of(at(run_id)), "losses")  # with six digits
+    columns, rows = numbers(page_of(at(run_id)), "losses")  # six digits
     frame = logged(finished, run_id, "curves").set_index("step")
     shown = np.array(rows, float)
     assert columns == ["step", *CROSS_ENTROPY]
@@ -98,7 +98,7 @@ def test_regions_are_the_classifiers(page_of, finished):
             scores = sparse_transformer.classify(tensors, x)[0]
         expected = scores.argmax(0).numpy()
         assert len(set(expected)) > 1
-        assert (found == expected).mean() > 0.995  # but where two classes are equal
+        assert (found == expected).mean() > 0.995  # except where two classes tie
 
 
 def test_readings_are_those_of_python(page_of, finished):

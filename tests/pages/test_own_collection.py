@@ -1,4 +1,4 @@
-"""The explorer of a user's collection in a real Chromium: what its systems and its folder say."""
+"""The explorer of a user's collection in a real Chromium: texts of its systems and its folder."""
 
 import pytest
 from conftest import experiment
@@ -49,7 +49,7 @@ OWN = {
 
 @pytest.fixture
 def explorer_of(visit, tmp_path):
-    """Open the explorer of a study of a system of a collection ``mine``, of these files."""
+    """Return a function that opens the explorer of a study with the collection ``mine``."""
 
     def explorer_of(declares, files=()):
         folder = tmp_path / "mine"
@@ -85,8 +85,8 @@ def test_a_system_that_says_nothing_has_what_its_logs_allow(explorer_of):
     assert page.inner_text("#system") == "mine.net"
     heads = page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")
     metrics = ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"]
-    assert heads == ["seed", *metrics]  # no status, as all are finished
-    assert page.locator("[id^=live]").count() == 0  # those of other collections
+    assert heads == ["seed", *metrics]  # no status, because all are finished
+    assert page.locator("[id^=live]").count() == 0  # live sections of other collections
     assert page.is_hidden("#numbers")
 
 

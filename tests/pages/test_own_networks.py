@@ -1,4 +1,4 @@
-"""What the pages and their tables say of networks of a user, who wrote no line about them."""
+"""Pages and their tables for networks of a user who wrote no code for pages."""
 
 import itertools
 import shutil
@@ -47,7 +47,7 @@ EXPERIMENTS = {
 
 
 def made(folder, experiments, collection=ROOT / "tests/networks"):
-    """A study of these networks, with its pages."""
+    """Make and return a study of these networks, with its pages."""
     settings = {"results": str(folder), "collections": [str(collection)]}
     study = planning.plan(settings | {"experiments": experiments})
     for block in study.ordered_blocks:
@@ -59,7 +59,7 @@ def made(folder, experiments, collection=ROOT / "tests/networks"):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A study of three networks, with its pages."""
+    """Return a study of three networks, with its pages."""
     return made(tmp_path_factory.mktemp("networks"), EXPERIMENTS)
 
 
@@ -192,7 +192,7 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_
     study = made(tmp_path, {"e": system("teacher") | {"system": f"many{width}.teacher"}}, folder)
     page = visit(targets.explorer(study).outputs[0])
     page.set_viewport_size({"width": width, "height": 900})
-    page.reload()  # it is laid out as it is opened
+    page.reload()  # the layout is made when the page opens
     page.wait_for_function("document.documentElement.dataset.ready")
     settled(page)
     found = page.evaluate(
@@ -259,7 +259,7 @@ def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
         page.select_option("#system", name)
         settled(page)
         assert page.is_hidden("#problem") and page.is_visible("#losses-picture")
-        if "diverged" in page.inner_text("#reading-now"):  # the list says so, too
+        if "diverged" in page.inner_text("#reading-now"):  # then the list has a column of statuses
             assert "status" in page.inner_text("#run-head")
     assert "diverged" in targets.report(study).outputs[0].read_text()
 

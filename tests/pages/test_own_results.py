@@ -31,7 +31,7 @@ def folder_of(finished, run_id):
 
 
 def note(page):
-    """What the page says of the files, when it has read them."""
+    """Return what the page says about the files after reading them."""
     page.wait_for_function(
         "!['', 'Reading …'].includes(document.getElementById('own-note').textContent)"
     )
@@ -47,7 +47,7 @@ def pick(page, *folders):
 
 
 def drop(page, path):
-    """Drop a file or a folder, as from the file manager."""
+    """Drop a file or a folder, as a file manager does."""
     devtools = page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
     for kind in ("dragEnter", "dragOver", "drop"):
@@ -126,7 +126,7 @@ def test_own_results_fit_on_a_phone(page_of, finished):
     settled(page)
     page.select_option("#system", "your constant_attention")
     settled(page)
-    page.add_style_tag(content=".points label { min-width: 12rem }")  # as with many settings
+    page.add_style_tag(content=".points label { min-width: 12rem }")  # as for many settings
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert not serious(page)
 
@@ -183,7 +183,7 @@ def test_what_is_no_log_is_refused_in_a_sentence(page_of, finished, tmp_path, wh
 
 
 def test_a_page_without_runs_opens_them_too(visit, finished, tmp_path):
-    """As of a study whose runs are still waiting."""
+    """The page of a study whose runs are still waiting."""
     content = (finished.folder / "results/smoke/explorer.html").read_text()
     page = visit(finished.folder / "results/smoke/explorer.html")
     page.wait_for_function("document.documentElement.dataset.ready")

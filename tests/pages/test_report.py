@@ -55,7 +55,7 @@ def test_figures_are_dark_in_the_dark(visit, report):
 
 
 def links(page):
-    """Where its links lead, and how many have no address."""
+    """Return the targets of links, and the number of links without an address."""
     found = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
     known = [link for link in found if link is not None]
     for link in known:
@@ -91,10 +91,10 @@ def test_a_run_that_a_figure_shows_is_what_its_link_opens(visit, report):
 def test_sent_alone_it_has_no_dead_link(visit, report, tmp_path):
     alone = shutil.copy(report, tmp_path)
     page = visit(Path(alone), expected="ERR_FILE_NOT_FOUND")
-    page.wait_for_function("probe.complete")  # it has looked for what lies beside it
+    page.wait_for_function("probe.complete")  # the page has looked for files beside it
     others, without = links(page)
     assert others == []
-    assert without > 50  # they are text
+    assert without > 50  # links without a target are text
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
 
 
@@ -109,7 +109,7 @@ def test_its_contents_stay_in_sight_and_say_where_one_is(visit, report):
 
 
 def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
-    """The page does not scroll by itself once everything is open."""
+    """With everything open, no element is wider than the screen."""
     page = visit(report, size="phone")
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
@@ -147,7 +147,7 @@ def test_a_link_into_a_closed_part_opens_it(visit, tmp_path):
 
 
 def test_it_begins_with_what_agrees_and_a_quarter_of_it_is_visible(visit, tmp_path):
-    """What agrees comes first, with a figure; all else is folded."""
+    """Agreeing claims come first, with a figure; all else is folded."""
     study = planning.plan_file(ROOT / "docs/studies/full_length/config.yaml")
     page = visit(frozen.report(study, tmp_path / "page"))
     ids = page.eval_on_selector_all("main [id]", "all => all.map(one => one.id)")
@@ -179,4 +179,4 @@ def test_it_can_be_printed(visit, report, tmp_path):
     assert n_figures / 4 < n_pages < 0.7 * n_figures
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert page.locator(".claims td:first-child").first.inner_text() in VERDICTS
-    assert page.locator("details.more[open]").count() == 0  # point by point
+    assert page.locator("details.more[open]").count() == 0  # details point by point stay closed

@@ -1,4 +1,4 @@
-"""What the report says in sentences follows from the scorecard, recorded reasons and runs."""
+"""Sentences of the report follow from the scorecard, recorded reasons and runs."""
 
 import math
 
@@ -29,10 +29,10 @@ def claims_of(found):
 def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW) == "11 of 100 [8, 14]"
     assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14] (22 of our 200)"
-    of_frozen = ROW | {"measured_n": 200.0}  # as a table with missing numbers has it
+    of_frozen = ROW | {"measured_n": 200.0}  # float, as in a table with missing numbers
     assert story.measured(of_frozen) == "11 of 100 [8, 14] (22 of our 200)"
     nothing = dict.fromkeys(("measured", "measured_low", "measured_high"), np.nan)
-    assert story.measured(ROW | nothing | {"measured_n": 0}) == "– of 100"  # none to be judged
+    assert story.measured(ROW | nothing | {"measured_n": 0}) == "– of 100"  # no run can be judged
     assert story.measured(ROW | {"unit": "runs", "measured_n": 200}) == "11 runs [8, 14]"
     mean = ROW | {"kind": "mean"}
     assert story.measured(mean | {"unit": "step"}) == "step 11 [8, 14]"
@@ -46,7 +46,7 @@ def test_a_value_has_its_unit_and_interval():
         (0.00147, 64470, None, True),
         (-64470, -0.00147, None, True),
         (1.0, 1000.0, None, False),
-        (-5.0, 5.0, None, False),  # no factor
+        (-5.0, 5.0, None, False),  # signs differ: no factor
         (0.05, 0.96, (0, 1), True),
         (0.05, 0.9, (0, 1), False),
         (-0.95, 0.9, (-1, 1), True),
@@ -179,7 +179,7 @@ def effects(**changes):
 
 
 def summary(study, *estimates):
-    """A share of two runs at each point of the experiment."""
+    """Return the shares of two runs at each point of the experiment."""
     x = np.array(estimates)
     common = {"experiment": "e", "outcome": "is_circle", "n_runs": 2}
     names = [point.name for point in study.experiment("e")]
@@ -194,14 +194,14 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
         "(ρ = 0.5 [0.3, 0.7])."
     ]
     (said,) = story.trends(study, effects(), summary(study, 0.6, 0.1))["e"]
-    assert "rises (ρ = 0.5" in said  # its ends say otherwise
+    assert "rises (ρ = 0.5" in said  # the values at the ends fall
 
 
 @pytest.mark.parametrize(
     "rho, ends, said",
     [
         (0.5, (0.1, 0.9, 0.6), "rises from 0.1 to 0.6, highest, 0.9, at 0.5 (ρ"),
-        (0.5, (0.1, 0.65, 0.6), "rises from 0.1 to 0.6 (ρ"),  # as noise may be
+        (0.5, (0.1, 0.65, 0.6), "rises from 0.1 to 0.6 (ρ"),  # the middle may be noise
         (0.5, (0.1, 0.6, 0.6), "rises from 0.1 to 0.6 (ρ"),
         (0.5, (0.3, 0.05, 0.6), "rises from 0.3 to 0.6 (ρ"),
         (-0.5, (0.6, 0.05, 0.3), "falls from 0.6 to 0.3, lowest, 0.05, at 0.5 (ρ"),
@@ -218,7 +218,7 @@ def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said
 
 
 def test_ends_are_told_only_if_a_value_has_one_point():
-    """Of several initial embeddings at each value there is no single estimate at the ends."""
+    """With several initial embeddings at each value, the ends have no single estimate."""
     swept = experiment(
         sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "first": 0, "embedding": [0, 1]}
     )

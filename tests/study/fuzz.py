@@ -24,7 +24,7 @@ import yaml
 from circlet.study import planning
 
 ROOT = Path(__file__).parents[2]
-# How often each is drawn. The first hold the same things; the plan of paper.yaml takes the longest.
+# How often each is drawn: the first two are small and cover the same; paper.yaml plans slowest.
 WEIGHTS = {
     "config/smoke.yaml": 4, "config/standard.yaml": 3, "config/paper.yaml": 1,
     "tests/study/sweeps.yaml": 4,
@@ -73,9 +73,9 @@ SNIPPETS = (
 
 
 def mutant(seed: int) -> bytes:
-    """Text of the config with this seed."""
+    """Return text of the config with this seed."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(20_000)  # copying and dumping 500 levels; the plan has its own limit
+    sys.setrecursionlimit(20_000)  # for copying and dumping 500 levels; the plan has its own limit
     try:
         return _mutant(random.Random(seed))
     finally:
@@ -85,10 +85,10 @@ def mutant(seed: int) -> bytes:
 def _mutant(rng: random.Random) -> bytes:
     name = rng.choices(list(WEIGHTS), WEIGHTS.values())[0]
     config = yaml.load((ROOT / name).read_bytes(), yaml.CSafeLoader)
-    if rng.random() < 0.95:  # a few experiments: faster, and a mutation more often meets another
+    if rng.random() < 0.95:  # few experiments are faster, and mutations interact more often
         _cut(config, rng)
-    # Nudged configs are often still valid, or wrong in what only points or totals show. The others
-    # are mostly refused by the schema, and those with a changed text mostly by the parser.
+    # Nudged configs are often still valid, or wrong only in points or totals. The schema refuses
+    # most of the others, and the parser most of those with changed text.
     how = rng.random()
     few = rng.choice((1, 1, 1, 2, 3, 6))
     for _ in range(few if how < 0.7 else 0):
@@ -106,7 +106,7 @@ def _text(config, rng: random.Random) -> bytes:
 
 
 def _cut(config: dict, rng: random.Random) -> None:
-    """Keep some experiments, those that they start from, and mostly their roles and figures."""
+    """Keep some experiments and their parents, and mostly their roles and figures."""
     every = config["experiments"]
     kept = set(rng.sample(list(every), rng.randint(1, 4)))
     for _ in range(3):
@@ -123,7 +123,7 @@ def _cut(config: dict, rng: random.Random) -> None:
 
 
 def _places(config) -> list[tuple]:
-    """Every container and key in it; a container in several places is listed once."""
+    """Return every container with each of its keys; an aliased container is listed once."""
     found, waiting, seen = [], [config], set()
     while waiting:
         here = waiting.pop()
@@ -137,7 +137,7 @@ def _places(config) -> list[tuple]:
 
 
 def _nudge(config: dict, rng: random.Random) -> None:
-    """One mutation that leaves the types as they are."""
+    """Change one value without changing its type."""
     places = _places(config)
     if not places:
         return
@@ -167,7 +167,7 @@ def _nudge(config: dict, rng: random.Random) -> None:
 
 
 def _change(config: dict, rng: random.Random) -> None:
-    """One mutation of the structure."""
+    """Change the structure at one place."""
     places = _places(config)
     if not places:
         return
@@ -189,7 +189,7 @@ def _change(config: dict, rng: random.Random) -> None:
         case 7:
             there[other] = copy.deepcopy(here[key])
         case 8:
-            there[other] = here[key]  # an alias, maybe of itself
+            there[other] = here[key]  # an alias, perhaps of itself
         case 9:
             for _ in range(rng.choice((3, 15, 30, 500))):
                 here[key] = rng.choice(([here[key]], {"a": here[key]}, {5: here[key]}))
@@ -201,7 +201,7 @@ def _change(config: dict, rng: random.Random) -> None:
 
 
 def _scramble(text: bytes, rng: random.Random) -> bytes:
-    """One mutation of the text."""
+    """Change the text at one place."""
     lines = text.splitlines(keepends=True) or [b""]
     i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
     at, snippet = rng.randrange(len(text) + 1), rng.choice(SNIPPETS)
@@ -235,7 +235,7 @@ def _stop(*_: object) -> None:
 
 
 def outcome(path: Path) -> str:
-    """What `plan` makes of a config: "plan", "error" if it is one line, else what is wrong."""
+    """Plan a config; return "plan", "error" if it prints one line, or else what is wrong."""
     from circlet.cli import main
 
     out, err, status = io.StringIO(), io.StringIO(), 0
@@ -265,7 +265,7 @@ def outcome(path: Path) -> str:
 
 
 def _jobs(path: Path) -> str:
-    """What is wrong with the studies that jobs of a plan are given; empty, if nothing is."""
+    """Return what is wrong with the studies that a plan gives to jobs; empty if nothing is."""
     from circlet.errors import CircletError
 
     study = planning.plan_file(path)
@@ -286,11 +286,11 @@ def _jobs(path: Path) -> str:
 
 def _run(first: int, count: int) -> None:
     signal.signal(signal.SIGPROF, _stop)
-    # Address space is more than memory; the start of Python and its libraries takes some of it.
+    # Address space exceeds memory: the start of Python and its libraries takes some of it.
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + 2**30, MEMORY + 2**30))
     path, plans, began, longest = Path("mutant.yaml"), 0, time.process_time(), 0.0
     for seed in range(first, first + count):
-        print(json.dumps({"at": seed}), flush=True)  # should the process die
+        print(json.dumps({"at": seed}), flush=True)  # shows the seed if the process dies
         path.write_bytes(mutant(seed))
         start = time.process_time()
         found = outcome(path)

@@ -170,7 +170,7 @@ def test_yaml_anchors_and_merges(tmp_path):
 
 
 def described(json_schema, path=""):
-    """Every key of a JSON schema with its description."""
+    """Yield every key of a JSON schema with its description."""
     for key, sub in json_schema.get("properties", {}).items():
         yield f"{path}{key}", sub.get("description", "")
         for inner in (sub, sub.get("items"), sub.get("additionalProperties")):
@@ -187,7 +187,7 @@ def test_every_parameter_is_described_and_has_a_valid_default(system):
 
 
 def rows(part=""):
-    """Cells of the rows of all tables in config/README.md, or of those of one part of it."""
+    """Yield the cells of table rows in config/README.md, or in one part of it."""
     readme = (ROOT / "config/README.md").read_text()
     for section in readme.split("\n## "):
         if section.startswith(part):
@@ -209,7 +209,7 @@ def test_every_shipped_collection_says_what_it_may():
             schema.read(yaml.safe_load(path.read_text()), CollectionFile)
 
 
-# What has a table of its own there, as have schedules.
+# Keys with a separate table in config/README.md, as schedules have.
 TABLES = ("experiments.", "parents.", "milestones.", "figures.")
 
 

@@ -1,4 +1,4 @@
-"""Whoever misspells a declaration is told so, in one line that names the file."""
+"""A misspelt declaration gives an error of one line that names the file."""
 
 import importlib
 
@@ -75,7 +75,7 @@ def test_the_plan_says_it(mine, tmp_path, capsys):
 
 
 def test_columns_are_read_as_they_are_declared():
-    """Without an import; of tables that compute theirs, none."""
+    """Columns are read without an import; tables that compute theirs have none."""
     modules = [m for c in registry.SHIPPED for m in c.modules("tables").values()]
     read = {module: found for module in modules if (found := declarations.columns(module))}
     assert len(read) > len(modules) / 2

@@ -1,4 +1,4 @@
-"""Who may import whom, and what a fingerprint of code follows."""
+"""Which modules may import which, and what a fingerprint of code covers."""
 
 import ast
 import functools
@@ -19,8 +19,8 @@ PACKAGE = registry.PACKAGE
 BASE = ("", "errors", "lazy_import", "config", "study")
 FILES = (*BASE, "storage")
 SPEC = ("systems.spec", "systems.parameters")
-# What the modules of a room may import from circlet, besides their own room. The first that fits
-# counts; * stands for any name. A room that is not here fails.
+# Other modules of circlet that the modules of a room (a part of the package) may import. The first
+# room that fits counts; * stands for any name. A module in no room fails.
 ROOMS = {
     "config": ("errors", "lazy_import"),
     "study": ("", "errors", "lazy_import", "native", "config", *SPEC),
@@ -79,7 +79,7 @@ MODULES = sorted(every_module())
 
 @functools.cache
 def imported(module):
-    """All names that a module imports anywhere; a package only if nothing in it is named."""
+    """Return all names that a module imports; a package only if the import names nothing in it."""
     found = set()
     for node in ast.walk(ast.parse(registry.path_of(module).read_text())):
         if isinstance(node, ast.Import):
@@ -93,7 +93,7 @@ def imported(module):
 
 @functools.cache
 def closure(module):
-    """All that is imported with a module, directly or not, but not for type checkers alone."""
+    """Return all modules that a module imports, directly or not, except for type checkers alone."""
     found = set()
     todo = {module}
     while todo:
@@ -103,7 +103,7 @@ def closure(module):
 
 
 def fits(name, room):
-    """Whether a module, by its name in circlet, is in a room."""
+    """Return whether a module, by its name in circlet, is in a room."""
     pattern = re.escape(room).replace(r"\*", r"\w+")
     return re.fullmatch(rf"{pattern}(\..*)?" if room else "", name)
 
@@ -115,7 +115,7 @@ def short(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_point_to_the_ground(module):
     room = next(room for room in ROOMS if fits(short(module), room))
-    own = re.match(r"collections\.\w+", short(module))  # a collection knows its own parts alone
+    own = re.match(r"collections\.\w+", short(module))  # a collection may import only its own parts
     allowed = [name.replace("collections.*", own[0]) if own else name for name in ROOMS[room]]
     here = room.replace("collections.*", own[0]) if own else room
     for name in imported(module):
@@ -162,7 +162,7 @@ def test_nothing_imports_the_command_line_but_what_starts_it():
 
 
 def test_the_package_knows_no_snakemake():
-    """But for the type of what its rules hand over."""
+    """Except for the type of the object that its rules pass."""
     for module in MODULES:
         names = {name for name in imported(module) if name.split(".")[0] == "snakemake"}
         assert names == ({"snakemake.workflow"} if module == "circlet.pipeline" else set()), module
@@ -196,7 +196,7 @@ def test_the_command_plan_imports_no_more_than_it_needs():
 
 @contextmanager
 def edited(monkeypatch, path, new=None):
-    """A file with one more line, wherever it is read."""
+    """Let a file have one more line wherever it is read."""
     read, new = Path.read_text, new or ("\n" if path.endswith(".csv") else "x = 1\n")
 
     def changed(self, *arguments, **options):
@@ -220,7 +220,7 @@ FOLLOWED = {
 
 
 def test_a_fingerprint_follows_all_that_is_imported(monkeypatch):
-    """Also through code that reads files and plans, because a change there may drop rows."""
+    """Including code that reads files and plans, because a change of it may drop rows."""
     before = fingerprint.digest("circlet.sweeps.tables.scorecard")
     for file, counts in FOLLOWED.items():
         with edited(monkeypatch, f"/{file}"):
@@ -251,7 +251,7 @@ def test_a_release_changes_no_fingerprint(monkeypatch):
 
 
 def test_a_package_counts_for_what_is_below_it(monkeypatch):
-    """Python runs it, though the folders between have no code of their own."""
+    """Python runs the package, though the folders in between have no code."""
     name = "circlet.collections.musat.tables.pair_sums"
     before = fingerprint.digest(name)
     with edited(monkeypatch, "/musat/__init__.py"):
@@ -260,7 +260,7 @@ def test_a_package_counts_for_what_is_below_it(monkeypatch):
 
 def test_data_files_are_in_the_digest(monkeypatch):
     before = fingerprint.digest("circlet.pages.report")
-    for file in ("pages/report.html", "pages/theme.css"):  # of the package, too
+    for file in ("pages/report.html", "pages/theme.css"):  # a file of the package above, too
         with edited(monkeypatch, f"/{file}"):
             assert fingerprint.digest("circlet.pages.report") != before
 
@@ -392,7 +392,7 @@ def test_what_python_does_counts_and_nothing_else(mine, tmp_path, case):
 
 
 def code_of(folder, name="mine.distances"):
-    """Fingerprint of a table of a user."""
+    """Return the fingerprint of a user's table."""
     study = planning.plan(config_of(folder))
     return next(target.code for target in targets.tables(study) if target.name == name)
 

@@ -1,4 +1,4 @@
-"""Whatever a config holds, `plan` prints a plan or one line, soon and in little memory."""
+"""For any config, `plan` prints a plan or one line, soon and in little memory."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def test_every_config_is_a_plan_or_one_line(tmp_path, first):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     found = [(line["seed"], line["wrong"]) for line in said if "wrong" in line]
-    if not said or "plans" not in said[-1]:  # the process died, as of too deep a recursion in C
+    if not said or "plans" not in said[-1]:  # the process died, perhaps of deep recursion in C
         last = said[-1]["at"] if said else first
         found.append((last, f"ended with {done.returncode}: {done.stderr[-2000:]}"))
     assert not found, "\n\n".join(

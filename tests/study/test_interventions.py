@@ -21,7 +21,7 @@ def start(p=13, d=6, seed=0):
 
 
 def signals(embedding):
-    """Compared with the sum in the definition, for every k."""
+    """Compute the signals from the sum in the definition, for every k."""
     p = len(embedding)
     n = np.arange(p)
     sums = [(np.exp(-2j * np.pi * k * n / p)[:, None] * embedding).sum(0) for k in range(p)]
@@ -316,7 +316,7 @@ def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path,
 
 
 def golden_values():
-    """What must not change without a new VERSION of interventions.py."""
+    """Return values that may change only with a new VERSION of interventions.py."""
     stream = Seeds(5, 0, 0, 0).stream
     acts = {
         "scale": interventions.scale(start(), 2, 1.5),
@@ -331,7 +331,7 @@ def test_golden_values(golden):
     golden("interventions", golden_values())
 
 
-# One in a user's folder.
+# Interventions of a user's folder.
 
 
 def mixed(tmp_path, **arguments):
@@ -391,7 +391,7 @@ def test_an_intervention_must_keep_the_arrays(tmp_path):
 
 
 def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
-    mixed(tmp_path)  # the process knows it now
+    mixed(tmp_path)  # loads the collection into this process
     act = {"networks.mix": {"of": "base"}}
     with pytest.raises(
         ConfigError, match=r"no intervention 'networks.mix' \(there are: scale, construct"

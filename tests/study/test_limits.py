@@ -1,4 +1,4 @@
-"""What the plan refuses because its jobs would fail, or because it would never end."""
+"""Configs that the plan refuses because their jobs would fail or never end."""
 
 import json
 import time
@@ -17,7 +17,7 @@ from circlet.study.seeds import Seeds
 
 LIMITS = {"points": limits.MAX_POINTS, "blocks": limits.MAX_BLOCKS, "chain": limits.MAX_CHAIN}
 LIMITS["bytes"] = reading.MAX_BYTES
-# What a job costs that nobody waits for: far more than any of these takes, far less than for ever.
+# Far more than any of these plans takes, far less than forever.
 SECONDS = 5
 
 
@@ -50,7 +50,7 @@ def decays(n):
 START = 2**31 - 2
 KEEP = [{"keep": {"frequencies": list(range(1, 81))}}]
 
-# Accepted before, and then failed in the job or was never done.
+# Configs that were accepted once, and then failed in the job or never ended.
 REFUSED = {
     "large seed": (config(seeds={"count": 2, "first": 2**31}), "e.seeds.first: 2147483648 is"),
     "last seed": (config(seeds={"count": 4, "first": START}), "the last seed would be 2147483649"),
@@ -277,7 +277,7 @@ def test_a_base_with_fewer_seeds_is_named():
 
 def test_a_hundred_thousand_runs_are_planned_in_a_second(capsys):
     study = json.dumps(config(sweep=decays(200), block=50, seeds={"count": 500}))
-    main(["plan", "--study", study])  # reads what the modules declare
+    main(["plan", "--study", study])  # reads the declarations of modules, to cache them
     capsys.readouterr()
     began = time.process_time()
     main(["plan", "--study", study])

@@ -1,4 +1,4 @@
-"""What belongs to a paper is in its collection, and nowhere else."""
+"""Names that belong to a paper occur only in its collection."""
 
 import ast
 import importlib
@@ -40,7 +40,7 @@ def test_outcomes_of_systems_are_columns_of_tables(name):
 
 
 def literals(path):
-    """Texts in the code of a module, docstrings aside."""
+    """Return the texts in the code of a module, without docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
@@ -55,7 +55,7 @@ def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collecti
     names = {name for c in about for name in c.roles}
     for kind in ("tables", "figures", "commands"):
         names |= {name for c in about for name in c.modules(kind)}
-    # Some are drawn or tabulated as they are.
+    # Names that are also kinds of logs, interventions or plots.
     names -= set(Logs.__struct_fields__) | interventions.INTERVENTIONS.keys()
     names -= {kind for c in registry.SHIPPED for kind in c.modules("plots")}
     assert len(names) > 80

@@ -14,7 +14,7 @@ from circlet.study import cost, measured, planning, points
 from circlet.study.points import canonical
 from circlet.systems.spec import Log, number
 
-# The same examples everywhere, however slow the machine is.
+# The same examples on every machine, however slow.
 ANYWHERE = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -23,7 +23,7 @@ def paths(**changes):
 
 
 def test_a_part_has_one_order_however_its_study_is_given():
-    """So a table made by hand has the same rows in the same order as Snakemake's."""
+    """So a table made by hand has its rows in the same order as Snakemake's."""
     swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
     kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
     given = {"results": "r", "experiments": {
@@ -91,7 +91,7 @@ def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
     hidden = [SYSTEMS["constant_attention"].defaults["hidden"], 8]
     wider = [f"p17_d2_hidden-8_learning_rate-{rate}_wd0" for rate in (0.01, 0.001)]
     assert made(sweep=RATES | {"hidden": hidden}) == rates + wider
-    assert made(sweep={"hidden": hidden}) == [rates[0], wider[0]]  # the rate is swept no more
+    assert made(sweep={"hidden": hidden}) == [rates[0], wider[0]]  # the rate is not swept any more
 
 
 @pytest.mark.parametrize("same", ["0.3", "0.30", "3e-1", "0.299999999999999999"])
@@ -162,7 +162,7 @@ def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
 
 
 def test_new_options_change_no_job_that_is_done(monkeypatch):
-    """A parameter or a kind of log that a later release adds, at its default."""
+    """A later release adds a parameter and a kind of log, at their defaults."""
     before = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     known = SYSTEMS["constant_attention"]
     parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
@@ -173,7 +173,7 @@ def test_new_options_change_no_job_that_is_done(monkeypatch):
     assert after == before
 
 
-# What follows from each key of an experiment: other runs, other blocks of them, or other tables.
+# Keys of an experiment by what they change: runs, blocks of the same runs, or tables.
 RUNS = {
     *("system", "parameters", "sweep", "sample", "cases", "steps", "epochs", "dtype", "products"),
     *("seeds", "interventions", "log"),
@@ -182,7 +182,7 @@ BLOCKS, TABLES = {"block", "keep_state"}, {"compare"}
 
 
 def test_what_follows_from_each_key_is_decided():
-    """A new key must be in `Point.identity`, if other numbers follow from it."""
+    """A new key must be in `Point.identity` if it changes numbers."""
     assert {*Experiment.__struct_fields__} == RUNS | BLOCKS | TABLES
 
 
@@ -249,7 +249,7 @@ def test_a_log_of_a_billion_steps_is_refused():
 
 
 def test_cost_grows_with_the_study(monkeypatch):
-    """By what is trained and by what is recorded."""
+    """Cost grows with what is trained and with what is recorded."""
     monkeypatch.setattr(measured, "of_kernel", lambda _: measured.Timed(2.0, {"curves": 3.0}))
     block = next(planning.plan(config(steps=500)).blocks)
     recorded = block.point.n_logged("curves")
@@ -305,10 +305,10 @@ def test_a_log_at_the_last_step_is_allowed():
 @pytest.mark.parametrize(
     ("system", "count", "together"),
     [
-        ("constant_attention", 100, 50),  # the caches hold 69
+        ("constant_attention", 100, 50),  # the caches hold 69 runs
         ("constant_attention", 10, 10),
         ("embedding_mlp", 8, 1),
-        ("particles", 50, 10),  # 11
+        ("particles", 50, 10),  # the caches hold 11
         ("sparse_transformer", 50, 50),
     ],
 )

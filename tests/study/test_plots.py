@@ -1,4 +1,4 @@
-"""Which plots an experiment has by rule, what a config can ask for, and what is refused."""
+"""Plots that an experiment has by rule, plots that a config can ask for, and refused ones."""
 
 import re
 
@@ -35,7 +35,7 @@ def of(figures=None, **changes):
             {"sweep": DECAYS, "compare": {"weight_decay": [0, 1]}},
             ["curves", "forest", "trajectories"],
         ),
-        ({"system": "particles"}, ["distributions"]),  # it has no curves
+        ({"system": "particles"}, ["distributions"]),  # particles have no curves
     ],
 )  # fmt: skip
 def test_an_experiment_has_what_suits_its_sweep(changes, kinds):
@@ -55,7 +55,7 @@ def test_parameters_take_the_places_left():
 
 
 def test_a_picture_is_of_its_experiment_alone():
-    """An edit of another experiment, or of another plot, draws it no second time."""
+    """An edit of another experiment or plot does not redraw it."""
     two = {"a": experiment(sweep=DECAYS), "b": experiment()}
 
     def keys(**changes):

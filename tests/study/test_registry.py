@@ -1,4 +1,4 @@
-"""Collections: what makes a folder one, and what a user's own gives a study."""
+"""Collections: what makes a folder one, and what a user's collection adds to a study."""
 
 import json
 import re
@@ -188,10 +188,10 @@ def test_without_its_folder_it_is_unknown(mine):
 
 
 def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
-    """A system, a table of its runs, a figure of the table, a role, and what the explorer says."""
+    """It has a system, a table of its runs, a figure of the table, a role, and a list of runs."""
     config_ = config_of("mine", results=tmp_path / "results")
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(config_))
-    study = planning.plan_file(tmp_path / "study.yaml")  # the folder is relative to it
+    study = planning.plan_file(tmp_path / "study.yaml")  # `mine` is relative to it
     assert [point.name for point in study.points] == ["p5_d2_r0.1", "p5_d2_r0.5"]
     assert study.points[0].system.equations == "circlet.collections.mine.equations.drift"
     every = targets.ordered(study)
@@ -224,7 +224,7 @@ def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
 
 
 def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
-    """A job sees its part of the study alone, and as JSON, which does not name the collections."""
+    """A job sees only its part of the study, as JSON that does not name the collections."""
     study = planning.plan(config_of(mine) | {"reproduce": {"mine.rates": "e"}})
     assert "collections" not in json.loads(study.json)
     for block in study.blocks:
@@ -241,7 +241,7 @@ def as_its_job_sees_it(target):
 
 
 def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
-    """Both use the same names, and one name of circlet's."""
+    """Both use the same names, and one name of a table of circlet."""
     yours = shutil.copytree(mine, tmp_path / "yours")
     for file in [path for path in yours.rglob("*") if path.is_file()]:
         file.write_text(file.read_text().replace("mine", "yours"))
@@ -254,11 +254,11 @@ def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
     tables = targets.names(both)[0]
     assert {"runs", "mine.runs", "yours.runs", "mine.distances", "yours.distances"} <= set(tables)
     assert both.systems == ["mine.drift", "yours.drift"]
-    assert len({block.log("runs") for block in both.blocks}) == 4  # of two seeds each
+    assert len({block.log("runs") for block in both.blocks}) == 4  # both systems have two blocks
 
 
 def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
-    """This happens in notebooks, and in these tests."""
+    """This happens in notebooks and in these tests."""
     other = shutil.copytree(mine, tmp_path / "other/mine")
     having("systems/drift.py", (mine / "systems/drift.py").read_text().replace("0.5", "0.25"))(
         other
@@ -280,7 +280,7 @@ FIGURE = '("mine.distances",)'
 
 
 def outcome(of):
-    """Another outcome of its system."""
+    """Give the system another outcome."""
     return less("systems/drift.py", '"mean", "distances", "distance"', of)
 
 
@@ -504,14 +504,14 @@ def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
 
 
 def test_equations_may_be_those_of_another_system(mine):
-    """A star says which, too."""
+    """A star import names the module with the equations, too."""
     drift = mine / "equations/drift.py"
     drift.rename(mine / "walk.py")
     drift.write_text("from circlet.collections.mine.walk import *\n")
     settings = {"system": "mine.drift", "steps": 1, "seeds": {"count": 1}, "block": 1}
     config = {"results": "results", "collections": [str(mine)], "experiments": {"e": settings}}
     assert planning.plan(config).points
-    system = mine / "systems/drift.py"  # what a function imports costs a plan nothing
+    system = mine / "systems/drift.py"  # imports inside functions cost a plan nothing
     system.write_text(f"{system.read_text()}\n\ndef later():\n    import torch\n    return torch\n")
     drift.write_text("from ..walk import *\n")
     (mine / "walk.py").write_text(

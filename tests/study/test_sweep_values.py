@@ -46,7 +46,7 @@ def test_ends_are_as_given():
 
 
 def test_computed_values_stay_between_their_ends():
-    """Also if four digits do not distinguish them, and if one should be zero."""
+    """Even if four digits do not distinguish them, and if one should be zero."""
     narrow = values("weight_decay", sweep={"weight_decay": {"linspace": [0.99981, 0.99989, 3]}})
     assert narrow == [0.99981, 0.99985, 0.99989]
     given = {"weight_decay": {"uniform": [0.99981, 0.99989]}}
@@ -72,7 +72,7 @@ def test_points_are_drawn_once_and_stay():
     assert {p.parameters["p"] for p in many} == {5, 6, 7, 8, 9}
     decays = np.array([p.parameters["weight_decay"] for p in many])
     assert 0.35 < decays.mean() < 0.65 and decays.min() >= 0 and decays.max() <= 1
-    # Another parameter changes none of the values.
+    # A further parameter changes none of the values.
     more = points(sweep=RANGES | {"learning_rate": {"loguniform": [0.001, 0.1]}}, sample=20)
     assert [p.parameters["weight_decay"] for p in more] == list(decays[:20])
     rates = [p.parameters["learning_rate"] for p in more]
@@ -155,7 +155,7 @@ def test_blocks_are_chosen_by_cost_and_more_seeds_change_none_that_is_full():
     assert blocks(120)[:-1] == blocks(100) and blocks(120)[-1] == "00100-00119"
     assert blocks(7) == ["00000-00006"]
     assert blocks(30, first=40) == ["00040-00049", "00050-00069"]
-    # A run of minutes has a job of its own; neither steps nor logs decide.
+    # A run that takes minutes has a job for itself; neither steps nor logs decide this.
     wide = {"system": "embedding_mlp", "parameters": {"p": 400, "hidden": 2000}}
     assert blocks(3, **wide) == [f"{i:05d}-{i:05d}" for i in range(3)]
     assert blocks(100, steps=10**6) == blocks(100)

@@ -14,13 +14,13 @@ LOGS = Logs.__struct_fields__
 
 
 def shipped(kind):
-    """Modules of the shipped collections, by the name of what they make."""
+    """Return the modules of the shipped collections, by the name of what they make."""
     return {n: m for c in registry.SHIPPED for n, m in c.modules(kind).items()}
 
 
 @pytest.mark.parametrize("kind", ["tables", "figures"])
 def test_every_name_in_a_declaration_is_known(kind):
-    """A misspelt declaration would leave out a table silently."""
+    """A misspelt declaration would silently leave out a table."""
     roles = {role for collection in registry.SHIPPED for role in collection.roles}
     known = {
         "TABLES": shipped("tables"), "OPTIONAL_TABLES": shipped("tables"),
@@ -40,8 +40,8 @@ def test_every_target_is_made_by_some_study_that_is_shipped():
     assert not every
 
 
-# What the smoke study gives no reason to read: its runs are not under the papers' conditions, and
-# some figures have nothing to show. A claim's table is an input of all that claims are part of.
+# Inputs that are not read in the smoke study: its runs do not meet the papers' conditions, and
+# some figures have nothing to show. Tables of claims are inputs of all targets with claims.
 CLAIMED = {"table1", "table2", "survival_classifiers", "musat_claims", "ding_claims"}
 BEYOND = {
     "odonnat_claims", "findings_claims", "forecast", "circle_growth", "seed_overlap",
@@ -54,19 +54,19 @@ UNREAD = {
 
 
 def test_inputs_are_all_that_is_read(finished):
-    """Logs and tables, optional ones, too: none is read that is not declared, and vice versa."""
+    """Logs and tables, also optional ones: all that are read are declared, and vice versa."""
     read = json.loads((finished.folder / "reads.json").read_text())
     for target in targets.ordered(SMOKE):
         inputs = set(map(str, target.inputs))
         found = set(read[f"{target.kind}/{target.name}"])
         assert found <= inputs, target.name
         names, unread = ({Path(path).stem for path in paths} for paths in (found, inputs - found))
-        # Not all logs of a kind: they may have no steps, or no run that is asked about.
+        # Compared by kind of log: some logs have no steps, or no run that is needed.
         assert unread - names <= UNREAD.get(target.name, set()), target.name
 
 
 def test_nothing_is_read_past_the_storage():
-    """Shows that the test above notices it."""
+    """Otherwise the test above would miss what is read."""
     for path in registry.PACKAGE.rglob("*.py"):
         room = path.relative_to(registry.PACKAGE).parts[0]
         if room not in ("storage", "compare.py"):
@@ -98,7 +98,7 @@ def test_footers_name_the_part_of_the_study():
 
 
 def as_its_job_sees_it(target):
-    """A target as planned by its job, which is given its part of the study as JSON."""
+    """Return a target as planned by its job, which gets its part of the study as JSON."""
     study = planning.decode(target.study.json)
     study = replace(study, keys={table.name: table.key for table in target.tables})
     if target.kind == "pages":
@@ -107,7 +107,7 @@ def as_its_job_sees_it(target):
 
 
 def experiments_without_roles():
-    """These have tables that no role requires."""
+    """Return a study with experiments whose tables no role requires."""
     named = {"b": experiment("particles"), **{system: experiment(system) for system in SYSTEMS}}
     return planning.plan({"results": "r", "experiments": named, "reproduce": {"table2": "b"}})
 

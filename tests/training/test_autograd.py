@@ -1,4 +1,4 @@
-"""Networks that are a plain nn.Module and a loss: equal to the loop that anybody would write."""
+"""Networks given as a plain nn.Module and a loss: equal to a plain training loop."""
 
 import copy
 import shutil
@@ -37,13 +37,13 @@ def point(system, folder=NETWORKS, results="results", runs=4, log=None, **parame
 
 
 def trained(point, seeds):
-    """The weights of some runs at their end, by name."""
+    """Return the final weights of some runs, by name."""
     *_, group = run.run_group(point, seeds, CPU)
     return group.stack.arrays
 
 
 def plain_loop(point, seed):
-    """The weights at the end of what anybody would write: nn.Module, autograd, torch.optim."""
+    """Return the final weights of a plain training loop: nn.Module, autograd, torch.optim."""
     equations, seeds = autograd.equations(point.system), point.seeds(seed)
     parameters, dtype = point.parameters, getattr(torch, point.settings.dtype)
     network = trees.cast(equations.network(parameters, seeds), dtype)
@@ -74,7 +74,7 @@ def plain_loop(point, seed):
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
 @pytest.mark.parametrize("system", ["quadratic", "regression"])
 def test_equal_to_a_plain_loop(system, optimizer):
-    """Bit by bit for `quadratic`, whose tensors suit PyTorch's kernels, alone or stacked."""
+    """Bit by bit for `quadratic`, whose tensor sizes suit PyTorch's kernels, alone or stacked."""
     own = point(system, optimizer=optimizer, momentum=0.9 if optimizer == "sgd" else 0.0)
     alone, stacked = trained(own, [2]), trained(own, [0, 1, 2, 3])
     expected = plain_loop(own, 2)
@@ -113,7 +113,7 @@ def test_frozen_parameters_and_buffers_stay(tmp_path):
     assert (trained(own, [0, 1])["shift"] == 1).all()
     data = autograd.equations(own.system).data(own.parameters, [own.seeds(0), own.seeds(1)],
                                                torch.float64, CPU)  # fmt: skip
-    assert data.buffers.keys() == {"scale"}  # each run has another
+    assert data.buffers.keys() == {"scale"}  # scale differs between runs
 
 
 def test_each_epoch_sees_every_example_once_in_its_own_order():
@@ -132,7 +132,7 @@ def test_each_epoch_sees_every_example_once_in_its_own_order():
     for epoch in epochs:
         torch.testing.assert_close(epoch.sort(1).values, whole.sort(1).values, rtol=0, atol=0)
     assert not torch.equal(*epochs)
-    again = equations.batch(data, 5).parts["train"]["y"]  # follows from the step alone
+    again = equations.batch(data, 5).parts["train"]["y"]  # a batch follows from the step alone
     assert torch.equal(again, epochs[1][:, 8:16])
 
 
@@ -157,12 +157,12 @@ def test_metrics_are_those_that_it_declares(tmp_path):
 
 @pytest.mark.parametrize("system", ["quadratic", "regression"])
 def test_steps_can_be_recorded_for_a_gpu(monkeypatch, system):
-    """A graph reads and writes fixed memory: batches are copied there."""
+    """A graph reads and writes fixed memory, to which batches are copied."""
     own = point(system, steps=30, optimizer="adamw")
     expected = trained(own, [0, 1])
 
     def record(function):
-        return function  # does it at every replay
+        return function  # runs the function at every replay
 
     monkeypatch.setattr(
         cuda_graphs, "graphed", lambda step, data, device: cuda_graphs.Graphed(step, data, record)
@@ -206,7 +206,7 @@ def test_as_many_advance_together_as_the_caches_hold():
 
 
 def test_the_exact_cross_entropy_can_be_differentiated():
-    """By autograd, alone and stacked: the gradient that the shipped systems have."""
+    """Autograd gives the gradient of the shipped systems, alone and stacked."""
     generator = torch.Generator().manual_seed(0)
     logits = 30 * torch.randn(3, 9, 5, generator=generator)
     target = torch.randint(5, (3, 9), generator=generator)
@@ -219,7 +219,7 @@ def test_the_exact_cross_entropy_can_be_differentiated():
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
 
 
-# What an author may get wrong: what is replaced in quadratic.py by what, and what is said of it.
+# Errors of an author: a text in quadratic.py, its replacement, and the message to expect.
 WRONG = {
     "item": (
         "return functional.cross_entropy(network(pairs), target)",
@@ -284,7 +284,7 @@ def test_what_cannot_be_is_one_line(tmp_path, name, runs):
     own = point("quadratic", folder, runs=runs, steps=3)
     only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
     if only_stacked and runs == 1:
-        run.run(own, [0], CPU)  # autograd alone can do all of that
+        run.run(own, [0], CPU)  # without vmap, all of that is possible
         return
     with pytest.raises(CircletError, match=said) as caught:
         run.run(own, range(runs), CPU)
@@ -308,11 +308,11 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_pat
         np.testing.assert_allclose(row.values, other.values, atol=1e-6)
 
 
-# What would make a run depend on others, or on when it was interrupted or logged.
+# Errors that make a run depend on other runs, interruptions or logs.
 
 
 def edited(tmp_path, name, *changes):
-    """A copy of the networks with edits, (file, old, new) each."""
+    """Copy the networks with edits, (file, old, new) each."""
     folder = shutil.copytree(NETWORKS, tmp_path / name)
     for file, old, new in changes:
         edit(folder / file, old, new)
@@ -358,7 +358,7 @@ def test_a_system_without_labels_has_a_name(tmp_path):
 
 @pytest.mark.parametrize("system", ["quadratic", "letters", "teacher", "regression"])
 def test_trained_networks_are_put_together_again(tmp_path, system):
-    """Their metrics equal the logged ones, also with random data, frozen weights and buffers."""
+    """Their metrics equal the logged ones, even with random data, frozen weights and buffers."""
     (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype="float32").blocks
     job.run_block(block, "cpu")
     runs = parquet.read_log(block, "runs").set_index("seed")

@@ -1,4 +1,4 @@
-"""A block that is ended before its time goes on where it was, to the same numbers."""
+"""A block that is ended early resumes where it was, with the same numbers."""
 
 import errno
 import hashlib
@@ -43,7 +43,7 @@ SYSTEMS = {
 
 @pytest.fixture(scope="module", params=["native", "torch"], autouse=True)
 def engine(request):
-    """Both ways to train, which say after every step how far they are."""
+    """Train natively and in torch, with a progress report after every step."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native_run, "FIRST", 1)
         patch.setattr(native_run, "LONGEST", 0.0)
@@ -78,14 +78,14 @@ def interrupt(block, steps):
 
 
 def steps_of(block):
-    """Run a block to its end: the steps that it takes."""
+    """Run a block to its end and return the steps that it takes."""
     seen = []
     job.run_block(block, "cpu", lambda done, _: seen.append(done))
     return seen
 
 
 def logs(block):
-    """All logs of a block, except the times, which differ."""
+    """Return all logs of a block except the times, which differ."""
     tables = {kind: parquet.read_log(block, kind) for kind in block.point.logs}
     tables["runs"] = tables["runs"].drop(columns="seconds")
     return {kind: pa.Table.from_pandas(frame) for kind, frame in tables.items()}
@@ -93,7 +93,7 @@ def logs(block):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, engine):
-    """Logs of the usual block, which nothing interrupted."""
+    """Return the logs of the usual block, run without interruption."""
     block = block_of(tmp_path_factory.mktemp("undisturbed"))
     job.run_block(block, "cpu")
     return logs(block)
@@ -102,7 +102,7 @@ def undisturbed(tmp_path_factory, engine):
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("steps", [0, 17, 40, 63])
 def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, engine, name, steps):
-    """Bit by bit, wherever it was interrupted: at step 0, later, at the last, in group two."""
+    """Bit by bit, if interrupted at step 0, later, at the last step, or in the second group."""
     undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
     if steps > 40 and engine == "torch" and block.point.cpu_batch(2) == 2:
         pytest.skip("all its runs advance together")
@@ -119,7 +119,7 @@ def test_it_really_goes_on(tmp_path, engine):
     block = block_of(tmp_path)
     interrupt(block, 30)
     seen = steps_of(block)
-    second = range(40, 81) if engine == "native" else ()  # run; in torch both advance together
+    second = range(40, 81) if engine == "native" else ()  # of run 2; torch advances both together
     assert seen == [*range(31, 41), *second]
 
 
@@ -133,14 +133,14 @@ def test_several_interruptions(undisturbed, tmp_path):
 
 
 def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
-    """SIGKILL sends no signal first; the regular checkpoints are used."""
-    clock = iter(range(100_000))  # a second per look at the clock
+    """SIGKILL comes without another signal, so only the regular checkpoints exist."""
+    clock = iter(range(100_000))  # a second passes at each look at the clock
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
     block = block_of(tmp_path)
 
     def kill(done, _):
         if done == 35:
-            raise KeyboardInterrupt  # at once, as SIGKILL: nothing is saved
+            raise KeyboardInterrupt  # at once, like SIGKILL: nothing is saved
 
     with pytest.raises(KeyboardInterrupt):
         job.run_block(block, "cpu", kill)
@@ -171,7 +171,7 @@ def test_only_what_decides_numbers_makes_a_checkpoint_useless(
 
 
 def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
-    """The parent runs of a block were run again, with other results."""
+    """The parent runs of the block were repeated, with other results."""
     study = config(tmp_path, steps=40)
     study["experiments"]["after"] = study["experiments"]["e"] | {
         "interventions": [{"keep": {"strongest": 2, "of": "e"}}]
@@ -187,7 +187,7 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
 
 
 def test_a_damaged_checkpoint_is_left_unused(undisturbed, tmp_path):
-    """Whichever byte flips: the block begins anew, or ends with the same numbers."""
+    """Whichever byte flips, the block starts again or ends with the same numbers."""
     block = block_of(tmp_path)
     interrupt(block, 20)
     whole = block.checkpoint.read_bytes()
@@ -199,7 +199,7 @@ def test_a_damaged_checkpoint_is_left_unused(undisturbed, tmp_path):
 
 
 def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
-    """... that was not asked to end; one that was says that nothing was saved."""
+    """A run that was asked to end reports that nothing was saved."""
     monkeypatch.setattr(checkpoint, "FIRST", 0.0)
     block = block_of(tmp_path)
 
@@ -231,7 +231,7 @@ def test_what_is_no_checkpoint_of_ours_is_left_unused(tmp_path, caplog, body):
 
 
 def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypatch):
-    """A Snakemake that was killed and restarted, on a file system without locks."""
+    """For example a Snakemake killed and restarted, on a file system without locks."""
 
     monkeypatch.setattr(locks, "hold", lambda *_: None)
     block = block_of(tmp_path)
@@ -240,7 +240,7 @@ def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypa
         if done == 20:
             interrupt(block, 30)  # saves a checkpoint of the same block
         if done == 30:
-            job.run_block(block, "cpu")  # goes on from it, ends first, removes it
+            job.run_block(block, "cpu")  # resumes from the checkpoint, ends first and removes it
             assert not block.checkpoint.exists()
 
     job.run_block(block, "cpu", other)

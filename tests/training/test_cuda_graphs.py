@@ -1,4 +1,4 @@
-"""CUDA graphs, with a recorder in their place that needs no GPU."""
+"""CUDA graphs, replaced by a recorder that needs no GPU."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 
 class Recorded:
-    """What a graph promises: nothing is done when it is recorded, all at every replay."""
+    """Fake graph: nothing runs when it is recorded, everything runs at every replay."""
 
     def __init__(self):
         self.recorded = self.replayed = 0
@@ -38,7 +38,7 @@ def as_it_is(step, data):
 
 
 def trained(monkeypatch, system, steps, wrap, **parameters):
-    """Weights of two runs after some steps, each through what ``wrap`` makes of the step."""
+    """Return the weights of two runs after some steps; ``wrap`` replaces each step."""
     monkeypatch.setattr(cuda_graphs, "graphed", lambda step, data, device: wrap(step, data))
     point = planning.plan(config(system=system, parameters=parameters, steps=steps)).points[0]
     with torch.no_grad():
@@ -89,7 +89,7 @@ def test_only_a_gpu_has_graphs():
 
 
 def test_batches_are_left_as_they_are():
-    """A graph reads its own memory; those of earlier steps must not be written over."""
+    """A graph reads fixed memory; batches of earlier steps must not be overwritten."""
 
     @dataclasses.dataclass(frozen=True)
     class Batch:

@@ -1,4 +1,4 @@
-"""Each job has a GPU of its own; the GPUs are only pretended, the processes and locks are real."""
+"""Each job has its own GPU; GPUs are faked, processes and locks are real."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from circlet.errors import CircletError, Interrupted
 from circlet.study import cost, planning
 from circlet.training import devices
 
-# What is asked of torch takes no GPU, and no seconds of importing torch.
+# A fake torch needs no GPU and no seconds to import.
 JOB = """
 import contextlib, logging, sys, types
 
@@ -37,7 +37,7 @@ with devices.claim("cuda") as device:
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """Start a job that takes a GPU, says which, and ends when it is told to."""
+    """Return a function that starts a job, which takes a GPU, prints it, and waits for a line."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
@@ -84,7 +84,7 @@ def test_a_killed_job_gives_its_gpu_back(job):
 
 @pytest.fixture
 def two_gpus(tmp_path, monkeypatch):
-    """Two GPUs are pretended."""
+    """Fake two GPUs."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -115,7 +115,7 @@ def test_a_disk_without_locks_is_said(two_gpus, monkeypatch):
 
 
 def test_gpus_of_two_slurm_jobs_are_not_the_same(job, monkeypatch):
-    """Each job sees the device that SLURM gave it as its first."""
+    """In each job, the device that SLURM gave it is the first."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     assert says(job()) == "cuda:0"

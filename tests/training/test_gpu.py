@@ -1,4 +1,4 @@
-"""On a GPU the runs are those of the CPU, and the same each time: the first half of `make gpu`."""
+"""On a GPU, runs equal those on the CPU, each time: the first half of `make gpu`."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
 @every_system
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_steps_do_not_wait_for_the_gpu(system):
-    """Except for the order of an epoch of 64 steps, drawn on the CPU. Logs do not wait either."""
+    """Except to draw the order of an epoch of 64 steps on the CPU. Logs do not wait either."""
     often = ("signals", "embeddings", "parameters")
     kinds = point(system, 64).logs[1:]
     one = point(system, 64, log={kind: {"every": 1} if kind in often else {} for kind in kinds})

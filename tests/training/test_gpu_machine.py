@@ -1,6 +1,6 @@
-"""What a bare machine with a GPU needs: no Snakemake, git or installed circlet.
+"""Requirements of a bare machine with a GPU: no Snakemake, git or installed circlet.
 
-The processes here find none of them, as if they were not installed. They run on the CPU.
+The processes of these tests cannot find these packages. They run on the CPU.
 """
 
 import json
@@ -14,8 +14,8 @@ from conftest import ROOT, config
 from circlet.storage import parquet, provenance
 from circlet.study import planning
 
-# Python imports this file when it starts. Packages that it hides cannot be imported, and no
-# distribution of their name is found, so that pytest does not look for their plugins.
+# Python imports this file when it starts. The packages below cannot be imported, and their
+# distributions are not found, so that pytest does not look for their plugins.
 HIDDEN = """
 import importlib.machinery, importlib.metadata, os
 
@@ -38,7 +38,7 @@ finder.find_spec = classmethod(bare_find_spec)
 metadata.find_distributions = classmethod(bare_find_distributions)
 """
 
-# bench, of one system and for a moment.
+# A short bench of one system.
 BENCH = """
 import sys
 from circlet import bench, cli
@@ -52,7 +52,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def bare(tmp_path):
-    """Run Python as on such a machine."""
+    """Return a function that runs Python as on such a machine."""
     folder = tmp_path / "bare"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(HIDDEN)
@@ -109,7 +109,7 @@ def test_training_is_benched_on_a_bare_machine(bare):
 
 @pytest.mark.parametrize(("package", "command"), [("jsonschema", "plan"), ("torch", "run")])
 def test_a_package_that_is_missing_is_named(bare, package, command):
-    """Both when the command line is imported, and when a command imports what it needs."""
+    """Whether the command line imports the package or a command does."""
     said = bare("-m", "circlet", command, expected=1, hide=package).stderr
     assert said.startswith(f"error: the Python package {package} is not installed; install it")
     assert said.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Runs that go on from a kept end: more steps, other logs, and what cannot go on."""
+"""Runs that continue from a kept final state: more steps, other logs, refused cases."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +21,7 @@ def made(folder, steps, **changes):
 
 
 def logs(study, but=("seconds",)):
-    """Columns of all logs, but those that say how long it took."""
+    """Return the columns of all logs, except those that say how long runs took."""
     found = {}
     for block in study.blocks:
         for kind in block.point.logs:
@@ -42,9 +42,9 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
     longer = planning.plan(config(tmp_path / "a", steps=60, keep_state=True, **own))
     for block in longer.blocks:
         job.run_block(block, "cpu", lambda done, of: steps.append(done % 60 or 60))
-    assert min(steps) > 30 and not caplog.text  # no step again, nothing refused
+    assert min(steps) > 30 and not caplog.text  # no step is repeated, nothing is refused
     assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
-    # And on: the state is that of the new end.
+    # The state kept then is that of the new end, so runs can go on again.
     again = made(tmp_path / "a", 75, **own)
     assert logs(again) == logs(made(tmp_path / "c", 75, **own))
 
@@ -65,7 +65,7 @@ def test_fewer_logs_train_nothing(tmp_path):
     ("changes", "why"),
     [
         ({"log": {"curves": {"every": 2}}}, "no curves of step 2"),
-        ({"parameters": {"learning_rate": 0.02}}, ""),  # a folder of its own: no state at all
+        ({"parameters": {"learning_rate": 0.02}}, ""),  # another folder: no state at all
         ({"steps": 10}, "no embeddings of step 10"),
     ],
 )
@@ -80,7 +80,7 @@ def test_what_does_not_fit_begins_anew(tmp_path, caplog, changes, why):
 
 
 def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
-    """A checkpoint also has the kept states of groups that have not started."""
+    """A checkpoint also stores the kept states of groups that have not started."""
     own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **own)
     longer = planning.plan(config(tmp_path / "a", steps=40, keep_state=True, **own))
@@ -94,7 +94,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
             raise Stop
 
     monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
-    monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # it is told of every step
+    monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # reports every step
     monkeypatch.setattr("circlet.training.native_run.LONGEST", 0.0)
     with pytest.raises(Stop):
         job.run_block(block, "cpu", stop)

@@ -1,4 +1,4 @@
-"""Products of rounded factors: how they are rounded, and that every product of a step is."""
+"""Products of rounded factors: how factors are rounded, and that all products of a step are."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ BITS = {"tf32": 10, "bfloat16": 7}
 
 
 def nearest(x, bits):
-    """Float32 numbers rounded to some bits of mantissa, ties to even, in integers."""
+    """Round float32 numbers to some bits of mantissa, ties to even, by integer arithmetic."""
     whole, unit = x.numpy().view(np.uint32).astype(np.uint64), 2 ** (23 - bits)
     down, rest = whole // unit, whole % unit
     up = (rest > unit // 2) | ((rest == unit // 2) & (down % 2 == 1))
@@ -78,14 +78,14 @@ def test_numbers_that_are_not_float32_are_left_alone():
 
 
 class Rounding(products._Rounding):
-    """The same in float64: a step in which only the factors are rounded."""
+    """Rounding of factors in a float64 step, in which nothing else is rounded."""
 
     def _round(self, factor):
         return self.rounded(factor.float()).double() if factor.is_floating_point() else factor
 
 
 def stepped(point, dtype, kind="float32", mode=None):
-    """Gradients of two runs at their start, or their positions after a step, as one vector."""
+    """Return two runs' gradients at the start, or their positions after a step, as a vector."""
     equations, seeds = autograd.equations(point.system), range(2)
     weights = Stack(run.initials(point, seeds, {}), dtype, CPU, {}).arrays
     data = equations.data(point.parameters, [point.seeds(s) for s in seeds], dtype, CPU)
@@ -116,7 +116,7 @@ def test_every_product_of_a_step_is_rounded(system, kind):
         exact = stepped(point, torch.float64, mode=Rounding(products._ROUNDED[kind]))
     gap = (rounded - plain).norm()
     assert 2**-15 * plain.norm() < gap < 2**-3 * plain.norm()
-    # Few factors are so near to a tie that float32 rounds them to the other side.
+    # Few factors are so close to a tie that float32 rounds them to the other side.
     assert (rounded - exact).norm() < 0.1 * gap
 
 

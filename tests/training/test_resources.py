@@ -1,4 +1,4 @@
-"""What the plan asks a scheduler for, against what real blocks take."""
+"""The resources that a plan requests from a scheduler, against those that blocks use."""
 
 import os
 import shutil
@@ -56,9 +56,9 @@ BLOCKS = {
 }  # fmt: skip
 
 
-# Runs a command, with checkpoints as often as wanted, and prints the most memory it had, in kB, if
-# no kernel is there, which takes less: a job may come to a machine without a compiler. Not
-# the parent's `wait4`: that counts what the parent had itself when it forked.
+# Runs a command with checkpoints at an interval and prints its peak memory in kB, without a
+# kernel, which would take less: a job may run on a machine without a compiler. The parent's
+# `wait4` would not do: it counts the memory that the parent had when it forked.
 MEASURE = """
 import re, sys
 from circlet import cli, native
@@ -86,7 +86,7 @@ LONG = ("couples", "parameters", "sequences", "wide", "logs", "runs", "double")
     "name", [pytest.param(n, marks=pytest.mark.slow if n in LONG else ()) for n in BLOCKS]
 )
 def test_blocks_stay_within_their_memory(tmp_path, name):
-    """The estimate is an upper bound, and no more than twice the truth."""
+    """The estimate is an upper bound, and at most twice the measured peak."""
     system, settings = BLOCKS[name]
     study = planning.plan(config(tmp_path, system=system, **settings))
     peak = peak_mb("run", "--device", "cpu", "--study", study.json)
@@ -103,7 +103,7 @@ def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
 
 @pytest.fixture(scope="module")
 def results(finished, tmp_path_factory):
-    """A folder with a copy of the results of the smoke study."""
+    """Return a folder with a copy of the results of the smoke study."""
     folder = tmp_path_factory.mktemp("tables")
     shutil.copytree(finished.folder / "results", folder / "results")
     return folder
@@ -125,7 +125,7 @@ def test_the_shipped_studies_fit_a_small_machine(name):
 
 
 def test_the_default_study_trains_for_minutes(monkeypatch):
-    """At 60 billion operations a second, as kernels have on a core of 2023."""
+    """At 60 billion operations a second, the speed of kernels on a core of 2023."""
     monkeypatch.setattr(
         measured, "of_kernel",
         lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),

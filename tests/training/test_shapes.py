@@ -1,4 +1,4 @@
-"""A system whose arrays have wrong shapes says which, instead of training on broadcast ones."""
+"""Arrays of a wrong shape give an error that names them, instead of being broadcast."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def finish(**changes):
 
 
 def wrong(monkeypatch, name, change):
-    """Make one of the system's functions return, or write, something else."""
+    """Replace one of the system's functions so that it returns or writes something else."""
     function = getattr(constant_attention, name)
     monkeypatch.setattr(constant_attention, name, lambda *given: change(function, *given))
 
@@ -29,7 +29,7 @@ def wrong(monkeypatch, name, change):
     [
         (lambda a: a | {"hidden.bias": a["hidden.bias"][:, 0]},
          r"hidden.bias: found float64 \(32,\), expected floats \(32, 1\)"),
-        (lambda a: a | {"hidden.weight": a["hidden.weight"].T},  # as many values
+        (lambda a: a | {"hidden.weight": a["hidden.weight"].T},  # the same number of values
          r"hidden.weight: found float64 \(2, 32\), expected floats \(32, 2\)"),
         (lambda a: a | {"output.bias": np.zeros((17, 1), int)},
          r"output.bias: found int64 \(17, 1\), expected floats \(17, 1\)"),
@@ -52,14 +52,14 @@ def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        # Of one run, of one neuron, of all: shapes that copy_ would broadcast.
+        # Shapes of one run, of one neuron, or of a single value, which copy_ would broadcast.
         (lambda g: g["hidden.bias"].copy_(torch.ones(32, 1)),
          r"hidden.bias: found torch.float32 \(32, 1\), expected floats \(3, 32, 1\)"),
         (lambda g: g["hidden.weight"][:, :4].copy_(torch.ones(3, 1, 2)),
          r"hidden.weight: found torch.float32 \(3, 1, 2\), expected floats \(3, 4, 2\)"),
         (lambda g: g["embedding"].copy_(torch.tensor(0.0)),
          r"embedding: found torch.float32 \(\), expected floats \(3, 17, 2\)"),
-        # Never seen by the optimiser.
+        # Replaced arrays, which the optimiser never sees.
         (lambda g: g.update(embedding=torch.ones(3, 2, 17)),
          r"embedding: found torch.float32 \(3, 2, 17\), expected floats \(3, 17, 2\)"),
         (lambda g: g.update(embedding=torch.ones(3, 17, 2)),

@@ -1,4 +1,4 @@
-"""When a block saves a checkpoint, and what ends it; how it goes on is in test_checkpoints.py."""
+"""When a block saves a checkpoint, and what ends it; test_checkpoints.py tests resuming."""
 
 import os
 import signal
@@ -35,12 +35,12 @@ def test_signals_wait_for_the_end_of_a_step(number):
 
 
 def test_a_signal_to_the_real_command(tmp_path):
-    """SIGTERM ends it with a checkpoint; the same command goes on and says so."""
+    """SIGTERM ends the command with a checkpoint; run again, it resumes and says so."""
     study = planning.plan(config(tmp_path, system="particles", steps=5_000_000))
     command = [sys.executable, "-m", "circlet", "run", "--study", study.json]
     block = next(study.blocks)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "% done" in process.stderr.readline()  # after five seconds
+        assert "% done" in process.stderr.readline()  # printed after five seconds
         process.terminate()
         said = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 128 + signal.SIGTERM

@@ -29,7 +29,7 @@ def test_adamw_with_multipliers_equals_groups_of_torch():
         for part, g in zip(parts, own, strict=True):
             part.grad = g.clone()
         reference.step()
-    for mine, theirs in zip(ours.values(), parts, strict=True):  # the last is frozen
+    for mine, theirs in zip(ours.values(), parts, strict=True):  # the last array is frozen
         torch.testing.assert_close(mine, theirs.detach(), rtol=1e-12, atol=1e-14)
 
 
@@ -41,7 +41,7 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
         generator = torch.Generator().manual_seed(0)
         values = torch.randn(4, 30, generator=generator, dtype=dtype)
         optimizer = Adam({1: values}, 0.01, 0.3, decoupled)
-        assert optimizer.kernel is not None  # of the release that is tested
+        assert optimizer.kernel is not None  # the tested release of PyTorch has the kernel
         optimizer.kernel = optimizer.kernel if has_kernel else None
         for _ in range(100):
             optimizer.step({1: torch.randn(4, 30, generator=generator, dtype=dtype)})
@@ -173,7 +173,7 @@ def test_long_logs_name_run_step_and_token_of_every_row():
 
 
 def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
-    """All weights are still finite there."""
+    """All weights are still finite at that step."""
     tables = run.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
     assert np.isfinite(np.concatenate(tables["parameters"].to_pandas()["values"])).all()
     assert set(tables["runs"].to_pandas()["status"]) == {"diverged"}
@@ -183,11 +183,11 @@ def test_seconds_are_cpu_time_that_the_runs_share(monkeypatch):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr(run.time, "process_time", lambda: next(clock))
     runs = run.run(point(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
-    assert list(runs["seconds"]) == [17.5] * 4  # six steps and the end, ten seconds each
+    assert list(runs["seconds"]) == [17.5] * 4  # seven times ten seconds, shared by four runs
 
 
 def test_only_what_decides_numbers_is_in_the_code_of_a_log():
-    """An edit of files, locks or the plan must not make a checkpoint useless."""
+    """An edit of files, locks or the plan must not invalidate checkpoints."""
     torch, native = map(fingerprint.closure, fingerprint.TRAINERS)
     assert {f"circlet.training.{m}" for m in ("optimizers", "stack", "recorder")} <= torch
     assert {f"circlet.{m}" for m in ("native", "training.recorder", "training.fourier")} <= native

@@ -1,4 +1,4 @@
-"""Networks of users: trained as a plain PyTorch loop trains them, or refused in one line."""
+"""Networks of users are trained as by a plain PyTorch loop, or refused in one line."""
 
 import functools
 import itertools
@@ -84,7 +84,7 @@ DEPTH = {"init": 2, "forward": 2, "loss": 1, "metrics": 1, "more": 0}
 
 
 def of(tmp_path, changes, batched=True, runs=5, **settings):
-    """A point whose network is the usual one but for some lines."""
+    """Return a point whose network is the usual one except for some lines."""
     folder = shutil.copytree(NETWORKS, tmp_path / f"n{abs(hash(tmp_path)) % 10**9}")
     parts = {
         name: textwrap.indent(textwrap.dedent(text).strip(), "    " * DEPTH[name])
@@ -98,7 +98,7 @@ def of(tmp_path, changes, batched=True, runs=5, **settings):
     return point("quadratic", folder, results=tmp_path, runs=runs, **settings)
 
 
-# What a plain loop would do otherwise, or what depends on logs, restarts or other runs.
+# Networks that a plain loop trains differently, or that depend on logs, restarts or other runs.
 REFUSED = {
     "a hook on a gradient": (
         {"init": "w = self.output.weight\nmask = torch.rand(w.shape) > 0.5\n"
@@ -240,7 +240,7 @@ def test_what_trains_otherwise_is_refused(tmp_path, name):
 
 
 def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path):
-    """Of runs that are trained one after another, too, of which few are tried."""
+    """Even among runs that are trained one after another, of which few are tried."""
     frozen = {"init": "self.output.weight.requires_grad_(seeds.network != 1)"}
     own = of(tmp_path, frozen, batched=False)
     said = r"network\(\): whether output.weight requires a gradient differs between seeds"
@@ -248,7 +248,7 @@ def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path)
         job.run_block(own.blocks[0], "cpu")
 
 
-# Whether runs advance together, and what differs from the usual network.
+# By name: whether runs advance together, and what differs from the usual network.
 EQUAL = {
     "the usual": (True, {}),
     "weights that the loss does not use": (
@@ -319,7 +319,7 @@ EQUAL = {
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.parametrize("name", EQUAL)
 def test_what_is_right_equals_a_plain_loop(tmp_path, name):
-    """One of `torch.optim`'s classes, written here."""
+    """The plain loop trains with a class of `torch.optim`."""
     batched, changes = EQUAL[name]
     own = of(tmp_path, changes, batched, steps=20)
     assert verify(own, own.every_seed, CPU) < 1e-9
@@ -405,7 +405,7 @@ def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
 
 
 def test_few_steps_are_tried():
-    """At most 5 % of a block's, or so few that they take less than a second."""
+    """At most 5 % of a block's steps, or so few that they take less than a second."""
     assert steps_of(point("quadratic", runs=2, steps=2), 2) == 2
     assert steps_of(point("quadratic", runs=4, steps=100), 4) == 4
     assert steps_of(point("quadratic", runs=20, steps=300), 20) == 8
@@ -438,7 +438,7 @@ def closure(held):
 
 CYCLE, NUMBERS, DRAWN = itertools.cycle([1, 2]), (n for n in range(9)), np.random.default_rng(0)
 
-# What a network may hold, and a call that changes it.
+# Values that a network may hold, and a call that changes each.
 HELD = {
     "a list": (LIST := [1.0], lambda: LIST.append(2.0)),
     "a word in a dictionary": (WORDS := {"first": "relu"}, lambda: WORDS.update(first="tanh")),

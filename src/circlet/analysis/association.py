@@ -13,7 +13,7 @@ from circlet.analysis.stats import Estimate, Z, jackknife, jackknife_error, rati
 
 
 def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Estimate:
-    """Pearson's r of pairs that are dependent within a unit; n counts units.
+    """Return Pearson's r of pairs that are dependent within a unit; n counts units.
 
     The interval is Student's, from a jackknife on Fisher's z that leaves out one unit at a time.
     """
@@ -35,7 +35,7 @@ def correlation_over_units(x: ArrayLike, y: ArrayLike, units: ArrayLike) -> Esti
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
+    """Return Pearson's r with Fisher's interval, tanh(atanh r +- 1.96 / sqrt(n - 3))."""
     pairs = np.stack([np.asarray(values, dtype=float) for values in (x, y)])
     pairs = pairs[:, ~np.isnan(pairs).any(0)]
     n = pairs.shape[1]
@@ -54,7 +54,7 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike) -> Estimate:
-    """Spearman's rho within strata, averaged over them, with an interval over independent units.
+    """Return Spearman's rho within strata, averaged over them, with an interval over units.
 
     ``strata`` and ``units`` give the stratum and the unit of each pair (x, y). Pairs of one unit,
     such as runs that share a seed, may be dependent. Averages and the jackknife use Fisher's z. The
@@ -68,7 +68,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     whole, freedom, n = _fisher(pairs, stratum)
     if math.isnan(whole):
         return Estimate(n=n)
-    # With few units, or if all parts agree, the pairs decide (Bonett and Wright, 2000).
+    # With few units, or if all parts agree, pairs give the error (Bonett and Wright, 2000).
     half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
     over = _independent(frame)
     group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
@@ -82,12 +82,12 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
 
 
 def _independent(frame: "pd.DataFrame") -> str:
-    """The independent groups: units, or else strata; empty if there are too few of both."""
+    """Return the column of independent groups: units, or else strata; empty if both are too few."""
     return next((name for name in ("unit", "stratum") if frame[name].nunique() > 2), "")
 
 
 def _fisher(pairs: np.ndarray, stratum: np.ndarray) -> tuple[float, float, int]:
-    """Fisher's z of Spearman's rho, averaged over strata by size; its freedom; number of pairs."""
+    """Return Fisher's z of rho, averaged over strata, degrees of freedom and number of pairs."""
     found = []
     for one in np.unique(stratum):
         ranks = pd.DataFrame(pairs[stratum == one]).rank().to_numpy()
@@ -106,7 +106,7 @@ def _fisher(pairs: np.ndarray, stratum: np.ndarray) -> tuple[float, float, int]:
 def slope(
     x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: ArrayLike, reach: float = math.inf
 ) -> Estimate:
-    """Change of y per unit of x within strata, by least squares, with an interval over units.
+    """Return the least-squares slope of y in x within strata, with an interval over units.
 
     Runs of one unit (a seed) in one stratum are compared with each other, so what they share drops
     out. If fewer than three units have two values of x, all runs of a stratum are compared. The
@@ -139,10 +139,10 @@ def slope(
 
 
 def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> Estimate:
-    """Slope through deviations from the means of strata of some sizes, which few rows fit closely.
+    """Return the least-squares slope of deviations dx, dy from means of strata of ``size`` rows.
 
-    Residuals are those of rows left out (MacKinnon and White's HC3), summed over groups; the
-    interval is no narrower than if all rows had one variance.
+    Few rows are fitted closely, so the error comes from residuals of rows left out (MacKinnon and
+    White's HC3), summed over groups. It is no smaller than if all rows had one variance.
     """
     squares = float((dx**2).sum())
     value = float((dx * dy).sum()) / squares
@@ -151,7 +151,7 @@ def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> E
     if freedom < 1 or n_groups < 3:
         return Estimate(value, n=n_groups)
     residual = dy - value * dx
-    alone = 1 - 1 / size - dx**2 / squares  # 0: the only row that decides a slope or a mean
+    alone = 1 - 1 / size - dx**2 / squares  # 0 if the row alone decides a slope or a mean
     left_out = (dx * residual / alone.where(alone > 1e-9)).groupby(over).sum()
     variance = max(float((left_out**2).sum()) / squares, float((residual**2).sum()) / freedom)
     error = math.sqrt(variance / squares)

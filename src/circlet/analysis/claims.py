@@ -20,12 +20,12 @@ FROZEN = (
 
 
 def read(study: "Study") -> pd.DataFrame:
-    """The claims of all collections with a system of the study, in their order.
+    """Return the claims of all collections with a system of the study, in their order.
 
-    Columns are those of the files, ``collection``, and ``keys``: the keys of the row that answers a
-    claim, as a dict of typed values. A collection without systems is about those of others: its
-    claims are there if the study has a role of one of them. Raises ConfigError if a file is not one
-    of claims.
+    Columns are those of the files, ``collection``, and ``keys``: the keys of the table row that
+    answers a claim, as a dict of typed values. Claims of a collection without systems, which are
+    about systems of other collections, are included if the study has the role of one of them.
+    Raises ConfigError if a file is not a valid file of claims.
     """
     frames = []
     asked = (study.whole or study).reproduce
@@ -36,7 +36,7 @@ def read(study: "Study") -> pd.DataFrame:
             frame = pd.DataFrame(found)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
-            # As pandas reads a file: keys are numbers where all values of a column are.
+            # Typed as pandas reads a file: a column of keys is numeric if all its values are.
             typed = pd.read_csv(io.StringIO(frame[["claim", *keys]].to_csv(index=False)))
             frame["keys"] = [
                 {name.removeprefix(WHERE): value for name, value in row.items() if pd.notna(value)}
@@ -53,11 +53,11 @@ def read(study: "Study") -> pd.DataFrame:
 
 
 def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
-    """A scorecard with what pages say of its claims besides: reasons, figures, frozen verdicts.
+    """Return a scorecard with reasons, figures and frozen verdicts of its claims, for pages.
 
-    The columns `FROZEN`, as ``frozen_study`` and so on, are the verdict of a frozen study of
-    circlet on a claim that the study itself has not run. The ``frozen.csv`` of each collection has
-    them, written by docs/render.py. ``frozen_study`` is empty if there is none.
+    The columns ``frozen_study`` and so on (`FROZEN`) have the verdict of a frozen study of circlet
+    on a claim that the study has not run. They are read from the ``frozen.csv`` of each collection,
+    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict.
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
     frames = [pd.read_csv(path) for path in paths if path.exists()]
@@ -71,13 +71,13 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
 
 
 def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
-    """The tests of an `explained` scorecard that only a frozen study has judged, as tests."""
+    """Return the tests of an `explained` scorecard that only a frozen study judged as a test."""
     is_test = (card["tally"] == TEST) & (card["frozen_tally"] != OTHER)
     return card[is_test & (card["frozen_study"] != "")]
 
 
 def text_of(keys: dict) -> str:
-    """Keys of a row for a reader: ``weight_decay=0.6;sample=all``."""
+    """Return the keys of a row as text: ``weight_decay=0.6;sample=all``."""
     return ";".join(
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in keys.items()
@@ -85,12 +85,12 @@ def text_of(keys: dict) -> str:
 
 
 class Chance(NamedTuple):
-    """How many tests disagree, against how many would by chance if all were true."""
+    """Number of tests that disagree, and of those expected to by chance if all were true."""
 
     disagree: int  # differ or deviate
     judged: int
-    expected: float  # at most
-    p: float  # probability that at least as many disagree; at most
+    expected: float  # upper bound on the number that would disagree by chance
+    p: float  # upper bound on the probability that at least as many disagree
 
     def __str__(self) -> str:
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
@@ -103,15 +103,15 @@ class Chance(NamedTuple):
 
 
 def by_chance(card: pd.DataFrame) -> Chance:
-    """How many of the claims with a value disagree, and would by chance if all were true.
+    """Return how many judged claims disagree, and how many would by chance if all were true.
 
-    Intervals of 95 % leave a true value out once in twenty times; of a sentence with one bar, once
-    in forty on the wrong side, if the value lies at the bar. These are upper bounds: some of the
-    intervals that leave it out lie within the margin, and sentences are seldom true by so little.
+    A 95 % interval misses a true value once in twenty times. For a sentence with one threshold, it
+    lies on the wrong side once in forty times if the value is at the threshold. These are upper
+    bounds: some intervals that miss lie within the margin, and few values are at the threshold.
     """
     run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
     rates = np.where(run["kind"].str.startswith("words"), 0.025, 0.05)
-    law = np.ones(1)  # of the number that disagree, claims taken as independent
+    law = np.ones(1)  # distribution of the number that disagree, for independent claims
     for rate in rates:
         law = np.convolve(law, (1 - rate, rate))
     disagree = int(run["verdict"].isin(DISAGREES).sum())
@@ -119,12 +119,12 @@ def by_chance(card: pd.DataFrame) -> Chance:
 
 
 def counts(card: pd.DataFrame) -> dict[str, int]:
-    """How many claims have each verdict."""
+    """Return how many claims have each verdict."""
     return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}
 
 
 def counted(verdicts: pd.Series) -> str:
-    """How often each verdict occurs: ``3 reproduced, 1 deviates``."""
+    """Return how often each verdict occurs: ``3 reproduced, 1 deviates``."""
     counts = verdicts.value_counts()
     words = {v: v.replace("_", " ") for v in VERDICTS}
     for verb in DISAGREES:
@@ -133,12 +133,12 @@ def counted(verdicts: pd.Series) -> str:
 
 
 def _verb(verdict: str, n: int) -> str:
-    """``differs`` or ``deviates`` after a number."""
+    """Return the verb ``differs`` or ``deviates`` in the form that follows the number n."""
     return verdict if n == 1 else verdict.removesuffix("s")
 
 
 def answer(card: pd.DataFrame) -> str:
-    """How many tests of a scorecard have each verdict, in a sentence."""
+    """Return how many tests of a scorecard have each verdict, in a sentence."""
     tests = card[card["tally"] == TEST]
     counts = tests["verdict"].value_counts()
     said = []
@@ -150,10 +150,10 @@ def answer(card: pd.DataFrame) -> str:
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The claims of a scorecard that deviate or differ, by verdict and recorded reason.
+    """Return the claims of a scorecard that deviate or differ, by verdict and recorded reason.
 
-    ``card`` has a column ``reason``, empty text if none is recorded. A claim without one stands for
-    itself.
+    ``card`` has a column ``reason``, empty text if none is recorded. A claim without a reason is
+    a group by itself.
     """
     found = []
     for verdict in (DEVIATES, DIFFERS):
@@ -164,7 +164,7 @@ def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def tallies(card: pd.DataFrame) -> pd.DataFrame:
-    """How often each verdict occurs, with a row per ``tally`` that the claims have."""
+    """Return how often each verdict occurs, with a row per ``tally`` that the claims have."""
     found = pd.crosstab(card["tally"], card["verdict"])
     return found.reindex([t for t in TALLIES if t in found.index]).reindex(
         columns=list(VERDICTS), fill_value=0

@@ -12,12 +12,11 @@ from circlet.analysis.stats import Estimate
 
 
 def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
-    """ROC AUC within each group, scored by a classifier that has not seen the group.
+    """Return the mean ROC AUC of groups, each scored by a classifier that has not seen the group.
 
-    The result is the mean over groups, with its interval between 0 and 1; groups in which all or
-    none survive have no AUC. Each row has features x, (rows, features), the truth ``alive``,
-    (rows,), bool, and an embedding ``groups``, (rows,). ``make`` returns an unfitted classifier
-    with a ``decision_function``.
+    Its interval lies between 0 and 1. Groups in which all or none survive have no AUC. Each row has
+    features x, (rows, features), the truth ``alive``, (rows,), bool, and an embedding ``groups``,
+    (rows,). ``make`` returns an unfitted classifier with a ``decision_function``.
     """
     folds = min(10, len(np.unique(groups)))
     if folds < 2:
@@ -42,7 +41,7 @@ def crossed_scores(
     networks: np.ndarray,
     make: Callable,
 ) -> pd.DataFrame:
-    """How well a classifier predicts each run's survivors, fitted to runs that share no seed.
+    """Score predictions of each run's survivors by a classifier fitted to runs with other seeds.
 
     Rows are frequencies. They have features ``x``, (rows, features), the truth ``alive``, bool, and
     the run, embedding and network that they belong to, (rows,). A run is scored by a classifier

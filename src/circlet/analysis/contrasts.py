@@ -11,7 +11,7 @@ from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, m
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
-    """The difference a - b of independent estimates, by MOVER (Zou and Donner, 2008).
+    """Return the difference a - b of independent estimates, by MOVER (Zou and Donner, 2008).
 
     MOVER combines the separate intervals of both estimates. For two shares with Wilson's intervals
     it is Newcombe's method. n is that of the first estimate.
@@ -23,7 +23,7 @@ def difference(a: Estimate, b: Estimate) -> Estimate:
 
 
 def ratio_of_means(a: ArrayLike, b: ArrayLike) -> Estimate:
-    """Mean of a divided by the mean of b, both positive, with the interval of MOVER of the logs."""
+    """Return the ratio of two positive means, with MOVER's interval of their logarithms."""
     parts = [mean(values) for values in (a, b)]
     n = min(part.n for part in parts)
     if not all(part.low > 0 for part in parts):
@@ -34,7 +34,7 @@ def ratio_of_means(a: ArrayLike, b: ArrayLike) -> Estimate:
 
 
 def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Difference of two means, with Welch's t interval."""
+    """Return the difference of two means, with Welch's t interval."""
     x, y = known(x), known(y)
     n = len(x) + len(y)
     if min(len(x), len(y)) < 2:
@@ -51,7 +51,7 @@ def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
 
 
 def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
-    """Difference of two shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
+    """Return the difference of shares, k1/n1 - k2/n2, with Newcombe's hybrid score interval."""
     if n1 == 0 or n2 == 0:
         return Estimate(n=n1 + n2)
     from statsmodels.stats.proportion import confint_proportions_2indep
@@ -63,21 +63,21 @@ def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
 
 
 def apart(a: Estimate, b: Estimate) -> Estimate:
-    """The difference b - a of two estimates, from their intervals alone."""
+    """Return the difference b - a of two estimates, from their intervals alone."""
     return Estimate(b.value - a.value, b.low - a.high, b.high - a.low, a.n + b.n)
 
 
 def paired_difference(
     x: "pd.Series", y: "pd.Series", reach: float = math.inf, is_share: bool = False
 ) -> tuple[Estimate, int]:
-    """Mean of y - x, and the number of pairs behind it: values with the same index, a seed.
+    """Return the mean of y - x, and the number of pairs: values with the same index, a seed.
 
     If there are at least three pairs, and at least half of the smaller sample is paired, the
-    interval is over pairs, so what runs share by their seed drops out. It is that of
-    `bounded_mean`, with ends that are infinite if all differences are equal and no ``reach`` bounds
-    them, or for shares that of Bonett and Price (2012), with one more pair that goes up and one
-    that goes down. Otherwise the interval is Welch's for means and Newcombe's for shares;
-    NaN where no value differs.
+    interval is over pairs, so what runs share by their seed drops out. For shares it is that of
+    Bonett and Price (2012), with one more pair that goes up and one that goes down. For means it is
+    that of `bounded_mean`, with infinite ends if all differences are equal and no ``reach`` bounds
+    them. Otherwise the interval is Welch's for means and Newcombe's for shares; NaN where no value
+    differs.
     """
     both = pd.concat({"x": x, "y": y}, axis=1).dropna()
     difference, n = both["y"] - both["x"], len(both)
@@ -100,7 +100,7 @@ def paired_difference(
 def paired_delay(
     first: tuple["pd.Series", "pd.Series"], second: tuple["pd.Series", "pd.Series"]
 ) -> tuple[Estimate, int]:
-    """Median delay of the second run of a pair relative to the first, and the number of pairs.
+    """Return the median delay of the second run of a pair after the first, and the number of pairs.
 
     ``first`` and ``second`` have the ends (after, by] of the times, with the seed as index; ``by``
     is NaN if the event had not happened by the last logged step. The interval is from order
@@ -127,7 +127,7 @@ def paired_delay(
 
 
 def stratified_difference(strata: list[tuple[np.ndarray, np.ndarray]]) -> Estimate:
-    """Difference of two kinds of runs at equal conditions, averaged over the conditions.
+    """Return the difference of two kinds of runs at equal conditions, averaged over the conditions.
 
     Strata are weighted by n1 n2 / (n1 + n2). Each kind has one variance, pooled over the strata,
     because a stratum may have too few runs for its own. The interval is Student's, with the degrees

@@ -13,7 +13,7 @@ from circlet.study.points import Point
 
 
 def keys(point: Point, study: Study) -> dict[str, Any]:
-    """Key columns that the runs of a point share; null where its system lacks a parameter."""
+    """Return the key columns of a point's runs; null where its system lacks a parameter."""
     named = {"experiment": point.experiment, "system": point.system.name}
     return named | dict.fromkeys(study.parameters) | point.keys
 
@@ -29,17 +29,17 @@ def by_point(
 
 
 def runs(study: Study) -> dict[str, tuple[Block, int]]:
-    """Block and seed of every run of a study, by run_id."""
+    """Return the block and seed of every run of a study, by run_id."""
     return {b.point.run_id(seed): (b, seed) for b in study.blocks for seed in b.seeds}
 
 
 def named(frame: pd.DataFrame, block: Block) -> pd.DataFrame:
-    """Rows of a log of a block, with the ``run_id`` of each."""
+    """Return the rows of a log of a block, with the ``run_id`` of each."""
     return frame.assign(run_id=frame["seed"].map({s: block.point.run_id(s) for s in block.seeds}))
 
 
 def finished(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.DataFrame:
-    """One kind of log of the finished runs of a block."""
+    """Return the rows of one kind of log for the finished runs of a block."""
     runs = parquet.read_log(block, "runs")
     frame = parquet.read_log(block, kind, steps)
     done = runs.loc[runs["status"] == "finished", "seed"]
@@ -47,24 +47,24 @@ def finished(block: Block, kind: str, steps: Iterable[int] | None = None) -> pd.
 
 
 def final(study: Study, kind: str) -> pd.DataFrame:
-    """The last step of one kind of log, of all finished runs."""
+    """Return the rows of one kind of log at the last step, for all finished runs."""
     blocks = [block for block in study.blocks if kind in block.point.logs]
     return concatenate([finished(block, kind, [block.point.steps]) for block in blocks])
 
 
 def vectors(rows: pd.DataFrame) -> np.ndarray:
-    """The embedding (p, d) in some rows of the log ``embeddings``, of one run and step."""
+    """Return the embedding (p, d) from rows of the log ``embeddings``, of one run and step."""
     return np.stack(rows.sort_values("token")["vector"])
 
 
 def arrays(rows: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Arrays of one network by name, from the columns ``name``, ``shape`` and ``values``."""
+    """Return the arrays of one network from the columns ``name``, ``shape`` and ``values``."""
     cells = zip(rows["name"], rows["shape"], rows["values"], strict=True)
     return {name: np.array(values).reshape(shape) for name, shape, values in cells}
 
 
 def concatenate(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate the frames of blocks; they may have no rows, and there may be no frame."""
+    """Concatenate the frames of blocks; frames may be empty, and so may the list."""
     # Blocks without finished runs are left out: their empty columns have no type to agree on.
     full = [frame for frame in frames if len(frame)] or frames[:1]
     return pd.concat(full, ignore_index=True) if full else pd.DataFrame()

@@ -24,7 +24,7 @@ def make(target: "Target") -> None:
 
 
 def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
-    """The result of a module's ``table(study)``, with the keys of its runs."""
+    """Return the result of a module's ``table(study)``, with the keys of its runs."""
     fields = columns(module, study)
     of_runs = schema.RUN in fields
     frame = _frame(module.table(study), name)
@@ -38,9 +38,9 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
 
 
 def columns(module: ModuleType, study: Study) -> list[pa.Field]:
-    """Columns of a module's table, with the keys of its runs or points.
+    """Return the columns of a module's table, with the keys of its runs or points.
 
-    If they depend on the study, the module defines ``columns(study)``.
+    A module whose columns depend on the study defines ``columns(study)``.
     """
     own = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
     return schema.with_keys(own, study.parameters)
@@ -60,7 +60,7 @@ def _frame(
 
 
 def _keys(study: Study) -> pd.DataFrame:
-    """Keys and seeds of all runs, by run_id."""
+    """Return the keys and seeds of all runs, by run_id."""
     rows = {
         run_id: {
             **log_frames.keys(block.point, study),

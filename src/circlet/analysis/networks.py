@@ -16,7 +16,7 @@ from circlet.systems.trees import Tree
 
 
 def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict[str, Tree]]]:
-    """The ``run_id``, the network at the last step and the data of each finished run of a block.
+    """Yield the ``run_id``, the network at the last step and the data of each finished run.
 
     ``equations`` is the module of the system, with its ``network`` and ``data``. Weights have their
     logged float32 values, in the dtype of the experiment, and need no gradient. The table must read

@@ -1,4 +1,4 @@
-"""Estimates over runs with their 95 % intervals. What cannot be estimated is NaN.
+"""Estimates over runs with their 95 % intervals; NaN where nothing can be estimated.
 
 Values may be columns of tables. Unknown values (NaN or null) are ignored.
 
@@ -31,47 +31,47 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of_row(cls, row: Mapping[str, float], name: str) -> "Estimate":
-        """The estimate in the columns ``name``, ``name_low``, ... of a row of a table."""
+        """Return the estimate in the columns ``name``, ``name_low``, ... of a row of a table."""
         value, low, high, n = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_n"))
         return cls(float(value), float(low), float(high), int(n))
 
     def columns(self, name: str) -> dict[str, float]:
-        """The columns ``name``, ``name_low``, ``name_high`` and ``name_n`` of a table."""
+        """Return the value, ends and n as table columns ``name``, ``name_low``, and so on."""
         ends = (name, f"{name}_low", f"{name}_high", f"{name}_n")
         return dict(zip(ends, self, strict=True))
 
     def times(self, factor: float) -> "Estimate":
-        """The estimate of a multiple of the value."""
+        """Return the estimate of a multiple of the value."""
         low, high = sorted((factor * self.low, factor * self.high))
         return Estimate(factor * self.value, low, high, self.n)
 
     def mapped(self, function: Callable[[float], float]) -> "Estimate":
-        """The estimate of an increasing function of the value."""
+        """Return the estimate of an increasing function of the value."""
         return Estimate(function(self.value), function(self.low), function(self.high), self.n)
 
     def within(self, least: float, most: float) -> "Estimate":
-        """The same, with the interval clipped to bounds."""
+        """Return the same estimate with the interval clipped to bounds."""
         return self._replace(low=max(self.low, least), high=min(self.high, most))
 
 
 def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
-    """The columns of a table for some estimates by name."""
+    """Return the table columns of estimates by name."""
     return {k: v for name, one in estimates.items() for k, v in one.columns(name).items()}
 
 
 def known(values: ArrayLike) -> np.ndarray:
-    """The values that are known, as floats."""
+    """Return the values that are not NaN, as floats."""
     array = np.asarray(values, dtype=float)
     return array[~np.isnan(array)]
 
 
 def counted(holds: ArrayLike) -> tuple[int, int]:
-    """The number of true values, and the number of all values."""
+    """Return the number of true values, and the number of all values."""
     return int(np.sum(holds)), len(np.asarray(holds))
 
 
 def mean(values: ArrayLike, normal: bool = False) -> Estimate:
-    """Mean with the interval of `means`; ``normal``: +- 1.96 sd / sqrt(n).
+    """Return the mean with the interval of `means`; ``normal``: +- 1.96 sd / sqrt(n).
 
     If all values are equal, as counts of few runs may be, their spread is unknown and there is no
     interval.
@@ -87,11 +87,11 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
 
 
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
-    """Mean of each row of an array of values between two bounds, with its interval; vectorised.
+    """Return the mean and interval of each row of values between two bounds; vectorised.
 
-    Each end is Student's, or that of Hall (1992), who corrects for skewness, if it is further away;
-    clipped to the bounds. The result has columns estimate, low, high, n_runs. Rows of equal values,
-    and of one, have no interval.
+    Each end is Student's, or Hall's (1992), which corrects for skewness, if that is further away;
+    ends are clipped to the bounds. The result has columns estimate, low, high, n_runs. Rows with
+    equal values, or with one value, have no interval.
     """
     is_known = ~np.isnan(rows)
     n = is_known.sum(1)
@@ -104,7 +104,7 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
 
 
 def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.ndarray]:
-    """Ends by Student or by Hall's cubic transformation of t, whichever is further away."""
+    """Return the ends by Student or by Hall's cubic transformation of t, the further ones."""
     variance = (about**2).sum(1) / (n - 1)
     skewness = n * (about**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
     cubic = skewness / 3
@@ -120,13 +120,13 @@ def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.nda
 
 
 def _only(found: "pd.DataFrame") -> Estimate:
-    """The estimate in the only row of `means`."""
+    """Return the estimate in the only row of `means`."""
     value, low, high, n = found.to_numpy(float)[0].tolist()
     return Estimate(value, low, high, int(n))
 
 
 def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
-    """Mean of values between two bounds, with the interval of `means` between the same bounds.
+    """Return the mean of values between two bounds, with the interval of `means`.
 
     That interval relies on the spread of the values, so with few values it may miss what is rare.
     If all values are equal (up to rounding), or there is only one, the spread is unknown: then up
@@ -146,7 +146,7 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
 
 
 def mean_count(values: ArrayLike) -> Estimate:
-    """Mean of counts of at least 0; if all are equal, with the exact Poisson interval.
+    """Return the mean of counts of at least 0; if all are equal, with the exact Poisson interval.
 
     Counts such as those of circles vary less than Poisson's, so that interval is conservative.
     """
@@ -164,7 +164,7 @@ def mean_count(values: ArrayLike) -> Estimate:
 
 
 def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
-    """Median of times that are known to lie in intervals (after, by], by Kaplan and Meier.
+    """Return the median of times known to lie in intervals (after, by], by Kaplan and Meier.
 
     If an event has not happened by the end, ``by`` is NaN and ``after`` is the last logged step.
     The value is the median of ``by``, infinite if fewer than half of the runs got there. The lower
@@ -182,7 +182,7 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
     (center, _, high), (_, low, _) = (
         _kaplan_meier(np.where(happened, times, after), happened) for times in (by, after)
     )
-    if 2 * happened.sum() < n:  # of the few that were watched longest, most may have got there
+    if 2 * happened.sum() < n:  # of the few runs watched longest, most may have reached it
         center = high = math.inf
     if n < 6:
         return Estimate(center, 0.0, math.inf, n)
@@ -190,7 +190,7 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
 
 
 def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float, float]:
-    """Median of times with its interval; some times are censored (the last step of a run)."""
+    """Return the median of times, some of them censored at a run's last step, and its interval."""
     from lifelines import KaplanMeierFitter
     from lifelines.utils import median_survival_times
 
@@ -200,7 +200,7 @@ def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float
 
 
 def median(values: ArrayLike) -> Estimate:
-    """Median with the interval of order statistics: at least 95 % for every distribution.
+    """Return the median with the interval of order statistics: at least 95 % for any distribution.
 
     With five values or fewer there is no interval.
     """
@@ -215,7 +215,7 @@ def median(values: ArrayLike) -> Estimate:
 
 
 def deviation(values: ArrayLike) -> Estimate:
-    """Standard deviation with the interval of Bonett (2006), for distributions of any shape.
+    """Return the standard deviation with the interval of Bonett (2006), for any distribution.
 
     The interval is computed for the logarithm, from the fourth moment about a trimmed mean, which
     long tails shift less.
@@ -236,24 +236,24 @@ def deviation(values: ArrayLike) -> Estimate:
 
 
 def student(value: float, error: float, freedom: float, n: int) -> Estimate:
-    """A value with Student's interval, from its standard error and the degrees of freedom."""
+    """Return a value with Student's interval, from its standard error and degrees of freedom."""
     half = float(stdtrit(freedom, 0.975)) * error
     return Estimate(value, value - half, value + half, n)
 
 
 def jackknife_error(parts: np.ndarray) -> float:
-    """Standard error of a value, from the values without each of n units, a 1-D array."""
+    """Return the standard error of a value from its leave-one-out values, a 1-D array."""
     n = len(parts)
     return math.sqrt((n - 1) / n * float(((parts - parts.mean()) ** 2).sum()))
 
 
 def jackknife(whole: float, parts: np.ndarray) -> Estimate:
-    """A value with Student's interval, from the values without each of n units."""
+    """Return a value with Student's interval, from its leave-one-out values."""
     return student(whole, jackknife_error(parts), len(parts) - 1, len(parts))
 
 
 def geometric_mean(values: ArrayLike) -> Estimate:
-    """Geometric mean of positive values, with Student's interval of the mean logarithm."""
+    """Return the geometric mean of positive values, with Student's interval of the logarithms."""
     values = known(values)
     if not (values > 0).all():
         return Estimate(n=len(values))
@@ -261,16 +261,16 @@ def geometric_mean(values: ArrayLike) -> Estimate:
 
 
 def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -> Estimate:
-    """Mean over independent units of their own means, of values between two bounds.
+    """Return the mean over units of each unit's mean, for values between two bounds.
 
-    n is the number of units. See `bounded_mean` for units that are all alike.
+    n is the number of units. See `bounded_mean` for units with equal means.
     """
     frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "unit": units}).dropna()
     return bounded_mean(frame.groupby("unit")["value"].mean(), least, most)
 
 
 def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:
-    """Mean of a matrix of values that are dependent within rows and within columns.
+    """Return the mean of a matrix of values that are dependent within rows and within columns.
 
     n is the number of rows or of columns, whichever is smaller; if every row has a column of its
     own, the number of rows. The interval is Student's with n - 1 degrees of freedom and the spread
@@ -302,12 +302,12 @@ def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Esti
 
 
 def count(k: int, n: int) -> Estimate:
-    """Number of successes among n trials, with Wilson's score interval scaled to a count."""
+    """Return the number of successes among n trials, with Wilson's interval scaled to a count."""
     return share(k, n).times(n)._replace(value=float(k)) if n else Estimate()
 
 
 def share(k: int, n: int, method: Literal["wilson", "exact"] = "wilson") -> Estimate:
-    """Share of successes among n trials, with Wilson's score interval.
+    """Return the share of successes among n trials, with Wilson's score interval.
 
     ``exact`` gives the interval of Clopper and Pearson, which is never too narrow. Wilson's is too
     narrow for all or none of few trials: for 4 of 4 it excludes one half.
@@ -321,18 +321,18 @@ def share(k: int, n: int, method: Literal["wilson", "exact"] = "wilson") -> Esti
 
 
 def angle(count: ArrayLike, n: float) -> np.ndarray:
-    """2 asin(sqrt(share)) of counts among n, whose variance is about 1 / (n + 1/2) (Anscombe)."""
+    """Return 2 asin(sqrt(share)) of counts among n; variance about 1 / (n + 1/2) (Anscombe)."""
     return 2 * np.arcsin(np.sqrt((np.asarray(count) + 0.375) / (n + 0.75)))
 
 
 def angle_count(angle: float, n: float) -> float:
-    """The count among n that has an angle, 0 to n."""
+    """Return the count among n, from 0 to n, that has a given `angle`."""
     share = math.sin(min(max(angle, 0.0), math.pi) / 2) ** 2
     return min(max(share * (n + 0.75) - 0.375, 0.0), n)
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
-    """Ratio of two sums over runs, the sum of parts over the sum of wholes.
+    """Return the ratio of two sums over runs: the sum of parts over the sum of wholes.
 
     The interval is Student's over runs, with the linearised variance of a ratio, so values of one
     run may be dependent.

@@ -1,25 +1,25 @@
-"""Whether a measured value agrees with a published one: verdicts by equivalence tests.
+"""Verdicts on whether a measured value agrees with a published one, by equivalence tests.
 
 A claim has a **margin**, the largest difference that still counts as agreement. The 95 % interval
 of the difference, measured - published, includes the sampling error of both samples. It is combined
 from their intervals by MOVER (Zou and Donner, *Statistics in Medicine* 27, 2008), for two shares
-the same as Newcombe's method. It decides:
+the same as Newcombe's method. The interval decides:
 
 reproduced
     the whole interval lies within the margin;
 deviates
     the whole interval lies beyond the margin;
 differs
-    it excludes zero and crosses the end of the margin: the values differ, perhaps by less than
-    the margin;
+    the interval excludes zero and crosses the end of the margin: the values differ, perhaps by
+    less than the margin;
 compatible
-    it contains zero, but reaches beyond the margin;
+    the interval contains zero, but reaches beyond the margin;
 undecided
-    there is no interval, or there are fewer than ``FEWEST`` independent units; or it contains
+    there is no interval, or fewer than ``FEWEST`` independent units; or the interval contains
     zero, and would do so with a probability above ``MOST_UNNOTICED`` if the value were off by
     twice the margin;
 undecidable
-    the last would hold however many runs we made, because the paper's sample is too small.
+    the verdict would stay undecided with any number of runs, because the paper's sample is small.
 
 Each kind of claim has a scale on which its margin is given. On the first three scales a single run
 has a standard deviation of about one. docs/verdicts.md explains the scales and margins.
@@ -31,15 +31,15 @@ has a standard deviation of about one. docs/verdicts.md explains the scales and 
     Fisher's z, Cohen's q. The margin is ``MARGIN``.
 ``mean``
     of runs. The margin is ``MARGIN`` standard deviations between runs, if the published interval
-    tells how large that is; if not, the claim gives it in its unit.
+    shows these; if not, the claim gives the margin in its unit.
 ``ratio``
-    amounts that are compared by factors, on a logarithmic scale; the claim gives the factor.
+    amounts compared by factors, on a logarithmic scale; the claim gives the margin as a factor.
 ``exact``
     arithmetic without chance; the margin is the largest rounding error.
 ``words``, ``words_ratio``
     a sentence without a number, on a linear or logarithmic scale. It is reproduced if the whole
-    interval lies between its thresholds, ``least`` and ``most``, deviates if it lies outside, and
-    is undecided otherwise. The margin is how far beyond a threshold it is plainly false.
+    interval lies between its thresholds, ``least`` and ``most``, deviates if the interval lies
+    outside, and is undecided otherwise. A value beyond a threshold by the margin counts as false.
 """
 
 import math
@@ -97,14 +97,14 @@ class Verdict(NamedTuple):
 
     verdict: str
     difference: Estimate = Estimate()  # measured - published
-    same: tuple[float, float] = (math.nan, math.nan)  # values that mean the same
+    same: tuple[float, float] = (math.nan, math.nan)  # range of values that count as agreement
     mistaken: float = math.nan  # probability of "reproduced" if false, see `chances`
     unnoticed: float = math.nan  # probability of neither "differs" nor "deviates" if false
     why: str = ""  # reason, if undecided
 
 
 def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
-    """The verdict on a claim, a row of `circlet.analysis.claims.read`, from our estimate.
+    """Return the verdict on a claim, a row of `circlet.analysis.claims.read`, from our estimate.
 
     For a ``share`` the estimate is a count among our ``n`` runs, and the published value a count
     among the paper's runs. ``n_runs`` is the number of finished runs, of which perhaps none can be
@@ -148,7 +148,7 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
 
 
 def _of_difference(gap: Estimate, most: float) -> str:
-    """The verdict on a difference, measured - published, with the margin ``most``."""
+    """Return the verdict on a difference, measured - published, with the margin ``most``."""
     if -most <= gap.low and gap.high <= most:
         return REPRODUCED
     if gap.low > most or gap.high < -most:
@@ -160,7 +160,7 @@ def _of_difference(gap: Estimate, most: float) -> str:
 
 
 def on_scale(claim: Any, measured: Estimate) -> Estimate:
-    """Our estimate on the scale of its kind; a share is computed from its count and n.
+    """Return our estimate on the scale of its kind; a share is computed from its count and n.
 
     Both shares get Anscombe's correction for the published number of runs, so that equal shares
     stay equal.
@@ -171,13 +171,13 @@ def on_scale(claim: Any, measured: Estimate) -> Estimate:
 
 
 def _angle(claim: Any, count: float, n: int) -> Estimate:
-    """A share of n runs on its scale, given as a count among the paper's number of runs."""
+    """Return a share of n runs on its scale; ``count`` is among the paper's number of runs."""
     center, half = _to(claim, count), stats.Z / math.sqrt(n + 0.5)
     return Estimate(center, center - half, center + half, n)
 
 
 def published(claim: Any, ours: Estimate) -> Estimate:
-    """The published value with its interval, on the scale of its kind.
+    """Return the published value with its interval, on the scale of its kind.
 
     If the paper gives no interval, a share gets one from its number of runs (Anscombe); for other
     kinds our standard deviation of one independent unit stands in for the paper's.
@@ -196,7 +196,7 @@ def published(claim: Any, ours: Estimate) -> Estimate:
 
 
 def margin(claim: Any) -> float:
-    """The margin on the scale of the kind."""
+    """Return the margin of a claim on the scale of its kind."""
     kind, given = claim["kind"], float(claim["margin"])
     if kind in ("ratio", "words_ratio"):
         return math.log(given)
@@ -209,7 +209,7 @@ def margin(claim: Any) -> float:
 
 
 def accepted(claim: Any) -> tuple[float, float]:
-    """The values within the margin of the published one, in its unit; NaN for an open end."""
+    """Return the values within the margin, in the claim's unit; NaN for an open end."""
     kind = claim["kind"]
     if kind.startswith("words"):
         return float(claim["least"]), float(claim["most"])
@@ -218,40 +218,40 @@ def accepted(claim: Any) -> tuple[float, float]:
 
 
 def _to(claim: Any, value: float) -> float:
-    """A value in the unit of the claim on the scale: of a share, a count of the paper's runs."""
+    """Map a value in the claim's unit (for a share, a count of the paper's runs) to the scale."""
     if claim["kind"] == "share":
         return float(stats.angle(value, float(claim["published_n"])))
     return SCALES[claim["kind"]].to(value)
 
 
 def _back(claim: Any, x: float) -> float:
-    """The inverse of `_to`."""
+    """Map a value on the scale to the claim's unit; the inverse of `_to`."""
     if claim["kind"] == "share":
         return stats.angle_count(x, float(claim["published_n"]))
     return SCALES[claim["kind"]].back(x)
 
 
 def _in_unit(claim: Any, center: float, gap: Estimate) -> Estimate:
-    """A difference on the scale as one in the unit of the claim."""
+    """Convert a difference on the scale to the unit of the claim."""
     return gap.mapped(lambda off: _back(claim, center + off) - _back(claim, center))
 
 
 def chances(margin: float, half: float) -> tuple[float, float]:
-    """The chances that a false value is called reproduced, and that zero is not excluded.
+    """Return the chances that a false value is called reproduced, and that zero is not excluded.
 
     False means that the true values differ by twice the margin; both samples are drawn anew.
     ``half`` is the half-width of the difference's interval. The distribution on the scale is taken
     as normal.
     """
     error = half / stats.Z
-    most = margin - half  # a difference that is still reproduced
+    most = margin - half  # largest difference that is still reproduced
     mistaken = ndtr((most - 2 * margin) / error) - ndtr((-most - 2 * margin) / error)
     unnoticed = ndtr((max(half, most) - 2 * margin) / error)
     return float(mistaken) if most > 0 else 0.0, float(unnoticed)
 
 
 def _in_words(claim: Any, ours: Estimate) -> Verdict:
-    """A claim that a value lies between thresholds; a false value is a margin beyond one."""
+    """Judge a claim that a value lies between thresholds; false is a margin beyond one."""
     to = SCALES[claim["kind"]].to
     least, most = accepted(claim)
     low = -math.inf if math.isnan(least) else to(least)

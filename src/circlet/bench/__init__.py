@@ -27,7 +27,7 @@ REPEATS, SECONDS = 5, 0.4
 
 
 def compare(device: torch.device) -> dict[str, Any]:
-    """Measure the same training in JAX and here, on one core; three minutes.
+    """Measure the same training in JAX and in circlet on one core, in three minutes.
 
     Returns ``machine`` and ``peers``, a row per system. Raises CircletError without JAX.
     """
@@ -45,7 +45,7 @@ def compare(device: torch.device) -> dict[str, Any]:
 
 
 def run(study: Study, device: torch.device) -> dict[str, Any]:
-    """Measure the training of all systems; half a minute.
+    """Measure the training of all systems, in half a minute.
 
     Returns ``machine``; ``training``, a row per system; ``study``, the time that the training of
     the study takes at these rates.
@@ -60,13 +60,13 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
 
 
 def _settle() -> None:
-    """Compute as a job does."""
+    """Apply the settings of a job, with one thread."""
     job.settle()
     torch.set_num_threads(1)
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """Return the properties of the machine and the versions of what computes."""
+    """Return the properties of the machine and the versions of packages."""
     cuda = device.type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if cuda else device.type,
@@ -81,7 +81,7 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 
 def projected(study: Study, rows: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
-    """Hours that the training of a study takes here, by system, from the plan's expectation.
+    """Return the hours that the training of a study takes on this machine, by system.
 
     The plan's expectation for each point is scaled by measured / expected time at the point that
     was measured. On a CPU all cores train, each as fast as the one that was measured; on a GPU

@@ -42,7 +42,7 @@ float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value wh
 zero moves by the rounding of a sum over all examples, and training amplifies that.
 """
 CHECKED = 64  # steps
-SIZE = 1024  # of the square matrices of the floor
+SIZE = 1024  # side of the square matrices of `products`
 WAYS = ("jax_written", "jax_formulated")
 
 
@@ -56,22 +56,22 @@ class Peer:
     """Logits (examples, classes), from the weights and examples of one run."""
     formulated: Callable[[Arrays, Arrays], Any]
     """Logits (classes, examples)."""
-    groups: tuple[int, ...]  # numbers of runs that are tried
-    steps: int  # of a call
+    groups: tuple[int, ...]  # numbers of runs to try
+    steps: int  # steps of a call
 
 
 def rows(weights: Arrays, layer: str, x: Any) -> Any:
-    """A linear layer on x (examples, inputs)."""
+    """Apply a linear layer to x (examples, inputs)."""
     return x @ weights[f"{layer}.weight"].T + weights[f"{layer}.bias"][:, 0]
 
 
 def columns(weights: Arrays, layer: str, x: Any) -> Any:
-    """A linear layer on x (inputs, examples)."""
+    """Apply a linear layer to x (inputs, examples)."""
     return weights[f"{layer}.weight"] @ x + weights[f"{layer}.bias"]
 
 
 def pair_examples(parameters: Arrays, starts_module: Any, seeds: Any) -> Arrays:
-    """Train pairs (examples, 2), how often a number is in them (p, examples), and their sums."""
+    """Return train pairs (examples, 2), their incidence of numbers (p, examples), and sums."""
     p = parameters["p"]
     pairs = starts_module.pairs(p)[starts_module.train_mask(parameters, seeds)]
     incidence = np.eye(p, dtype=np.float32)[pairs].sum(1).T
@@ -79,25 +79,25 @@ def pair_examples(parameters: Arrays, starts_module: Any, seeds: Any) -> Arrays:
 
 
 def systems() -> dict[str, str]:
-    """Modules with the JAX code of circlet's systems, by system."""
+    """Return the modules with the JAX code of circlet's systems, by system."""
     return {name: m for c in registry.SHIPPED for name, m in c.modules("peers").items()}
 
 
 def of(system: str) -> Peer:
-    """A system in JAX."""
+    """Return a system in JAX."""
     peer: Peer = load(systems()[system]).PEER
     return peer
 
 
 def cross_entropy(logits: Any, target: Any) -> Any:
-    """Mean cross-entropy (nat) of logits (examples, classes)."""
+    """Return the mean cross-entropy (nat) of logits (examples, classes)."""
     return -jnp.take_along_axis(jax.nn.log_softmax(logits), target[:, None], 1).mean()
 
 
 def residual(logits: Any, target: Any) -> Any:
-    """Gradient of the mean cross-entropy by logits (classes, examples).
+    """Return the gradient of the mean cross-entropy by logits (classes, examples).
 
-    As in `circlet.systems.loss.logit_gradient`: that of the right class is minus the sum of others.
+    As in `circlet.systems.loss.logit_gradient`: for the right class, minus the sum of others.
     """
     right = jnp.arange(len(logits))[:, None] == target
     others = jnp.where(right, 0, jax.nn.softmax(logits, axis=0)) / len(target)
@@ -105,7 +105,7 @@ def residual(logits: Any, target: Any) -> Any:
 
 
 def gradient(peer: Peer, is_formulated: bool) -> Callable[[Arrays, Arrays], Arrays]:
-    """The gradient by the weights, from weights and examples."""
+    """Return a function that maps weights and examples to the gradient by the weights."""
     if not is_formulated:
         return jax.grad(lambda w, e: cross_entropy(peer.written(w, e), e["target"]))
 
@@ -117,9 +117,9 @@ def gradient(peer: Peer, is_formulated: bool) -> Callable[[Arrays, Arrays], Arra
 
 
 def adamw(state: Any, change: Arrays, rate: float, decay: float) -> Any:
-    """A step of AdamW (Loshchilov and Hutter 2019) on weights, both moments and the step's number.
+    """Take a step of AdamW (Loshchilov and Hutter 2019) on (weights, first, second moments, step).
 
-    1 - 0.999^n by expm1, as the difference cancels.
+    1 - 0.999^n is computed by expm1, because the difference cancels.
     """
     weights, means, squares, number = state
     number = number + 1
@@ -160,7 +160,7 @@ class Group:
         self.train = jax.jit(jax.vmap(train), donate_argnums=0)
 
     def advance(self) -> None:
-        """Take the steps of a call; of batches it is an epoch, whose order is drawn here."""
+        """Take the steps of a call; with batches, these are an epoch in a newly drawn order."""
         orders, last = None, self.done + self.peer.steps
         if self.size:
             number = self.done // self.peer.steps
@@ -170,7 +170,7 @@ class Group:
         self.done = last
 
     def losses(self) -> np.ndarray:
-        """Mean cross-entropy (nat) of every run on its train set, (runs,)."""
+        """Return the mean cross-entropy (nat) of every run on its train set, (runs,)."""
         losses_of_runs = jax.vmap(lambda w, e: cross_entropy(self.peer.written(w, e), e["target"]))
         return np.asarray(losses_of_runs(self.state[0], self.examples))
 
@@ -180,7 +180,7 @@ def _stacked(runs: list[Arrays], dtype: Any = None) -> Arrays:
 
 
 def difference(system: str, is_formulated: bool, runs: int = 2) -> float:
-    """Largest relative difference of the losses of JAX and of circlet's PyTorch in 64 steps."""
+    """Return the largest relative difference of the losses of JAX and PyTorch after 64 steps."""
     point = training.block(system, runs).point
     group = Group(point, runs, is_formulated)
     with torch.no_grad():
@@ -194,7 +194,7 @@ def difference(system: str, is_formulated: bool, runs: int = 2) -> float:
 
 
 def way(system: str, is_formulated: bool, runs: int) -> training.Way:
-    """Runs in JAX, which continue with every call, without logs."""
+    """Return a way to train runs in JAX without logs; each call continues the training."""
     group = Group(training.block(system, runs).point, runs, is_formulated)
 
     def act() -> int:
@@ -206,7 +206,7 @@ def way(system: str, is_formulated: bool, runs: int) -> training.Way:
 
 
 def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
-    """The number of runs of a group that trains fastest, and the way with it."""
+    """Return the number of runs of a group that trains fastest, and the way with it."""
     tried = {}
     for runs in of(system).groups:
         candidate = way(system, is_formulated, runs)
@@ -216,9 +216,9 @@ def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, trai
 
 
 def products(system: str) -> training.Way:
-    """Products of large matrices, with as many operations as those of the system's steps.
+    """Return a way to multiply large matrices, with as many operations as the system's steps.
 
-    They alternate with the training because the clock of a processor changes.
+    The products alternate with the training because the clock of a processor changes.
     """
     steps = 2 * SIZE**3 / cost.product_flops(training.block(system, 1).point)
     a = torch.randn(1, SIZE, SIZE)
@@ -231,7 +231,7 @@ def products(system: str) -> training.Way:
 
 
 def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
-    """A row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
+    """Yield a row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
 
     The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
     together and how far its losses are from circlet's; raises CircletError if they are not equal.

@@ -1,4 +1,4 @@
-"""What the benchmark prints."""
+"""Text of the results of the benchmark."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from circlet.terminal import aligned, duration
 
 
 def _figure(value: float) -> str:
-    """A number with three significant digits."""
+    """Return a number with three significant digits."""
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
@@ -40,12 +40,12 @@ WAYS = {
 
 
 def _ways(rows: list[dict[str, Any]], key: str) -> list[str]:
-    """The ways that some row has, in order."""
+    """Return the ways that some row has, in order."""
     return [way for way in WAYS if any(way in row[key] for row in rows)]
 
 
 def _by_way(rows: list[dict[str, Any]], key: str, show: Callable[[Any], str]) -> list[list[str]]:
-    """Of each row a system's name and what it has for every way, or a dash."""
+    """Return for each row the system's name and its value for every way, or a dash."""
     ways = _ways(rows, key)
     return [
         [row["system"], *(show(row[key][way]) if way in row[key] else "–" for way in ways)]
@@ -77,7 +77,7 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
 
 
 def ratios(row: dict[str, Any]) -> dict[str, float]:
-    """CPU time of others over that of a job: the faster JAX, PyTorch, products alone."""
+    """Return CPU times over that of a job: the faster JAX, PyTorch, products alone."""
     least = {way: ms["min"] for way, ms in row["cpu_ms"].items()}
     jax = [value for way, value in least.items() if way.startswith("jax")]
     others = {"JAX": min(jax)} if jax else {}
@@ -110,7 +110,7 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _table(header: Sequence[str], rows: list[list[Any]]) -> str:
-    """Rows that begin with a name, aligned."""
+    """Return rows that begin with a name as aligned text."""
     return aligned(header, [tuple(row) for row in rows], "<" + ">" * (len(header) - 1))
 
 
@@ -128,7 +128,7 @@ def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
 
 
 def text(measured: dict[str, Any]) -> str:
-    """The results of ``bench.run`` or ``bench.compare`` as text."""
+    """Return the results of ``bench.run`` or ``bench.compare`` as text."""
     gpu, lines = measured["machine"]["device"] != "cpu", _machine(measured["machine"])
     if "peers" in measured:
         return "\n".join([*lines, "", *_peers(measured["peers"])])

@@ -22,12 +22,12 @@ RUNS = {"cpu": 50, "cuda": 1024}  # of a block
 
 
 def systems() -> list[str]:
-    """Names of circlet's systems."""
+    """Return the names of circlet's systems."""
     return sorted(declared_systems.Systems(registry.SHIPPED))
 
 
 def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
-    """A block of a system that logs what a config gets without asking; longer than a bench runs."""
+    """Return a block with the default logs, with more steps than a benchmark takes."""
     settings = {
         "system": system,
         "steps": STEPS,
@@ -41,20 +41,20 @@ def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
 
 @dataclass(frozen=True)
 class Time:
-    """Milliseconds per run and step: by the clock, and of this process."""
+    """Milliseconds per run and step: wall-clock time, and CPU time of this process."""
 
     wall: float
     cpu: float
 
 
 Way = Callable[[float], Time]
-"""Goes on for some seconds."""
+"""Runs a program for some seconds and returns the time of a step."""
 
 
 def window(
     advance: Callable[[float], float], seconds: float, wait: Callable[[], None] = lambda: None
 ) -> Time:
-    """``advance`` until a time of the clock, and what each run and step of it took."""
+    """Call ``advance`` for some seconds; return the time that each run and step took."""
     wait()
     wall, cpu = time.perf_counter(), time.process_time()
     done = advance(wall + seconds)
@@ -65,7 +65,7 @@ def window(
 
 
 def repeated(act: Callable[[], float]) -> Callable[[float], float]:
-    """What calls a function once at least, up to a time of the clock, and adds what it returns."""
+    """Return a function that calls ``act`` until a time, at least once, and adds the results."""
 
     def advance(until: float) -> float:
         done = 0.0
@@ -77,12 +77,12 @@ def repeated(act: Callable[[], float]) -> Callable[[float], float]:
 
 
 def quiet(system: str, runs: int) -> Block:
-    """The same block with hardly any logs beyond the first steps, which are to warm up."""
+    """Return the same block with hardly any logs beyond the first steps, which are to warm up."""
     return block(system, runs, {kind: {} for kind in block(system, runs).point.logs[1:]})
 
 
 def kernel(system: str, logs: bool = True) -> Way:
-    """Runs that a native kernel trains one after another, which continue with every call."""
+    """Return a way to train runs one by one with a native kernel; each call continues."""
     point = (block if logs else quiet)(system, RUNS["cpu"]).point
     seeds = itertools.count()
     current = native_run.NativeRun(point, next(seeds), {})
@@ -100,7 +100,7 @@ def kernel(system: str, logs: bool = True) -> Way:
 
 
 def pytorch(system: str, runs: int, device: torch.device, logs: bool = True) -> Way:
-    """A block that PyTorch trains, which continues with every call; ``logs`` or hardly any.
+    """Return a way to train a block in PyTorch; each call continues. ``logs``: as by default.
 
     On a CPU only the first group of runs is trained, as the others are alike.
     """
@@ -125,14 +125,14 @@ def pytorch(system: str, runs: int, device: torch.device, logs: bool = True) -> 
 
 
 def spread(values: list[float]) -> dict[str, float]:
-    """Median, smallest and largest of repeated measurements."""
+    """Return the median, smallest and largest of repeated measurements."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str, Way]:
-    """The ways to train a system, by name: ``pytorch``, and ``kernel`` where one covers the system.
+    """Return the ways to train a system: ``pytorch``, and ``kernel`` where one covers the system.
 
-    A job takes the last.
+    A job uses the last one.
     """
     point = block(system, 1).point
     by_name = {"pytorch": pytorch(system, RUNS[device.type], device, logs)}
@@ -142,9 +142,9 @@ def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str
 
 
 def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str, list[Time]]:
-    """Windows of every way, one after the other, after one each to warm up."""
+    """Measure all ways in turn, repeatedly, after one warm-up each."""
     for way in ways.values():
-        way(seconds)  # the first steps are logged more often, too
+        way(seconds)  # warm-up; the first steps are also logged more often
     windows: dict[str, list[Time]] = {name: [] for name in ways}
     for _ in range(repeats):
         for name, way in ways.items():
@@ -153,7 +153,7 @@ def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str,
 
 
 def measure(device: torch.device, repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
-    """Each system's row; the ways alternate, in this process.
+    """Yield a row per system; the ways alternate, in this process.
 
     ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step, by
     way (see ``ways``; on a GPU ``core`` is PyTorch on one core). ``circlet`` names the way that a

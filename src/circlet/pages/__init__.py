@@ -9,9 +9,9 @@ DATA = ("theme.css",)
 
 
 def template(name: str, folder: Path | None = None) -> jinja2.Template:
-    """A template of a folder, else of this one, which escapes what it is given.
+    """Load a template from a folder, or else from this one; it escapes values as HTML.
 
-    ``theme`` is the common style.
+    Its variable ``theme`` is the common style.
     """
     here = Path(__file__).parent
     environment = jinja2.Environment(

@@ -1,10 +1,10 @@
-"""results/report.html: what a study found, its figures and what made them, in one file.
+"""results/report.html: the results of a study, its figures and its provenance, in one file.
 
-The section of a collection begins with what agrees and a figure of it, then what deviates and why
+The section of a collection begins with claims that agree and a figure, then deviations and why
 (`circlet.pages.story`). Further verdicts, the rest of each caption and the experiments are folded.
-A file that is sent alone has no dead link: the browser makes links to other files only if these
-exist. A frozen study has no logs, so its report has no runs to watch, and only the figures that
-follow from its tables.
+A report that is sent alone has no dead links, because the browser makes links to other files only
+if these exist. A frozen study has no logs, so its report has no runs to watch, and only the figures
+that follow from its tables.
 """
 
 import base64
@@ -44,12 +44,12 @@ ABOUT = (
 )  # fmt: skip
 TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
-MOST = 8  # values of a parameter that are named
-WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # that names of figures have in them
+MOST = 8  # most values of a parameter to list
+WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # words in names of figures
 
 
 def _undrawn(figure: Target) -> str:
-    """Why a figure has nothing to draw, as it says itself; empty if it has."""
+    """Return why a figure has nothing to draw, as its image says; empty if it has something."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_text(encoding="utf-8")
     if f'id="{plots.NOTHING}"' not in image:
@@ -58,16 +58,16 @@ def _undrawn(figure: Target) -> str:
 
 
 def _title(figure: Target, title: str = "") -> str:
-    """The title that its collection gives a figure, else its name in words."""
+    """Return the title that the collection gives a figure, or else its name in words."""
     if plot := plots.named(figure.study, figure.name):
         title = plots.title(plot)
-    words = figure.name.rpartition(".")[2].split("_")  # of a user's, its section has the rest
+    words = figure.name.rpartition(".")[2].split("_")  # the section names the collection
     title = title or " ".join(WORDS.get(word, word) for word in words)
     return title[0].upper() + title[1:]
 
 
 def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str = "") -> dict:
-    """A figure, its title and caption, verdicts that it shows, and runs of it to watch."""
+    """Return a figure with its title, caption, counts of verdicts, and runs to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
     judged = card[card["figure"] == figure.name]
@@ -87,7 +87,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
 
 
 def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Rows of the points of experiments, and headings of their columns, by experiment."""
+    """Return the headings and rows of the table of points of each experiment."""
     by_experiment = {}
     for name, of_experiment in table.groupby("experiment"):
         headings = {"runs": "runs"}
@@ -104,7 +104,7 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _cell(row: dict[str, Any]) -> str:
-    """An outcome of a point with its interval, an end of which may be unknown."""
+    """Return an outcome of a point with its interval, an end of which may be unknown."""
     center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
     if pd.isna(row["low"]) != pd.isna(row["high"]):
         return f"{center} [{low}, {high}]"
@@ -113,7 +113,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _values(values: list[Any]) -> str:
-    """The different values of a parameter, if there are not too many."""
+    """Return the different values of a parameter as text; of many, the first two and the last."""
     different = dict.fromkeys(values)
     words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
     if len(words) <= MOST:
@@ -122,13 +122,13 @@ def _values(values: list[Any]) -> str:
 
 
 def _optimizer(point: Point) -> str:
-    """The optimiser of a point."""
+    """Return the name of a point's optimiser."""
     name = point.parameters.get("optimizer", "adamw")
     return OPTIMIZERS.get(name, name)
 
 
 def _setting(points: list[Point]) -> dict[str, Any]:
-    """What the runs of an experiment are: parameters that are not the usual, and the training."""
+    """Return an experiment's setting: parameters off their defaults, steps, number of weights."""
     system = points[0].system
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
     others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
@@ -147,14 +147,14 @@ def _setting(points: list[Point]) -> dict[str, Any]:
 
 
 def _system(system: SystemSpec) -> dict[str, str]:
-    """What a system is, and its parameters where an experiment gives no others."""
+    """Return the description and the default parameters of a system."""
     usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
     about = contributions.description(system)
     return {"name": system.name, "about": about, "usual": "; ".join(usual)}
 
 
 def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
-    """What ran, experiment by experiment, with the summary of each point where there is one."""
+    """Return each experiment's runs and setting, and the summary of its points, if any."""
     rows = []
     for name, settings in study.config.experiments.items():
         here = runs[runs["experiment"] == name]
@@ -175,7 +175,7 @@ def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) ->
 
 
 def _time(hours: float) -> str:
-    """Computing time for a reader."""
+    """Return a computing time as text."""
     seconds = 3600 * hours
     return terminal.duration(seconds) if seconds >= 1 else "under 1 s"
 
@@ -187,7 +187,7 @@ def _section(
     card: pd.DataFrame,
     listed: pd.DataFrame,
 ) -> dict[str, Any]:
-    """All that the page says of a collection: its story, its claims and its figures."""
+    """Return the contents of a collection's section: metadata, claims and figures."""
     about = collection.metadata
     claims_here = card[card["paper"] == collection.name]
     return {
@@ -201,9 +201,9 @@ def _section(
 
 
 def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
-    """What the section of a collection says of its claims."""
+    """Return the contents about claims of a collection's section."""
     tests = card[card["tally"] == claims_file.TEST]
-    if tests.empty:  # claims beyond the papers: listed likewise, but not counted above
+    if tests.empty:  # claims beyond the papers: listed like tests, but not counted above
         card = card.assign(tally=claims_file.TEST)
     is_test, is_run = card["tally"].eq(claims_file.TEST), card["verdict"].ne(NOT_RUN)
     counted = is_test | card["tally"].eq(claims_file.OTHER)
@@ -227,7 +227,7 @@ def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
 def _figures(
     collection: Collection, figures: dict[str, Target], card: pd.DataFrame, listed: pd.DataFrame
 ) -> dict[str, Any]:
-    """The figures of a collection, and why others have nothing to draw."""
+    """Return the figures of a collection, and why others have nothing to draw."""
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
     shown = [name for name in titles if name in mine and name in figures]
@@ -242,13 +242,13 @@ def _figures(
 
 
 def _lead(section: dict[str, Any]) -> str:
-    """The figure that shows the first claim that agrees and has one; empty if there is none."""
+    """Return the figure of the first agreeing claim that has one; empty if there is none."""
     drawn = {figure["name"] for figure in section["figures"]}
     return next((row["figure"] for row in section["agrees"] if row["figure"] in drawn), "")
 
 
 def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The sections, in each of which only terms are explained that none before explains."""
+    """Return the sections, each without the terms that an earlier one explains."""
     known: dict[str, str] = {}
     for section in sections:
         terms = section["terms"] or {}
@@ -258,29 +258,29 @@ def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _cited(citation: str) -> Markup:
-    """A citation in which what names a paper on arXiv leads there."""
+    """Return a citation with its arXiv identifier as a link."""
     link = r'<a href="https://arxiv.org/abs/\1">arXiv:\1</a>'
     return Markup(ARXIV.sub(link, str(escape(citation))))
 
 
 def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
-    """How many runs there are of some systems."""
+    """Return the number of runs of some systems."""
     return int(provenance.loc[provenance["system"].isin(systems), "runs"].sum())
 
 
 def _says(section: dict[str, Any]) -> bool:
-    """Whether there is more to say of a collection than that it has runs."""
+    """Return whether a section has any content besides its number of runs."""
     has_results = section["figures"] or any(section["claims"].values())
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
 
 
 def _is_empty(section: dict[str, Any]) -> bool:
-    """Whether a study says nothing of a collection: such sections come last."""
+    """Return whether a study has no results for a collection: such sections come last."""
     return not (section["decided"] or section["figures"])
 
 
 class _Tables:
-    """The tables of a study that its report reads, without rows where the study lacks one."""
+    """Tables that a report reads; a table that the study lacks has no rows."""
 
     def __init__(self, target: Target, frozen: bool):
         self.target = target
@@ -304,7 +304,7 @@ class _Tables:
 
 
 def _scores(tables: _Tables) -> dict[str, Any]:
-    """What the page says of all claims together."""
+    """Return what the page says about all claims together."""
     return {
         "tally_words": claims_file.TALLIES,
         "verdicts": claims.counts(tables.tests),
@@ -319,7 +319,7 @@ def _scores(tables: _Tables) -> dict[str, Any]:
 
 
 def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
-    """What the page shows: a section per collection, and figures of the study itself."""
+    """Return the contents of the page: a section per collection, and plots of the study itself."""
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [
         _section(collection, tables.provenance, figures, tables.card, tables.listed)
@@ -341,9 +341,9 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
 
 
 def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
-    """What the page says of the runs, and of what made them."""
+    """Return what the page says about the runs and their provenance."""
     whole = study.whole or study
-    results = Path(study.results.name) if frozen else study.results  # not where it was made
+    results = Path(study.results.name) if frozen else study.results  # the folder's name alone
     config = json.loads(study.json) | {"results": str(results)}
     return {
         "systems": [_system(study.known[name]) for name in study.systems],
@@ -366,7 +366,7 @@ def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
 def make(target: Target, frozen: bool = False) -> None:
     """Write the report of a study, which may be frozen."""
     study = target.study
-    measured.measure(study.points)  # of all in one process, if no plan has
+    measured.measure(study.points)  # all points in one process, unless a plan has done so
     tables = _Tables(target, frozen)
     page = pages.template("report.html").render(
         number=story.number,

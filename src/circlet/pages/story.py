@@ -1,6 +1,6 @@
 """Sentences of a report: which claims agree, which do not and why, and what runs show.
 
-All follow from tables, and from the reasons that claims record: nothing here knows a paper.
+They follow from tables and from recorded reasons; no text in this module is about one paper.
 """
 
 import html
@@ -33,8 +33,8 @@ from circlet.study.plots import listed
 from circlet.study.swept import Swept, swept, text, value, words
 from circlet.systems.spec import SHARE
 
-MOST = 3  # headline claims of a paper; outcomes named for each experiment
-MOST_RUNS = 6  # that a figure lists
+MOST = 3  # most headline claims of a paper, and outcomes named for an experiment
+MOST_RUNS = 6  # most runs that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"
 MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
@@ -45,29 +45,29 @@ RANGES = {
     SHARE: (0, 1),
     "%": (0, 100),
 }  # by unit
-MIN_OPENING = 10  # words of a caption that are visible
+MIN_OPENING = 10  # least number of words of a caption that are visible
 SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
 
 
 class Difference(NamedTuple):
-    """Claims that deviate for one reason; it is empty if none is recorded."""
+    """Claims that deviate or differ for one reason, which is empty if none is recorded."""
 
     claims: list[dict[str, Any]]
     reason: str
 
 
 class ExplorerLink(NamedTuple):
-    """A run that the explorer shows: its fragment there, and what it is in words."""
+    """Link to a run in the explorer: the fragment of its address, and the run in words."""
 
     fragment: str
     words: str
 
 
 class _Ends(NamedTuple):
-    """Estimates of an outcome at the ends of a sweep.
+    """Estimates of an outcome at both ends of a sweep, and the extremes between them.
 
-    And between them the highest and the lowest, with its value of the parameter, if its interval
+    ``highest`` and ``lowest`` have the value of the parameter as text; None if no interval
     excludes the estimates at both ends.
     """
 
@@ -78,15 +78,15 @@ class _Ends(NamedTuple):
 
 
 def number(x: float | None) -> str:
-    """A number for a reader."""
+    """Return a number as text, with a minus sign."""
     return terminal.number(x).replace("-", "−")
 
 
 def says_nothing(low: float, high: float, possible: tuple[float, float] | None = None) -> bool:
-    """Whether an interval leaves nearly everything possible.
+    """Return whether an interval leaves nearly everything possible.
 
-    Its ends differ by more than a factor of `MAX_FACTOR`, or it covers at least the part `MAX_PART`
-    of the range of possible values.
+    The ends differ by more than a factor of `MAX_FACTOR`, or the interval covers at least the share
+    `MAX_PART` of the possible range.
     """
     if possible and high - low >= MAX_PART * (possible[1] - possible[0]):
         return True
@@ -95,7 +95,7 @@ def says_nothing(low: float, high: float, possible: tuple[float, float] | None =
 
 
 def interval(low: float, high: float, possible: tuple[float, float] | None = None) -> str:
-    """A 95 % interval, with the words "cannot tell" if it says nothing; empty if there is none."""
+    """Return a 95 % interval, with "cannot tell" if it says nothing; empty if there is none."""
     if math.isnan(low) or math.isnan(high) or low == high:
         return ""
     ends = f"[{number(low)}, {number(high)}]"
@@ -103,14 +103,14 @@ def interval(low: float, high: float, possible: tuple[float, float] | None = Non
 
 
 def span(low: float, high: float) -> str:
-    """The values that count as agreement: ``72.4 to 82.4``; empty if there are none."""
+    """Return the values that count as agreement: ``72.4 to 82.4``; empty if there are none."""
     if math.isnan(low) and math.isnan(high):
         return ""
     return terminal.span(low, high, " to ").replace("-", "−")
 
 
 def measured(row: dict[str, Any]) -> str:
-    """Our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
+    """Return our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
     If a share is scaled to the number of runs of the paper, our count follows: ``(5 of our 24)``.
     """
@@ -124,7 +124,7 @@ def measured(row: dict[str, Any]) -> str:
 
 
 def measured_interval(row: dict[str, Any]) -> str:
-    """The 95 % interval of our value of a claim; one that decides the claim says something."""
+    """Return the 95 % interval of our value; "cannot tell" only if the claim is not decided."""
     of, unit = _paper_runs(row), row["unit"] or ""
     possible: tuple[float, float] | None = (0, of) if of else RANGES.get(unit)
     if row["kind"] == "correlation":
@@ -137,15 +137,15 @@ def measured_interval(row: dict[str, Any]) -> str:
 
 
 def _paper_runs(row: dict[str, Any]) -> int:
-    """The number of runs of the paper, to which a share is scaled; zero for other claims."""
+    """Return the paper's number of runs, to which a share is scaled; zero for other claims."""
     of = re.fullmatch(r"of (\d+)", row["unit"] or "")  # a collection may have another unit
     return int(of[1]) if of and row["kind"] == "share" else 0
 
 
 def opening(caption: str) -> tuple[str, str]:
-    """The sentences of a caption that are visible at first, and the others.
+    """Split a caption into the sentences that are visible at first, and the others.
 
-    The first sentence, with the second if it is only a reference such as "Authors, figure 2."
+    The visible ones have at least `MIN_OPENING` words, more than a reference alone.
     """
     sentences = SENTENCE_END.split(caption)
     n = 1
@@ -155,7 +155,7 @@ def opening(caption: str) -> tuple[str, str]:
 
 
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
-    """Tests that agree, to stand for all: the headlines, else the first of each source."""
+    """Return tests that agree, as examples: the headlines, or else the first of each source."""
     agrees = card["verdict"].isin(AGREES) & (card["tally"] == claims_file.TEST)
     known = card[agrees & card["claim"].isin(list(headlines))]
     if known.empty:
@@ -164,9 +164,9 @@ def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any
 
 
 def differing(card: pd.DataFrame) -> list[Difference]:
-    """Claims that deviate or differ, by reason: as recorded; else, how other runs differ.
+    """Return claims that deviate or differ, by recorded reason, or else by how their runs differ.
 
-    What only repeats a test is left out where the test has the same reason.
+    Claims that are not tests are left out where a test has the same reason.
     """
     others = (card["tally"] == claims_file.OTHER) & (card["reason"] == "")
     reasons = card["reason"].where(~others, card["note"].map(lambda note: f"{_capital(note)}."))
@@ -178,7 +178,7 @@ def differing(card: pd.DataFrame) -> list[Difference]:
 
 
 def undecided(card: pd.DataFrame) -> str:
-    """How many tests these runs could not decide, and why, in sentences; empty if none."""
+    """Return how many tests these runs could not decide, and why; empty if none."""
     tests = card[card["tally"] == claims_file.TEST]
     n, never = ((tests["verdict"] == verdict).sum() for verdict in (UNDECIDED, UNDECIDABLE))
     said = []
@@ -192,7 +192,7 @@ def undecided(card: pd.DataFrame) -> str:
 
 
 def frozen(card: pd.DataFrame) -> str:
-    """How many tests that were not run frozen studies have judged as tests; empty if none."""
+    """Return the verdicts of frozen studies on tests that were not run; empty if there are none."""
     there = claims.frozen_tests(card)
     if there.empty:
         return ""
@@ -202,7 +202,7 @@ def frozen(card: pd.DataFrame) -> str:
 
 
 def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
-    """Claims with an answer and claims without, by what they count as; what deviates first."""
+    """Return decided and undecided claims, both by tally; deviating claims come first."""
     order = [DEVIATES, DIFFERS, COMPATIBLE, REPRODUCED, UNDECIDED, UNDECIDABLE]
     place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
     found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
@@ -211,13 +211,13 @@ def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
 
 
 def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Rows of a scorecard by what they count as, tests first."""
+    """Return the rows of a scorecard by tally, tests first."""
     rows = {tally: card[card["tally"] == tally].to_dict("records") for tally in claims_file.TALLIES}
     return {tally: own for tally, own in rows.items() if own}
 
 
 def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Claims that were not run, by cause, with what a frozen study says of them."""
+    """Return claims that were not run, by cause, with the verdicts of frozen studies."""
     causes: dict[str, list[dict[str, Any]]] = {}
     for row in card[card["verdict"] == NOT_RUN].to_dict("records"):
         cause = _capital(row["note"])
@@ -229,17 +229,17 @@ def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def footnotes(groups: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
-    """Marks of the notes that more than one claim has: a, b, and so on."""
+    """Return the marks (a, b, and so on) of notes that more than one claim has."""
     notes = Counter(row["note"] for rows in groups.values() for row in rows if row["note"])
     shared = [note for note, n in notes.items() if n > 1]
     return dict(zip(shared, string.ascii_lowercase, strict=False))
 
 
 def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
-    """What the runs of each experiment show that has a plot, in sentences, by experiment.
+    """Return sentences on the results of each experiment that has a plot, by experiment.
 
-    Of what is swept and has an order: which outcomes rise and fall with it, the clearest first; of
-    words, the changes from the first value. If nothing is swept: the estimates.
+    For a parameter with an order: which outcomes rise and fall with it, the clearest first; for one
+    with words: the changes from its first value. If nothing is swept: the estimates.
     """
     found = {}
     drawn = {plot.experiment for plot in plots.of(study)}
@@ -252,7 +252,7 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
         shares = {one.name for one in study.outcomes(settings.system) if one.kind == "share"}
         here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
         ends = {}
-        if len(parameters) == 1 and len(points) == len(parameters[0].values):  # else seeds differ
+        if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
             places = here["point"].map(parameters[0].places(points))
             ends = _ends(here.assign(place=places), parameters[0])
         said = [
@@ -271,7 +271,7 @@ def trends(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[s
 
 
 def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
-    """The ends of each outcome that is known there."""
+    """Return the estimates at both ends of a sweep, for each outcome that has them."""
     found = {}
     last = len(parameter.values) - 1
     for outcome, rows in here.dropna(subset=["estimate"]).groupby("outcome"):
@@ -293,13 +293,13 @@ def _of(
     shares: set[str],
     ends: dict[str, _Ends],
 ) -> Iterator[str]:
-    """What changes with a parameter: a sentence; of words, one for each value but the first."""
+    """Yield a sentence on what a parameter changes; for words, one per value except the first."""
     if parameter.is_words:
         for per, own in effects.groupby("per", sort=False):
             clear = own[own["change_low"] * own["change_high"] > 0]
             parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
             unknown = own[own["change"].isna()].head(MOST).to_dict("records")
-            # A frozen table may be older than its notes.
+            # A frozen table may be older than the column of notes.
             parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
             if parts:
                 first, other = per.split(" to ", 1)
@@ -320,7 +320,7 @@ def _by(
     shares: set[str],
     ends: _Ends | None = None,
 ) -> str:
-    """An outcome, and by how much it changes; from where to where, if that is in this direction."""
+    """Return an outcome and its change, with the values at both ends if these agree in sign."""
     what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
     amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
     if name == "change":
@@ -334,7 +334,7 @@ def _by(
 
 
 def _estimate(row: dict[str, Any], shares: set[str]) -> str:
-    """An outcome over the runs of a point."""
+    """Return an outcome over the runs of a point, as text."""
     if math.isnan(row["estimate"]):
         return ""
     unit = "" if row["unit"] == SHARE else f" {row['unit']}".rstrip()
@@ -344,7 +344,7 @@ def _estimate(row: dict[str, Any], shares: set[str]) -> str:
 
 
 def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
-    """The runs that an SVG leads to, and the explorer shows."""
+    """Return links to the runs that an SVG links to and the explorer shows."""
     fragments = dict.fromkeys(html.unescape(found) for found in PLAYS.findall(svg))
     known = runs.set_index("run_id")
     found: dict[str, ExplorerLink] = {}
@@ -360,7 +360,7 @@ def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
 
 
 def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[ExplorerLink]:
-    """A run of the first and of the last point of an experiment whose training can be watched."""
+    """Return links to a run each of the first and last point whose training can be watched."""
     found = []
     own = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
     names = own["run_id"].str.split("/").str[1]
@@ -372,7 +372,7 @@ def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[Explorer
 
 
 def _words(study: Study, row: pd.Series, run_id: str) -> str:
-    """What a run is: the values that its experiment sweeps, its seed and its outcome."""
+    """Describe a run: the values that its experiment sweeps, its seed and its outcome."""
     experiment, name, seed = run_id.split("/")
     points = study.experiment(experiment)
     point = next(point for point in points if point.name == name)

@@ -23,10 +23,10 @@ COLUMNS = ("verdict", "claim", "ours", "95 % interval", "counts as agreement", "
 
 
 def _card(study: Study) -> pd.DataFrame | None:
-    """The scorecard of a study, `circlet.analysis.claims.explained`.
+    """Return the scorecard of a study, `circlet.analysis.claims.explained`.
 
-    None if the study has none. Raises LogError if it is older than the config, the code or the
-    runs.
+    None if the study has no scorecard. Raises LogError if the scorecard is older than the config,
+    the code or the runs.
     """
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:
@@ -43,7 +43,7 @@ def _card(study: Study) -> pd.DataFrame | None:
 
 
 def summary(study: Study) -> str:
-    """The results of a finished study on one screen: a line per paper, what deviates, the pages.
+    """Return the results of a study on one screen: verdicts by paper, deviations, pages.
 
     The line of a collection without tests, such as results beyond the papers, counts all claims.
     """
@@ -88,7 +88,7 @@ def summary(study: Study) -> str:
 
 
 def scorecard(study: Study) -> str:
-    """The scorecard, a line per claim, by paper: tests, what does not count, what was not run."""
+    """Return the scorecard by paper, a line per claim: tests, other claims, claims not run."""
     card = _card(study)
     if card is None:
         return NOTHING
@@ -114,17 +114,17 @@ def _pages(study: Study) -> list[str]:
 
 
 def _short(study: Study) -> dict[str, str]:
-    """What the collections of a study are called, by name."""
+    """Return the short names of a study's collections, by name."""
     return {c.name: c.metadata.short or c.name for c in study.used_collections}
 
 
 def _wrapped(text: str) -> list[str]:
-    """Lines of a paragraph with a hanging indent."""
+    """Return the lines of a paragraph with a hanging indent."""
     return textwrap.wrap(text, WIDTH + 28, subsequent_indent="  ")
 
 
 def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
-    """The figure that shows most of the tests that a study has judged, else its first."""
+    """Return the figure that shows most of the judged tests, or else the first figure."""
     drawn = {figure.name: figure.outputs[0] for figure in targets.figures(study)}
     judged = tests.loc[tests["verdict"] != NOT_RUN, "figure"].value_counts()
     names = [name for name in (*judged.index, *collection.figures) if name in drawn]
@@ -132,7 +132,7 @@ def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
 
 
 def _claims(card: pd.DataFrame) -> Iterator[tuple]:
-    """Rows of the scorecard of a paper: judged claims by tally, then those of frozen studies."""
+    """Yield the scorecard of a paper: judged claims by tally, then those of frozen studies."""
     run = card["verdict"] != NOT_RUN
     for tally, title in claims_file.TALLIES.items():
         yield from _part(title, card[run & (card["tally"] == tally)])
@@ -146,7 +146,7 @@ def _claims(card: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
-    """Rows of some claims below a title; nothing if there are none."""
+    """Yield rows of some claims below a title; nothing if there are none."""
     nothing = ("",) * (len(COLUMNS) - 2)
     if len(card):
         yield ("", f"-- {title}", *nothing)
@@ -165,13 +165,13 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    """The 95 % interval of our value of a claim, or "cannot tell" if it says nothing."""
+    """Return the 95 % interval of our value, or "cannot tell" if it says nothing."""
     said = story.measured_interval(row)
     return story.CANNOT_TELL if said.endswith(story.CANNOT_TELL) else said
 
 
 def _reasons(card: pd.DataFrame) -> Iterator[str]:
-    """Why claims are undecided, and how runs of other claims differ from the paper's."""
+    """Yield why claims are undecided, and how runs of other claims differ from the paper's."""
     noted = card[(card["note"] != "") & (card["verdict"] != NOT_RUN)]
     verdicts = noted["verdict"].where(noted["verdict"].isin(OPEN), "judged on")
     for (verdict, reason), n in noted.groupby([verdicts, "note"]).size().items():
@@ -179,7 +179,7 @@ def _reasons(card: pd.DataFrame) -> Iterator[str]:
 
 
 def _tallies(card: pd.DataFrame) -> Iterator[str]:
-    """How often each verdict occurs, for tests and for claims that do not count as tests."""
+    """Yield how often each verdict occurs, for tests and for claims that do not count as tests."""
     yield f"scorecard: {len(card)} claims"
     for tally, own in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
         title = list(claims_file.TALLIES.values())[tally]

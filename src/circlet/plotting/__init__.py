@@ -1,1 +1,1 @@
-"""What figures share: their style, panels, and how they are written."""
+"""Style and panels that figures share, and the function that writes figures."""

@@ -22,7 +22,7 @@ def make(target: "Target") -> None:
         if not isinstance(figure, Figure):
             raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:
-            # An SVG would hold the time at which it was made.
+            # Leave out the date, which would change the bytes of an SVG.
             metadata = {"Date": None} if path.suffix == ".svg" else {}
             with files.atomic(path) as temporary:
                 figure.savefig(temporary, metadata=metadata)

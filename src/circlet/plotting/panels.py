@@ -17,9 +17,9 @@ CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def best_step(vectors: np.ndarray) -> int:
-    """The g for which joining n and n + g (mod p) gives the shortest lines in total.
+    """Return the g for which lines from n to n + g (mod p) have the least total length.
 
-    It is the arithmetic progression that the eye looks for in a circle or a grid.
+    This is the arithmetic progression that the eye looks for in a circle or a grid.
     """
     p = len(vectors)
     lengths = [
@@ -30,10 +30,9 @@ def best_step(vectors: np.ndarray) -> int:
 
 
 def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
-    """The numbers 0..p-1 at their embedding vectors (p, 2), joined in steps of ``best_step``.
+    """Draw the numbers 0..p-1 at their embedding vectors (p, 2), joined in steps of `best_step`.
 
-    Steps more than twice as long as the median lead from one row of a grid to another and are
-    left out.
+    Lines longer than twice the median lead from one row of a grid to another and are left out.
     """
     p = len(vectors)
     joined = np.stack([vectors, np.roll(vectors, -best_step(vectors), axis=0)])
@@ -50,13 +49,13 @@ def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
 
 
 def square(axes: Axes, reach: float) -> None:
-    """Let a panel reach equally far to all sides."""
+    """Let a panel extend from 0 by ``reach`` to all sides."""
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
     axes.spines[["top", "right", "bottom", "left"]].set(visible=True, color="0.85")
 
 
 def missing(axes: Axes, text: str) -> None:
-    """An empty panel that says what the study does not have."""
+    """Write into an empty panel what the study does not have."""
     place = {"transform": axes.transAxes, **CENTRED}
     axes.text(0.5, 0.5, text, color=style.GREY, fontsize=8, wrap=True, **place)
     axes.set(xticks=[], yticks=[])
@@ -64,7 +63,7 @@ def missing(axes: Axes, text: str) -> None:
 
 
 def nothing(text: str) -> Figure:
-    """A figure that says why there is nothing to draw."""
+    """Return a figure that says why there is nothing to draw."""
     figure = Figure(figsize=(5, 1.5))
     figure.set_gid(NOTHING)
     missing(figure.subplots(), text)
@@ -72,7 +71,7 @@ def nothing(text: str) -> Figure:
 
 
 def plays(axes: Axes, run_id: str, step: int | None = None) -> None:
-    """Let the SVG's panel open the run that it shows in the explorer; reports list these, too."""
+    """Link a panel of the SVG to its run in the explorer; reports list these links, too."""
     at = {} if step is None else {"step": step}
     address = f"../explorer.html#{urlencode({'run': run_id, **at}, safe='/')}"
     axes.patch.set_url(address)
@@ -80,19 +79,19 @@ def plays(axes: Axes, run_id: str, step: int | None = None) -> None:
 
 
 def row(n: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure, of a size in inches, of n panels side by side."""
+    """Return a figure of a size in inches, and its n panels side by side."""
     figure = Figure(figsize=(width, height))
     return figure, list(figure.subplots(1, n, squeeze=False, **options)[0])
 
 
 def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
-    """Embedding (p, d) of one run, from the table ``embeddings``."""
+    """Return the embedding (p, d) of one run, from the table ``embeddings``."""
     frame = embeddings[embeddings["run_id"] == run_id].sort_values("token")
     return np.stack(frame["vector"])
 
 
 def train_and_test(axes: Axes, losses: pd.DataFrame, what: str, per_epoch: int) -> None:
-    """Loss or accuracy of one run on its train and test set, by epoch."""
+    """Draw the loss or accuracy of one run on its train and test set, by epoch."""
     for part, colour in (("train", style.BLUE), ("test", style.ORANGE)):
         epoch = losses["step"] / per_epoch
         axes.plot(epoch, losses[f"{part}_{what}"], color=colour, lw=0.9, label=part)
@@ -103,12 +102,12 @@ MOST_VALUES = 12
 
 
 def some(values: Iterable[float]) -> list[float]:
-    """Values that a figure has a panel for: all, or twelve of more, evenly from first to last."""
+    """Return the values to draw a panel for: all, or twelve evenly spaced if there are more."""
     return evenly(sorted(values), MOST_VALUES)
 
 
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
-    """A figure of square panels in sections, and for each section its run_ids with their axes.
+    """Return a figure of square panels in sections, and each section's run_ids with their axes.
 
     A row has ``columns`` panels; ``width`` is the side of one, in inches. ``sections``
     are titles with run_ids.
@@ -132,17 +131,17 @@ def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
 def outcome(
     axes: Axes, summary: pd.DataFrame, x: str, name: str, colour, label: str | None = None
 ) -> None:
-    """A band of one outcome, from rows of the table ``outcome_summary``."""
+    """Draw the band of one outcome, from rows of the table ``outcome_summary``."""
     own = summary[summary["outcome"] == name]
     columns = {"estimate": "y", "low": "y_low", "high": "y_high", "n_runs": "y_n"}
     band(axes, own.rename(columns=columns), x, "y", colour, label)
 
 
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
-    """A line of estimates with dots and the band of their 95 % intervals.
+    """Draw a line of estimates with dots and the band of their 95 % intervals.
 
-    Two runs have an interval, too, but so wide that a band would only hide the dots. Where all runs
-    agree and tell no interval, the band closes instead of breaking off.
+    Estimates from two runs get no band: their intervals are so wide that it would only hide the
+    dots. Where all runs agree and have no interval, the band narrows to the line.
     """
     rows = rows.sort_values(x)
     told = rows[f"{y}_n"] > 2

@@ -17,7 +17,7 @@ RC = {
     "svg.hashsalt": "circlet",  # the same figure gives the same bytes
 }
 
-# Okabe and Ito's palette, told apart by colour-blind readers.
+# Okabe and Ito's palette, which colour-blind readers can distinguish.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
 LIGHT_BLUE, PINK, YELLOW = "#56b4e9", "#cc79a7", "#e69f00"
 
@@ -28,12 +28,12 @@ _LABELS = [BLUE, ORANGE, GREEN, PINK, YELLOW, LIGHT_BLUE]
 
 
 def labels(n: int) -> list[tuple]:
-    """A colour for each of n classes that are not circles: told apart by all readers up to six."""
+    """Return n colours for classes that are not circles; all readers can distinguish up to six."""
     if n <= len(_LABELS):
         return [to_rgb(colour) for colour in _LABELS[:n]]
     return classes(n, lightness=0.42)
 
 
 def classes(p: int, lightness: float = 0.5, saturation: float = 0.75) -> list[tuple]:
-    """A colour for each number mod p, around the colour circle."""
+    """Return a colour for each number mod p, around the colour circle."""
     return [colorsys.hls_to_rgb(k / p, lightness, saturation) for k in range(p)]

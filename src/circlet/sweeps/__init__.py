@@ -1,1 +1,1 @@
-"""Tables of any study, whatever its systems: a collection like the others."""
+"""Collection of tables, plots and commands for any study, whatever its systems."""

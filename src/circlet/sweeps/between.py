@@ -1,7 +1,7 @@
 """Two studies side by side: their configs, code, outcomes and verdicts, and a forest plot.
 
-It reads their tables and no config. Two settings are compared if their experiments have the same
-name and all parameters agree, except those that each study fixes to a different value.
+The comparison reads tables and no config. Two settings are compared if their experiments have the
+same name and all parameters agree, except those that each study fixes to a different value.
 """
 
 import json
@@ -27,13 +27,13 @@ MAX_COLUMNS = 4  # outcomes in the figure
 
 
 class Compared(NamedTuple):
-    """How two studies differ."""
+    """Differences between two studies."""
 
     config: list[str]  # a line for each key
     code: list[str]  # a line for each system
     outcomes: pd.DataFrame  # as the table ``comparisons``, with the estimates of both studies
-    verdicts: list[str]  # a line for each claim that is judged otherwise
-    only: list[str]  # what only one of them has
+    verdicts: list[str]  # a line for each claim that is judged differently
+    only: list[str]  # experiments and settings that only one study has
 
     @property
     def clearest(self) -> pd.DataFrame:
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
     def save_figure(self, path: Path) -> None:
         """Draw the differences in the few clearest outcomes; the suffix of ``path`` is the format.
 
-        Raises ConfigError if it is no format of figures, or if no difference has an interval.
+        Raises ConfigError if it is no format for figures, or if no difference has an interval.
         """
         kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
         if kind not in kinds:
@@ -63,7 +63,7 @@ class Compared(NamedTuple):
 
 
 def studies(a: Path, b: Path) -> Compared:
-    """Compare two results folders; raises LogError if one lacks the tables that it takes."""
+    """Compare two results folders; raises LogError if one lacks the tables that are compared."""
     both = [_tables(folder) for folder in (a, b)]
     config = [parquet.footer(folder / "tables/outcomes.parquet")["study"] for folder in (a, b)]
     rows, only = _outcomes(*both)
@@ -85,7 +85,7 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
-    """Keys in which two configs differ, with both values."""
+    """Yield the keys in which two configs differ, with both values."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in one.keys() | other.keys():
             if (path, key) != ("", "results"):
@@ -96,7 +96,7 @@ def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
 
 
 def _code(a: Path, b: Path) -> list[str]:
-    """Commits and versions of packages that made the runs of each system, where they differ."""
+    """Return commits, versions, machines and devices of each system's runs, where they differ."""
     found: list[dict[tuple[str, str], set[str]]] = []
     for folder in (a, b):
         path = folder / "tables/provenance.parquet"
@@ -116,7 +116,7 @@ def _code(a: Path, b: Path) -> list[str]:
 
 
 def _parameters(table: pd.DataFrame) -> list[str]:
-    """The columns of parameters, which stand between the run and its seed."""
+    """Return the columns of parameters, which stand between ``run_id`` and ``seed``."""
     names = list(table)
     return names[names.index("run_id") + 1 : names.index("seed")]
 
@@ -124,7 +124,7 @@ def _parameters(table: pd.DataFrame) -> list[str]:
 def _outcomes(
     a: dict[str, pd.DataFrame], b: dict[str, pd.DataFrame]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Differences of all outcomes of all settings that both have; what only one has."""
+    """Return the differences of all outcomes of all common settings, and what only one has."""
     x, y = _alike(a["outcomes"], b["outcomes"])
     rows: list[dict[str, Any]] = []
     names = [set(table["experiment"]) for table in (x, y)]
@@ -165,10 +165,10 @@ def _outcomes(
 
 
 def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Rows of ``outcomes`` with all that tells points apart, the lists among it as tuples."""
+    """Return ``outcomes`` with all columns that distinguish points; lists become tuples."""
     point = outcomes["run_id"].str.split("/").str[1]
     seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
-    # Tables of an early version have no products.
+    # Tables of an early version have no column `products`.
     arithmetic = runs.set_index("run_id").reindex(columns=["dtype", "products"]).fillna("float32")
     own = {name: outcomes["run_id"].map(values) for name, values in arithmetic.items()}
     table = outcomes.copy()
@@ -181,7 +181,7 @@ def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _alike(x: pd.DataFrame, y: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both with the parameters of either; None where a study knows one not."""
+    """Return both tables with the parameters of either, missing where a study has no such one."""
     names = list(dict.fromkeys([*_parameters(x), *_parameters(y)]))
     first, last = ["experiment", "system", "run_id"], ["seed", "outcome", "value", "after"]
     return x.reindex(columns=[*first, *names, *last]), y.reindex(columns=[*first, *names, *last])
@@ -192,9 +192,9 @@ def _varies(tables: list[pd.DataFrame], name: str) -> bool:
 
 
 def _keys(x: pd.DataFrame, y: pd.DataFrame) -> tuple[list[str], tuple[str, str, str] | None]:
-    """Parameters by which settings are matched, and the one in which the studies differ, if any.
+    """Return the parameters by which settings are matched, and one that differs, with its values.
 
-    Each fixes the latter, to another value; of several the first is named.
+    Each study fixes the latter to another value; of several the first is returned, of none None.
     """
     names = _parameters(x)
     fixed = [
@@ -213,14 +213,14 @@ def _text(value: Any) -> str:
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> dict[tuple, pd.DataFrame]:
-    """Rows of each setting, by the values of its keys."""
+    """Return the rows of each setting, by the values of its keys."""
     named = table[keys].astype(object).where(table[keys].notna(), None)
     marks = [tuple(row) for row in named.itertuples(index=False)]
     return dict(list(table.groupby(pd.Series(marks, index=table.index))))
 
 
 def _verdicts(a: Path, b: Path) -> list[str]:
-    """Claims that the two scorecards judge differently."""
+    """List the claims that the two scorecards judge differently."""
     paths = [folder / "tables/scorecard.parquet" for folder in (a, b)]
     if not all(path.exists() for path in paths):
         return []

@@ -1,11 +1,10 @@
-"""What of a study the explorer shows, so that one page holds it: fewer runs, fewer steps, by rule.
+"""Choice of the runs and steps that the explorer shows, so that one page can hold them.
 
-Three budgets, of runs that are listed at all, of bytes for states at the end, and of bytes for
-trainings, are spent run by run: first on one of every point, if there is room; then always on the
-system that has cost least so far, and of its points on that which has. First come the runs that
-are named, which are those that figures show and the best of each point; as trainings they get up to
-three quarters of the budget. Then the runs of a point are taken in turn: the first seed of each
-outcome, then the second of each, and so on.
+Three budgets (runs listed, bytes of final states, bytes of trainings) are spent run by run: first
+on one run of every point, if there is room; then always on the system that has cost least so far,
+and on its point that has cost least. Named runs come first: those that figures show and the best of
+each point. They get up to three quarters of the budget for trainings. Then the runs of a point
+follow in turn: the first seed of each outcome, then the second of each, and so on.
 """
 
 import heapq
@@ -19,17 +18,17 @@ from circlet.study.points import Point
 
 LISTED = 6000  # runs
 ENDS, TRAININGS = 3_500_000, 9_000_000  # bytes, of values as the page has them
-NAMED = 0.75  # share of the latter, at most, for runs that are named
+NAMED = 0.75  # largest share of TRAININGS for named runs
 VALUE = 2  # bytes of a value in the page
-SCALE = 2  # values that go with each array and step: what its integers are multiplied by
+SCALE = 2  # values that go with each array and step: the scale of its integers
 FRAMES = 101
-RUN = 400_000  # bytes of one log of one run: of large networks fewer steps are shown
+RUN = 400_000  # most bytes of one log of a run; large networks show fewer steps
 FEWEST = 3  # steps of a large network
 ANSWERS = "ordered_answers"  # the panel of networks too large for the page to compute their answers
 
 
 def arrays(point: Point) -> dict[str, int]:
-    """Logs of which a run's states are made, and how many values each has at a step."""
+    """Return the logs that a run's states are made of, with their number of values per step."""
     tokens, d = cost.embedding(point)
     frequencies = max(0, (tokens - 1) // 2)
     sizes = {
@@ -48,7 +47,7 @@ def arrays(point: Point) -> dict[str, int]:
 
 
 def frames(point: Point, kind: str) -> list[int]:
-    """Steps of a log that are shown of a run whose training is."""
+    """Return the steps of a log to show for a run whose training is shown."""
     most = max(FEWEST, min(FRAMES, RUN // (VALUE * arrays(point)[kind])))
     return evenly(point.steps_logged(kind), most)
 
@@ -60,10 +59,10 @@ def affordable(
     budget: int,
     had: list[int] | None = None,
 ) -> list[int]:
-    """How many runs of each point there is room for.
+    """Return how many runs of each point fit into a budget.
 
-    ``costs`` and ``counts`` say what a run of each costs, and how many there are; ``budget``, what
-    all may cost together; ``had``, how many are paid for already.
+    ``costs`` and ``counts`` give the cost of a run and the number of runs of each point; ``budget``
+    is what all may cost together; ``had``, how many runs are paid for already.
     """
     runs = had.copy() if had else [0] * len(points)
     budget -= sum(n * cost for n, cost in zip(runs, costs, strict=True))
@@ -79,7 +78,7 @@ def affordable(
     every_point_first = firsts <= budget
     while system := _next(waiting, spent, every_point_first):
         used, i = heapq.heappop(waiting[system])
-        if runs[i] == counts[i] or not 0 < costs[i] <= budget:  # without a cost there is nothing
+        if runs[i] == counts[i] or not 0 < costs[i] <= budget:  # zero cost: nothing to show
             continue
         runs[i] += 1
         budget -= costs[i]
@@ -91,7 +90,7 @@ def affordable(
 def _next(
     waiting: dict[str, list[tuple[int, int]]], spent: dict[str, int], every_point_first: bool
 ) -> str | None:
-    """The system whose turn it is: one with a point that has nothing, else that with the least."""
+    """Return the next system: one with a point that has no run yet, else the cheapest so far."""
     left = [system for system in waiting if waiting[system]]
     if every_point_first:
         left = [system for system in left if waiting[system][0][0] == 0] or left
@@ -99,12 +98,12 @@ def _next(
 
 
 def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
-    """How much is shown of each run: ``training``, ``end``, ``outcome`` or ``nothing``.
+    """Return how much is shown of each run: ``training``, ``end``, ``outcome`` or ``nothing``.
 
-    Texts in the order of the rows of ``runs``, whose columns are ``point`` (place in ``points``),
-    ``seed`` and ``outcome``, and ``named``, whether it comes before others of its point.
+    The result is in the order of ``runs``, whose columns are ``point`` (index in ``points``),
+    ``seed``, ``outcome`` and ``named`` (whether a run comes before others of its point).
     """
-    measured.measure(points)  # of all in one process, if no plan has
+    measured.measure(points)  # all points in one process, unless a plan has done so
     turn = runs.sort_values("seed").groupby(["point", "outcome"]).cumcount()
     turn = turn.where(~runs["named"], -1)
     ordered = runs.assign(turn=turn).sort_values(["point", "turn", "seed"])
@@ -128,10 +127,10 @@ def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:
 
 
 def _end(point: Point) -> int:
-    """Bytes of a run's state at the end."""
+    """Return the bytes of a run's final state."""
     return VALUE * sum(size for kind, size in arrays(point).items() if kind != "curves")
 
 
 def _training(point: Point) -> int:
-    """Bytes of a run's training."""
+    """Return the bytes of a run's training."""
     return VALUE * sum(size * len(frames(point, kind)) for kind, size in arrays(point).items())

@@ -1,4 +1,4 @@
-"""What plots of sweeps share: their rows, axes, colours and numbers."""
+"""Rows, axes, colours and numbers that plots of sweeps share."""
 
 import math
 import textwrap
@@ -24,7 +24,7 @@ from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import Outcome
 
-# Of numbers, from dark to light, without the yellow that white paper hides.
+# Colours of numbers, from dark to light, without yellow, which is hard to see on white.
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 WIDTH = 28  # characters of a line beside a y axis
 MOST_LABELS = 12  # most values in a legend; more get a colour bar
@@ -43,16 +43,16 @@ class Sweep:
         self.outcomes = {one.name: one for one in study.outcomes(self.points[0].system.name)}
 
     def at(self, where: str) -> Swept | None:
-        """What is swept in a place of the plot, if anything is."""
+        """Return the parameter at a place of the plot; None if there is none."""
         return self.swept.get(self.plot.place(where))
 
     @property
     def facets(self) -> list[Swept]:
-        """What has a panel for each value: none, one or two parameters."""
+        """Parameters with a panel for each value: none, one or two."""
         return [self.swept[name] for name in self.plot.places.get("facet", ())]
 
     def rows(self, name: str) -> pd.DataFrame:
-        """Its rows of a table, with the places of swept values in columns of the parameters."""
+        """Return the experiment's rows of a table, with indices of swept values as columns."""
         table = parquet.read_table(self.study, name)
         table = table[table["experiment"] == self.plot.experiment].reset_index(drop=True)
         if "run_id" in table:
@@ -64,7 +64,7 @@ class Sweep:
         return table
 
     def panels(self, rows: pd.DataFrame) -> Iterator[tuple[int, int, str, pd.DataFrame]]:
-        """Row, column, title and rows of each panel: a value of the facets."""
+        """Yield row, column, title and table rows of each panel, a value of the facets."""
         first, second = [*self.facets, None, None][:2]
         for j in range(len(first.values) if first else 1):
             for i in range(len(second.values) if second else 1):
@@ -77,7 +77,7 @@ class Sweep:
 
 
 def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
-    """From values to colours: the same for all panels of an outcome."""
+    """Return a mapping from values to colours, the same for all panels of an outcome."""
     least, most = outcome.bounds
     if np.isfinite(most):
         return Normalize(least, most)
@@ -90,18 +90,18 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
 
 
 def wrapped(text: str, width: float) -> str:
-    """A title on as many lines as it needs in a width in inches."""
+    """Wrap a title to a width in inches."""
     return textwrap.fill(text, max(12, int(72 * width / (0.56 * TITLE))))
 
 
 def title(axes: Axes, text: str, width: float) -> None:
-    """The title of a panel of a width in inches."""
+    """Set the title of a panel of a width in inches."""
     lines = [wrapped(line, width) for line in text.splitlines()]
     axes.set_title("\n".join(lines), fontsize=TITLE)
 
 
 def explain(figure: Figure, marks: dict[str, Artist]) -> None:
-    """Say below the panels what their marks mean."""
+    """Add a legend below the panels, with a text for each mark."""
     width, height = figure.get_size_inches()
     inches = 0.009 * LEGEND * max(map(len, marks)) + 0.45  # of an entry
     columns = max(1, min(len(marks), int(width / inches)))
@@ -111,13 +111,13 @@ def explain(figure: Figure, marks: dict[str, Artist]) -> None:
 
 
 def center(outcomes: Iterable[Outcome]) -> str:
-    """What estimates of outcomes are: ``share, mean or median``."""
+    """Return the names of estimates of outcomes: ``share, mean or median``."""
     kinds = [{"share": "share", "time": "median"}.get(one.kind, "mean") for one in outcomes]
     return plots.listed(list(dict.fromkeys(kinds)), "or")
 
 
 def run_marks(colour: Any, runs: pd.DataFrame) -> dict[str, Artist]:
-    """Dots, which are runs, and triangles if some of these runs did not reach a milestone."""
+    """Return marks of runs: dots, and triangles if some of these did not reach a milestone."""
     look = {"color": colour, "ls": "none", "alpha": 0.6, "ms": 4, "mew": 0}
     marks: dict[str, Artist] = {"run": Line2D([], [], marker="o", **look)}
     if (runs["value"].isna() & runs["after"].notna()).any():
@@ -126,19 +126,19 @@ def run_marks(colour: Any, runs: pd.DataFrame) -> dict[str, Artist]:
 
 
 def estimate_marks(outcomes: Iterable[Outcome], colour: Any) -> dict[str, Artist]:
-    """A line with dots, which are estimates, and the band of their intervals."""
+    """Return marks of estimates: a line with dots, and the band of their intervals."""
     line = Line2D([], [], color=colour, marker="o", ms=4)
     return {center(outcomes): line, "95 % interval": Patch(color=colour, alpha=0.2, lw=0)}
 
 
 def positions(parameter: Swept) -> np.ndarray:
-    """Where the values of a parameter are along an axis."""
+    """Return the positions of a parameter's values along an axis."""
     n = len(parameter.values)
     return np.arange(n) if parameter.is_words else np.array(parameter.values, dtype=float)
 
 
 def scale(axes: Axes, parameter: Swept) -> None:
-    """Let the x axis be that of a parameter."""
+    """Set the label, scale, limits and ticks of the x axis for a parameter."""
     axes.set_xlabel(words(parameter.name))
     where = positions(parameter)
     if parameter.is_words:
@@ -156,7 +156,7 @@ def scale(axes: Axes, parameter: Swept) -> None:
 
 
 def _apart(parameter: Swept, side_by_side: bool) -> list[str]:
-    """Texts of its values; empty where one would touch that before, on an axis of two inches."""
+    """Return texts of values; empty where one would touch the text before, on a two-inch axis."""
     where = np.log(positions(parameter)) if parameter.is_log else positions(parameter)
     where = (where - where[0]) / (where[-1] - where[0])
     texts, last = [parameter.texts[0]], 0
@@ -169,7 +169,7 @@ def _apart(parameter: Swept, side_by_side: bool) -> list[str]:
 
 
 def ticks(axis: Axis, parameter: Swept) -> None:
-    """Ticks at the values of a parameter if there are few, else at round ones."""
+    """Set ticks at the values of a parameter if there are few, else at round numbers."""
     if parameter.is_words:
         axis.set_ticks(positions(parameter), parameter.texts)
     elif len(parameter.values) <= 6:
@@ -182,7 +182,7 @@ def ticks(axis: Axis, parameter: Swept) -> None:
 
 
 def colours(parameter: Swept | None) -> list[Any]:
-    """A colour for each value: of numbers from dark to light, of words apart."""
+    """Return a colour for each value: of numbers from dark to light, of words distinct."""
     if parameter is None:
         return [style.BLUE]
     n = len(parameter.values)
@@ -194,12 +194,12 @@ def colours(parameter: Swept | None) -> list[Any]:
 
 
 def norm(parameter: Swept) -> Normalize:
-    """From many values of a parameter to `COLOURS`."""
+    """Return a mapping from many values of a parameter to `COLOURS`."""
     return (LogNorm if parameter.is_log else Normalize)(parameter.values[0], parameter.values[-1])
 
 
 def number(x: float, decimals: int | None = None) -> str:
-    """A number with some decimals, or of three digits."""
+    """Return a number with some decimals, or with about three digits."""
     if math.isnan(x):
         return "–"
     if decimals is not None:
@@ -208,7 +208,7 @@ def number(x: float, decimals: int | None = None) -> str:
 
 
 def decimals(outcome: Outcome, values: pd.Series) -> int:
-    """How many decimals the numbers of an outcome have in a plot: the same for all of them."""
+    """Return how many decimals all numbers of an outcome have in a plot."""
     if np.isfinite(outcome.bounds[1]):
         return 2
     largest = values.abs().max()

@@ -1,4 +1,4 @@
-"""How many seeds would do: for each point and outcome, and each claim that is not decided.
+"""Estimates of the seeds needed for each point and outcome, and for each undecided claim.
 
 From the spread of the runs so far, the number of runs is estimated for which the 95 % interval
 would have a given half-width. From six runs the estimate may be wrong by a factor of two.
@@ -23,15 +23,15 @@ from circlet.study.swept import Swept, swept, value
 from circlet.sweeps.tables import outcome_summary
 
 MOST = 1_000_000  # most runs to propose
-_FEWEST_TIMES = 6  # runs that bound a median, see `stats.median_time`
-# How much further than the end of its interval a value must lie from zero, so that four in five
-# repetitions of the study would leave zero out.
+_FEWEST_TIMES = 6  # least number of runs that bound a median, see `stats.median_time`
+# Distance of a value from zero, in half-widths of its interval, at which four in five
+# repetitions of the study would exclude zero.
 _POWER = (stats.Z + 0.8416) / stats.Z
 
 
 @dataclass(frozen=True)
 class Need:
-    """What is known of an outcome at a point, or of a claim at its points, and what is wanted."""
+    """Present and target precision of an outcome at a point, or of a claim at its points."""
 
     points: tuple[Point, ...]
     what: str  # the outcome, or the claim
@@ -39,11 +39,11 @@ class Need:
     half: float  # half-width now; infinite if unbounded
     wanted: float  # half-width
     needed: int | None  # runs to plan at each point; None if no number would do
-    why: str = ""  # if None: the reason
+    why: str = ""  # reason, if `needed` is None
 
 
 def _least(holds: Callable[[int], bool]) -> int | None:
-    """The smallest number of runs for which something holds, if any does."""
+    """Return the smallest number of runs for which ``holds`` is true, if there is any."""
     high = 2
     while not holds(high):
         if high == MOST:
@@ -57,13 +57,13 @@ def _least(holds: Callable[[int], bool]) -> int | None:
 
 
 def _half(estimate: float, low: float, high: float) -> float:
-    """The longer half of an interval."""
+    """Return the longer half of an interval; infinite if it is unbounded."""
     longer = max(high - estimate, estimate - low)
     return math.inf if math.isnan(longer) else longer
 
 
 def runs_needed(row: Any, width: float, gap: float = 0.0) -> tuple[int | None, str]:
-    """Runs for which the interval of a row of ``outcome_summary`` is so narrow; or None, and why.
+    """Return the runs needed for a half-width in a row of ``outcome_summary``, or None and why.
 
     ``gap``: for times, the number of steps between logged steps, below which more runs do not help.
     """
@@ -97,7 +97,7 @@ def _few_get_there(row: Any) -> bool:
 
 
 def _times_needed(row: Any, width: float, gap: float) -> tuple[int | None, str]:
-    """The same of a time, whose median has an interval from six runs on."""
+    """Return `runs_needed` of a time, whose median has an interval from six runs on."""
     if width <= gap:
         return None, "its steps are logged too rarely: log `curves` more often, or ask for less"
     if row.n_runs < _FEWEST_TIMES:
@@ -107,7 +107,7 @@ def _times_needed(row: Any, width: float, gap: float) -> tuple[int | None, str]:
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
-    """The half-width that is wanted if none is given: 0.05 of shares, a tenth of the largest.
+    """Return the default half-width: 0.05 for shares, else a tenth of the largest estimate.
 
     For counts it is at least 0.1: one more in ten runs.
     """
@@ -120,9 +120,9 @@ def usual_half_width(rows: pd.DataFrame) -> float:
 def of_outcomes(
     study: Study, widths: Mapping[str, float], asked: Collection[tuple[str, str]]
 ) -> list[Need]:
-    """Every point of some experiments, with outcomes that are ``asked`` for with them.
+    """Return the needs at all points, for the pairs (experiment, outcome) in ``asked``.
 
-    ``widths`` are half-widths by outcome, if they are not the usual.
+    ``widths`` are half-widths by outcome, where they differ from `usual_half_width`.
     """
     summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
     ended = _ended(study)
@@ -136,7 +136,7 @@ def of_outcomes(
             half = _half(row.estimate, row.low, row.high)
             gap = gaps.get(f"{row.experiment}/{row.point}/{name}", 0.0)
             needed, why = runs_needed(row, width, gap)
-            if needed:  # as many again are without a value, such as runs that diverge
+            if needed:  # the same share of runs will lack a value, such as runs that diverge
                 needed = math.ceil(needed * ended[row.experiment, row.point] / row.n_runs)
             if needed and needed > MOST:
                 needed, why = None, "it needs more than a million runs: most end without it"
@@ -146,7 +146,7 @@ def of_outcomes(
 
 
 def _gaps(study: Study) -> dict[str, float]:
-    """How far apart the logged steps are between which times lie, by point and outcome."""
+    """Return the median distance of the logged steps between which times lie."""
     outcomes = parquet.read_table(study, "outcomes")
     where = outcomes["run_id"].str.rsplit("/", n=1).str[0] + "/" + outcomes["outcome"]
     gaps = (outcomes["value"] - outcomes["after"]).groupby(where).median()
@@ -154,13 +154,13 @@ def _gaps(study: Study) -> dict[str, float]:
 
 
 def _ended(study: Study) -> dict[tuple[str, str], int]:
-    """Runs of each point that have ended, whatever they ended with."""
+    """Return the number of runs of each point that have ended, with any status."""
     runs = parquet.read_table(study, "runs", columns=["run_id"])["run_id"]
     return runs.str.split("/").str[:2].map(tuple).value_counts().to_dict()
 
 
 def of_claims(study: Study) -> list[Need]:
-    """Every claim that is not decided, or not told from its margin, of experiments of the study."""
+    """Return the needs of claims of the study's roles that are neither reproduced nor deviating."""
     by_name = claims.read(study).set_index("claim")
     card = parquet.read_table(study, "scorecard").set_index("claim")
     needs = []
@@ -185,7 +185,7 @@ def of_claims(study: Study) -> list[Need]:
         elif fewer > 0 and math.isfinite(half):
             needed = math.ceil(n / fewer**2)
         elif 0 < row["measured_n"] < verdicts.FEWEST:
-            needed = math.ceil(planned * verdicts.FEWEST / row["measured_n"])  # if as often
+            needed = math.ceil(planned * verdicts.FEWEST / row["measured_n"])  # at the same rate
         elif row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
             why = "the published sample alone is too small to tell, however many runs are made"
         else:
@@ -197,11 +197,11 @@ def of_claims(study: Study) -> list[Need]:
 
 
 def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
-    """Half-width of the interval that is judged; the one that would do; by what ours must shrink.
+    """Return the judged half-width, the target, and the factor by which our interval must shrink.
 
-    The interval of a value must not cross the end of the margin, where it is (the published one has
-    a width of its own, which stays); of a sentence it must leave out the bar with a chance of four
-    in five.
+    For a claim with a value, the interval must not cross the end of the margin (the width of the
+    published interval stays). For a claim in words, it must exclude the threshold in four of five
+    repetitions.
     """
     low, high = row["measured_low"], row["measured_high"]
     if row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
@@ -221,14 +221,14 @@ def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
 
 
 def _measured(claim: Any, row: Any) -> stats.Estimate:
-    """Our estimate, of a share as a count of our own runs."""
+    """Return our estimate; for a share, as a count of our own runs."""
     measured = stats.Estimate.of_row(row, "measured")
     scale = measured.n / claim["published_n"] if claim["kind"] == "share" else 1.0
     return measured.times(scale)._replace(n=measured.n)
 
 
 def rounded(point: Point, needed: int) -> int:
-    """The next number of seeds that fills its blocks: no later edit changes them."""
+    """Round seeds up to a number that fills blocks of the point, so that later edits keep these."""
     size = point.block_size
     if not point.settings.block and size == 50 and needed <= 20:
         return 20
@@ -236,7 +236,7 @@ def rounded(point: Point, needed: int) -> int:
 
 
 def counts(needs: Iterable[Need]) -> dict[tuple[str, str], int]:
-    """Seeds for each point that has too few, by its key."""
+    """Return the seeds that each point with too few needs, by the key of the point."""
     seeds: dict[tuple[str, str], int] = {}
     for need in needs:
         for point in need.points:
@@ -248,23 +248,23 @@ def counts(needs: Iterable[Need]) -> dict[tuple[str, str], int]:
 
 @dataclass(frozen=True)
 class SeedPlan:
-    """What would do for all that falls short."""
+    """Seeds that would meet all needs, and their cost."""
 
     seeds: dict[str, dict[str, Any]]  # `seeds` of the experiments that need more
-    runs: int  # further ones
-    again: int  # finished or planned ones that are made again, as their blocks grow
+    runs: int  # additional ones
+    again: int  # finished or planned runs that are made again, because their blocks grow
     blocks: int
     seconds: float  # of CPU time, expected
 
 
 def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
-    """Seeds that would do, with what they cost: more for all points, or for some."""
+    """Return the seeds that meet all needs, for all points or for some, and their cost."""
     needed = counts(needs)
     seeds: dict[str, dict[str, Any]] = {}
     for name in {experiment: None for experiment, _ in needed}:
         points = study.experiment(name)
         places = [_where(point, swept(points)) for point in points]
-        # Points that `where` cannot tell apart, as those of interventions, have as many seeds.
+        # Points that `where` cannot distinguish, such as interventions, get equal numbers of seeds.
         largest: dict[str, int] = {}
         for point, where in zip(points, places, strict=True):
             candidates = (largest.get(str(where), 0), needed.get(point.key, 0), point.count)
@@ -291,13 +291,13 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
 
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
-    """What `where` has to say of a point to mean it."""
+    """Return the condition `where` that selects a point."""
     named = {*point.arithmetic, *point.system.schemas}
     return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in named}
 
 
 def _plain(x: Any) -> Any:
-    """A value as YAML has it."""
+    """Return a value as plain YAML data."""
     if isinstance(x, tuple):
         return list(x)
     return int(x) if isinstance(x, float) and x == int(x) else x

@@ -2,31 +2,31 @@
 
 The page works by double click, without a network: its modules are inlined by an import map, the
 plotting library and the data are compressed texts in it. Its code runs as soon as it has arrived,
-before the rest of the file: what is read from an element is waited for (``arrived``). So the order
-counts: the run that the page opens with, the plotting library, the stops of the tour, a run of each
-point, then the rest. A run's data are unpacked when it is chosen; `packing` has their format.
+before the rest of the file, and waits for the elements that it reads (``arrived``). So the order of
+the file matters: the run that the page opens with, the plotting library, the stops of the tour, a
+run of each point, then the rest. A run's data are unpacked when it is chosen (see `packing`).
 
-A collection adds what is its own in a folder ``explorer``, every part of which may be left out:
+A collection adds parts of the page in a folder ``explorer``; all of them are optional:
 
 ``main.js``, other modules
-    addressed as ``circlet/COLLECTION/MODULE``, by all. The main one may export ``panels`` by name,
-    each a ``PanelMaker`` of ``types.d.ts``, and ``live(data)``, which sets up what is in
-    ``page.html``;
+    imported as ``circlet/COLLECTION/MODULE``. The main one may export ``panels`` by name,
+    each a ``PanelMaker`` of ``types.d.ts``, and ``live(data)``, which sets up the
+    sections of ``page.html``;
 ``style.css``
-    styles of these;
+    styles of the collection's panels and sections;
 ``page.html``
     a template for sections that need no run, with ids ``live-NAME``, and ``data`` for its values.
-    It is in the page unless the collection has other systems than the study;
+    It is in the page if the study has a system of the collection, or if the collection has none;
 ``data.py``
-    in this case, what its panels and its ``live`` get: ``data(tables, trained)`` makes it, to be
-    written as JSON, from those of its ``TABLES`` that the study has and the names of the runs whose
-    training is shown. It may define ``tour(tables, played)``, too: stops of the tour, each a `Stop`
-    as a dictionary. ``played`` are the rows of ``explorer_runs`` whose training is shown, with
-    ``frames``, how many pictures it has, and its ``last_step``. Runs are found by rule, and a stop
-    that the study does not have is left out.
+    under the same condition, data for the panels and ``live``: ``data(tables, trained)`` returns
+    them, to be written as JSON; ``tables`` are those of its ``TABLES`` that the study has,
+    ``trained`` the names of the runs whose training is shown. An optional ``tour(tables, played)``
+    returns stops of the tour, each a `Stop` as a dictionary. ``played`` are the rows of
+    ``explorer_runs`` whose training is shown, with ``frames`` (the number of pictures) and
+    ``last_step``. Runs are chosen by rules; a stop that the study does not have is left out.
 
-What its systems learn, in two sentences, and its words are in its ``collection.yaml``
-(``introductions``, ``terms``).
+Its ``collection.yaml`` has two sentences on what each system learns (``introductions``), and
+explanations of terms (``terms``).
 """
 
 import base64
@@ -94,7 +94,7 @@ FROM_COLLECTIONS = (
 
 
 class Stop(TypedDict):
-    """A stop of the tour: a run at a step, and what is to be seen there."""
+    """Stop of the tour: a run at a step, and a text on what is to be seen."""
 
     title: str  # a word or two
     run: str  # run_id
@@ -106,12 +106,12 @@ LIBRARIES = ("plotly", "parquet")
 
 
 def _own(name: str) -> str:
-    """The text of a file beside this one."""
+    """Return the text of a file in this folder."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
 def _modules(study: Study) -> dict[str, str]:
-    """The import map: all modules as addresses that need no file beside the page, by name."""
+    """Return the import map: data addresses of all modules, by name."""
     here = Path(__file__).parent
     shared = [name for name in DATA if name.endswith(".js") and "/" not in name]
     shared.remove("main.js")
@@ -124,14 +124,14 @@ def _modules(study: Study) -> dict[str, str]:
 
 
 def _styles(study: Study) -> str:
-    """The style sheet, and those of all collections."""
+    """Return the style sheet of the page, followed by those of all collections."""
     shared = Path(__file__).parent / "style.css"
     paths = [shared, *(c.folder / "explorer/style.css" for c in study.collections)]
     return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
 def _finite(data: Any) -> Any:
-    """Data that become JSON, in which what is not finite is null."""
+    """Return data for JSON, with null in place of numbers that are not finite."""
     if isinstance(data, dict):
         return {key: _finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -140,9 +140,7 @@ def _finite(data: Any) -> Any:
 
 
 def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
-    """What the collections with a system of the study give to their part of the page, by name; and
-    the stops of the tour, in the order of the collections.
-    """
+    """Return the data of each collection with a system of the study, and the stops of the tour."""
     study = target.study
     data: dict[str, Any] = {}
     tour: list[Stop] = []
@@ -157,7 +155,7 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
             if study.table(name) in target.inputs and name not in study.left_out
         }
         data[collection.name] = _finite(module.data(tables, set(played["run_id"])))
-        # A partial study may have no run of its systems, and then lacks what its runs list.
+        # Without runs of its systems, a partial study lacks columns of the run list.
         systems = collection.modules("systems")
         mine = played[played["system"].isin(systems)] if systems else played
         tour += module.tour(tables, mine) if len(mine) and hasattr(module, "tour") else []
@@ -165,7 +163,7 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
 
 
 def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
-    """Sections of collections that need no run."""
+    """Render the sections of collections that need no run."""
     folders = {c.name: c.folder / "explorer" for c in collections}
     return [
         Markup(pages.template("page.html", folder).render(data=data[name]))

@@ -1,4 +1,4 @@
-"""What the explorer lists: points with their estimates and runs, systems and experiments."""
+"""Lists of the explorer: points with their estimates and runs, systems and experiments."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from circlet.study.swept import swept, value
 
 
 def points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[str, Any]]:
-    """All points with their runs."""
+    """Return all points with their estimates and runs."""
     parameters = {name: swept(study.experiment(name)) for name in study.config.experiments}
     of_point = dict(list(ends.groupby(["experiment", "point"])))
     entries = []
@@ -25,7 +25,7 @@ def points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[st
 
 
 def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:
-    """A point, its place among the values that are swept, its estimates and its runs."""
+    """Return a point, the indices of its swept values, its estimates and its runs."""
     listed = rows[rows["shown"] != "nothing"]
     runs = [_run(row, measured(listed), point) for row in listed.to_dict("records")]
     return {
@@ -49,7 +49,7 @@ def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) 
 
 
 def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, Any]:
-    """What the list says of a run."""
+    """Return a run's entry in the list."""
     always = ("run_id", "seed", "outcome", "shown", "frames")
     entry: dict[str, Any] = {name: row[name] for name in always}
     entry["moments"] = None if row["moments"] is None else list(row["moments"])
@@ -65,25 +65,25 @@ def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, An
 
 
 def _epoch(name: str, point: Point) -> str:
-    """Name of a column of runs in the page: steps become epochs of a system that has batches."""
+    """Return the name of a column in the page: steps become epochs if a system has batches."""
     counts = point.system.steps_per_epoch is not None and name.endswith("_step")
     return f"{name.removesuffix('_step')}_epoch" if counts else name
 
 
 def measured(runs: pd.DataFrame) -> list[str]:
-    """Columns that say something of a run beside its outcome."""
+    """Return the columns that describe a run besides its outcome."""
     first = runs.columns.get_loc("outcome") + 1  # after the keys and the seed
     others = ("shown", "moments", "frames", "last_step")
     return [name for name in runs.columns[first:] if name not in others]
 
 
 def _number(value: Any) -> float | None:
-    """A number with as many digits as a reader needs, or none."""
+    """Return a number with as many digits as a reader needs; None if it is not finite."""
     return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
 
 
 def systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
-    """Those of the study, by name, in the order of their collections."""
+    """Return the systems of the study, by name, in the order of their collections."""
     first = {point.system.name: point for point in study.points}
     return {
         name: _system(first[name], collection, measures)
@@ -94,7 +94,7 @@ def systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _system(point: Point, collection: Collection, measures: list[str]) -> dict[str, Any]:
-    """What the page knows of a point's system: what it says, else what its logs allow."""
+    """Return what the page knows about a point's system; its logs give panels not declared."""
     system = point.system
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
     return {
@@ -116,13 +116,13 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
 
 
 def _introduction(collection: Collection, system: str) -> str:
-    """What a system learns, as its collection says it to a reader who knows nothing of it."""
+    """Return a collection's text on what a system learns, for readers who know nothing of it."""
     texts = collection.metadata.introductions
     return {collection.qualified(name): text for name, text in texts.items()}.get(system, "")
 
 
 def _headings(point: Point, measures: list[str]) -> dict[str, str]:
-    """Columns of the list of runs and their headings: metrics, and what its collection adds."""
+    """Return headings of the list of runs by column: metrics, and what the collection adds."""
     system = point.system
     if system.run_columns:
         return dict(system.run_columns)
@@ -135,7 +135,7 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
 
 
 def experiments(study: Study) -> dict[str, dict[str, Any]]:
-    """What each experiment sweeps, with the values as text, and its outcomes."""
+    """Return what each experiment sweeps, with the values as text, and its outcomes."""
     entries = {}
     for name, settings in study.config.experiments.items():
         entries[name] = {
@@ -152,7 +152,7 @@ def experiments(study: Study) -> dict[str, dict[str, Any]]:
 
 
 def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
-    """How much of the study is in the page, in words."""
+    """Return, in words, how much of the study is in the page."""
     shown = [run["shown"] for point in points for run in point["runs"]]
     n_runs = len(shown) + sum(point["unlisted"] for point in points)
     trainings = shown.count("training")
@@ -169,9 +169,7 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
 
 
 def with_frames(runs: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
-    """Runs with ``frames``, the number of steps of their embedding, or of what they have instead,
-    and ``last_step``.
-    """
+    """Add ``frames``, the steps of the embedding, else of the longest array, and ``last_step``."""
     steps = states.groupby(["run_id", "name"])["step"].nunique().unstack()
     frames = steps.max(axis=1)
     if "embedding" in steps:

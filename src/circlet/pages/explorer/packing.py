@@ -1,4 +1,4 @@
-"""How the explorer has the states of runs: packed, in the order in which a reader needs them."""
+"""Packing of the states of runs for the explorer, in the order in which a reader needs them."""
 
 import base64
 import gzip
@@ -15,21 +15,21 @@ NAN = -32768
 
 
 class Chunk(NamedTuple):
-    """Data of a run, or of all runs of a point of which the page has the end alone, packed."""
+    """Packed data of a run, or of all runs of a point of which the page has only the end."""
 
-    name: str  # of its element
+    name: str  # name of its HTML element
     turn: int  # a lower one comes earlier in the file
     content: str
 
 
 def text(content: bytes | str) -> str:
-    """Compressed, as text that no browser takes for HTML; the same bytes each time."""
+    """Compress content as text that no browser takes for HTML; the same bytes each time."""
     raw = content.encode() if isinstance(content, str) else content
     return base64.b64encode(gzip.compress(raw, mtime=0)).decode()
 
 
 def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of values as 16-bit integers, and what one is in each; what is not finite has a code."""
+    """Return rows as 16-bit integers, `NAN` for values not finite, and the scale of each row."""
     finite = np.isfinite(values)
     kept = np.where(finite, values, 0)
     scale = np.abs(kept).max(1, initial=0) / MOST
@@ -39,11 +39,11 @@ def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chunk(states: pd.DataFrame) -> bytes:
-    """What is shown of some runs.
+    """Pack the states of some runs.
 
-    A 32-bit length and a JSON text of that length, padded to a multiple of 4; then the arrays that
-    it lists, one after the other: 32-bit floats, or, if ``rounded``, a 32-bit float for each step,
-    by which to multiply the 16-bit integers that follow.
+    The result is a 32-bit length, a JSON text of that length (padded to a multiple of 4), and the
+    arrays that it lists: 32-bit floats, or, if ``rounded``, a 32-bit float for each step, by which
+    to multiply the 16-bit integers that follow.
     """
     arrays, blobs, at = [], [], 0
     for (run_id, name), rows in states.groupby(["run_id", "name"], sort=False):
@@ -68,7 +68,7 @@ def _chunk(states: pd.DataFrame) -> bytes:
 
 
 def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) -> list[Chunk]:
-    """What is shown of all runs, packed, in the order of the file."""
+    """Return the packed states of all runs, in the order of the file."""
     of_run = dict(list(states.groupby("run_id", sort=False)))
     turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
     found = []

@@ -63,7 +63,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
 
 
 def _half_width(text: str) -> tuple[str, float]:
-    """An outcome and its half-width."""
+    """Parse an outcome and its half-width, ``NAME=WIDTH``."""
     name, _, width = text.partition("=")
     try:
         if 0 < float(width) < math.inf:
@@ -74,9 +74,9 @@ def _half_width(text: str) -> tuple[str, float]:
 
 
 def text(needs: Iterable[Any], proposed: Any) -> str:
-    """Intervals that are too wide, the seeds needed, what these cost, and the lines of YAML.
+    """Return the intervals that are too wide, the seeds needed, their cost, and lines of YAML.
 
-    ``needs`` and the plan that is ``proposed`` are those of `circlet.sweeps.power`.
+    ``needs`` and the plan ``proposed`` come from `circlet.sweeps.power`.
     """
     at_points = [need for need in needs if need.points]
     short = [need for need in at_points if need.needed and need.needed > need.points[0].count]
@@ -123,7 +123,7 @@ def text(needs: Iterable[Any], proposed: Any) -> str:
 
 
 def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
-    """The key `seeds` of an experiment."""
+    """Yield the lines of the key `seeds` of an experiment."""
     if "more" not in seeds:
         yield f"    seeds: {{count: {seeds['count']}}}"
         return

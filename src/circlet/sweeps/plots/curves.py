@@ -25,7 +25,7 @@ LEAST = 1
 
 
 def _spread(sweep: Sweep, places: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-    """Places along the x axis, a little apart for each seed, so that dots are all seen."""
+    """Return the positions along the x axis, shifted a little by seed so that all dots are seen."""
     x = sweep.at("x")
     assert x
     jitter = (seeds * 0.618034) % 1 - 0.5
@@ -71,7 +71,7 @@ def _panel(
 
 
 def draw(study: Study) -> Figure:
-    """A row of panels for each outcome, a column for each value of the facets."""
+    """Draw a row of panels for each outcome, and a column for each value of the facets."""
     sweep = Sweep(study)
     runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary")
     if runs.empty:

@@ -18,7 +18,7 @@ PLACES = ()
 
 
 def draw(study: Study) -> Figure:
-    """A panel for each outcome."""
+    """Draw a panel for each outcome."""
     sweep = Sweep(study)
     runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
     if runs.empty:

@@ -24,7 +24,7 @@ POOLS = True
 
 
 def draw(study: Study) -> Figure:
-    """A column for each outcome, a row for each comparison and setting of the others."""
+    """Draw a column for each outcome, and a row for each comparison and setting of the others."""
     sweep = Sweep(study)
     rows = sweep.rows("comparisons")
     if rows.empty or not rows["n_first"].any():
@@ -33,9 +33,9 @@ def draw(study: Study) -> Figure:
 
 
 def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
-    """Differences of outcomes with their intervals: rows as in the table ``comparisons``.
+    """Draw differences of outcomes with their intervals: rows as in the table ``comparisons``.
 
-    An end that is not known is an arrow.
+    An arrow marks an unknown end.
     """
     names = [
         ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
@@ -78,7 +78,7 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
 
 
 def _marks(rows: pd.DataFrame) -> dict[str, Artist]:
-    """What the marks of a forest mean."""
+    """Return the legend of a forest plot."""
     look = {"marker": "o", "ms": 4, "lw": 1.4}
     marks: dict[str, Artist] = {
         "95 % interval excludes zero": Line2D([], [], color=style.BLUE, **look),

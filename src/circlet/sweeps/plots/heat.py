@@ -30,14 +30,14 @@ CONFIG = ("milestones", "derived_metrics")
 PLACES = ("x", "y", "facet")
 LEAST = 1
 
-_MOST_TEXTS = 16  # cells of a row that have numbers in them
+_MOST_TEXTS = 16  # most cells of a row for which numbers are written
 _CELL, _SMALL = (0.66, 0.46), (0.24, 0.2)  # size of a cell with and without numbers, in inches
 _ENDS = {"low": "lower end", "high": "upper end"}
 _UNKNOWN = "0.85"  # colour of a cell without a value
 
 
 def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, float]]]:
-    """Lines between cells (y, x) above a threshold and cells that are not; NaN is neither."""
+    """Return the lines between cells (y, x) above a threshold and cells below; NaN is neither."""
     side = np.where(np.isnan(cells), np.nan, np.where(cells >= threshold, 1.0, -1.0))
     across = np.argwhere(side[:, 1:] * side[:, :-1] < 0)
     along = np.argwhere(side[1:] * side[:-1] < 0)
@@ -48,7 +48,7 @@ def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, floa
 
 
 def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
-    """What stands in a cell: estimate, interval, and n if cells differ in it."""
+    """Return the text of a cell: estimate, interval, and n if cells differ in it."""
     center, low, high = (panels.number(row[k], decimals) for k in ("estimate", "low", "high"))
     lines = [center]
     if np.isnan(row["estimate"]):
@@ -61,7 +61,7 @@ def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
 
 
 def _write(axes: Axes, rows: pd.DataFrame, norm: Normalize, decimals: int, show_n: bool) -> None:
-    """Numbers into cells, dark on light and light on dark."""
+    """Write numbers into cells, dark on light and light on dark."""
     for row in rows.to_dict("records"):
         is_light = np.isnan(row["estimate"]) or norm(row["estimate"]) > 0.6
         axes.text(
@@ -71,7 +71,7 @@ def _write(axes: Axes, rows: pd.DataFrame, norm: Normalize, decimals: int, show_
 
 
 def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
-    """Values of both parameters; those along y beside the first panel of a row alone."""
+    """Label the values of both parameters; those along y only in the first panel of a row."""
     for axis, parameter in ((axes.xaxis, sweep.at("x")), (axes.yaxis, sweep.at("y"))):
         shown = parameter is not None and (axis is axes.xaxis or first)
         texts = parameter.texts if parameter and shown else ()
@@ -84,7 +84,7 @@ def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
 
 
 def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
-    """What the maps of an outcome show: its estimates, or an end of their intervals."""
+    """Return the title of an outcome's maps, which show estimates or an end of intervals."""
     if column in _ENDS:
         return f"{outcome.label}, {_ENDS[column]} of 95 % interval"
     few, many = rows["n_runs"].min(), rows["n_runs"].max()
@@ -94,12 +94,12 @@ def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
 
 
 def _threshold(outcome: Outcome) -> float | None:
-    """The value at which a line is drawn."""
+    """Return the value at which a line is drawn; None if there is none."""
     return 0.5 if outcome.threshold is None and outcome.kind == "share" else outcome.threshold
 
 
 def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
-    """Dashed lines where cells cross a threshold; whether there are any."""
+    """Draw dashed lines where cells cross a threshold; return whether there are any."""
     lines = _borders(cells, threshold)
     axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
     axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
@@ -107,8 +107,8 @@ def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
 
 
 def _shades(outcome: Outcome, rows: pd.DataFrame, dense: bool) -> Normalize:
-    """Colours of estimates, and of the ends of intervals where these are drawn, too."""
-    has_ends = dense and outcome.kind != "time"  # whose ends may be zero, on a logarithmic scale
+    """Return the colours of estimates, and of the ends of intervals if these are drawn."""
+    has_ends = dense and outcome.kind != "time"  # ends of times may be 0 on a log scale
     drawn = rows[["estimate", *_ENDS]] if has_ends else rows["estimate"]
     return panels.shades(outcome, drawn.to_numpy(float))
 
@@ -147,7 +147,7 @@ def _band(
 
 
 def draw(study: Study) -> Figure:
-    """A row of maps for each outcome, or three; a column for each value of the first facet."""
+    """Draw one or three rows of maps per outcome, a column for each value of the first facet."""
     sweep = Sweep(study)
     rows = sweep.rows("outcome_summary")
     if not rows["n_runs"].any():

@@ -54,7 +54,7 @@ def _panel(
 
 
 def draw(study: Study) -> Figure:
-    """A row of panels for each outcome, a column for each swept parameter."""
+    """Draw a row of panels for each outcome, and a column for each swept parameter."""
     sweep = Sweep(study)
     runs, lines, effects = (sweep.rows(name) for name in ("outcomes", "marginals", "effects"))
     if runs.empty:

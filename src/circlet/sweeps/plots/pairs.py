@@ -22,7 +22,7 @@ POOLS = True
 
 
 def draw(study: Study) -> Figure:
-    """A row of panels for each outcome, a column for each pair of parameters."""
+    """Draw a row of panels for each outcome, and a column for each pair of parameters."""
     sweep = Sweep(study)
     points, parameters = sweep.rows("outcome_summary"), list(sweep.swept.values())
     if not points["n_runs"].any():

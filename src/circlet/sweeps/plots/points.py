@@ -24,7 +24,7 @@ _MOST = 40
 
 
 def draw(study: Study) -> Figure:
-    """A column for each outcome."""
+    """Draw a column for each outcome."""
     sweep = Sweep(study)
     rows = sweep.rows("outcome_summary")
     if not rows["n_runs"].any():

@@ -31,7 +31,7 @@ _MOST_BANDS = 12
 
 
 def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
-    """Metrics by panel, with line styles: those of train and test set are in one."""
+    """Return the metrics by panel, with line styles; train and test metrics share a panel."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in metrics:
         part, _, what = name.partition("_")
@@ -41,7 +41,7 @@ def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str, str]]) -> None:
-    """A line for each setting and metric, with its band unless there are too many."""
+    """Draw a line for each setting and metric, with its band unless there are too many."""
     by = sweep.at("by")
     colours = panels.colours(by)
     settings = list(rows.groupby("point"))
@@ -58,9 +58,7 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
 
 
 def draw(study: Study) -> Figure:
-    """Rows of panels for losses, for accuracies, and so on, for each second facet; a column for
-    each first one.
-    """
+    """Draw a row of panels per quantity and second facet, and a column for each first facet."""
     sweep = Sweep(study)
     rows, groups = sweep.rows("curve_summary"), _groups(sweep.plot.show)
     if rows.empty:
@@ -111,7 +109,7 @@ def draw(study: Study) -> Figure:
 
 
 def _marks(groups: dict[str, list[tuple[str, str]]], few: bool) -> dict[str, Artist]:
-    """What line styles and bands mean."""
+    """Return the legend of line styles and bands."""
     shown = [metric for metrics in groups.values() for metric in metrics]
     names = {"--": "train"} if any(dashes == "--" for _, dashes in shown) else {}
     if solid := [name for name, dashes in shown if dashes == "-"]:

@@ -40,7 +40,7 @@ COLUMNS = [
 
 
 def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> dict:
-    """How an outcome differs between two sets of runs, rows of ``outcomes`` with their seeds."""
+    """Return how an outcome differs between two sets of runs, rows of ``outcomes``."""
     found, paired = _difference(outcome, *(rows.set_index("seed") for rows in (first, second)))
     ends = [x if math.isfinite(x) else None for x in found[:3]]
     return {
@@ -54,7 +54,7 @@ def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> d
 
 
 def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Estimate, int]:
-    """The difference, and the number of pairs behind it."""
+    """Return the difference, and the number of pairs behind it."""
     if outcome.kind == "time":
         found, paired = contrasts.paired_delay((a["after"], a["value"]), (b["after"], b["value"]))
     else:
@@ -73,7 +73,7 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per experiment, comparison, setting of the others and outcome."""
+    """Yield a row per experiment, comparison, setting of the other parameters, and outcome."""
     outcomes = parquet.read_table(study, "outcomes")
     outcomes["point"] = outcomes["run_id"].str.rsplit("/", n=1).str[0]
     rows = dict(list(outcomes.groupby(["point", "outcome"])))

@@ -28,13 +28,13 @@ COLUMNS = [
 
 
 def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
-    """Rows of a table of derived metrics, by point."""
+    """Return the rows of a table of derived metrics, by point."""
     rows = parquet.read_table(study, table)
     return {point.key: own for point, _, own in log_frames.by_point(rows, study)}
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
-    """A row per point, logged step and metric."""
+    """Yield frames with a row per point, logged step and metric."""
     needed = {of for name in study.systems for _, of in study.derived_metrics(name).values()}
     measured = {name: _measured(study, name) for name in sorted(needed)}
     for point in study.points:

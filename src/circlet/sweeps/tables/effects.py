@@ -45,12 +45,12 @@ COLUMNS = [
 
 
 def _estimates(name: str, found: Estimate) -> dict:
-    """Columns of an estimate; an end that nothing bounds is null."""
+    """Return the columns of an estimate; an unbounded end is null."""
     return {k: v if np.isfinite(v) else None for k, v in found.columns(name).items()}
 
 
 def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
-    """Change of an outcome per x. Where no run differs from another, what each x has bounds it."""
+    """Estimate the change of an outcome per x; if all runs agree, intervals at each x bound it."""
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
     found = association.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
@@ -70,7 +70,7 @@ def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
 
 
 def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
-    """The effect of a parameter x on an outcome: rho, change, and how many seeds are compared."""
+    """Return the effect of a parameter x on an outcome: rho, change, number of compared seeds."""
     strata, units = runs["stratum"], runs["unit"]
     shared = x.groupby([strata, units]).nunique()
     paired = shared[shared > 1].index.get_level_values("unit").nunique()
@@ -90,7 +90,7 @@ def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
 
 
 def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator[dict]:
-    """The effects of a parameter on one outcome; of words, one for each value but the first."""
+    """Yield the effects of a parameter on an outcome; of words, one per value except the first."""
     places = runs[parameter.name]
     if not parameter.is_words:
         x = places.map(dict(enumerate(parameter.values))).astype(float)
@@ -104,9 +104,9 @@ def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator
 
 
 def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFrame:
-    """Runs of an experiment with the places of swept values, and the unit that each belongs to.
+    """Return the runs of an experiment with the indices of swept values, and their units.
 
-    Units are seeds; of points that are drawn at random they are the points.
+    Units are seeds, or points if these are drawn at random.
     """
     where = runs["run_id"].str.split("/").str[1]
     found = runs.copy()
@@ -116,12 +116,12 @@ def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFr
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per experiment, outcome and swept parameter."""
+    """Yield a row per experiment, outcome and swept parameter."""
     outcomes = parquet.read_table(study, "outcomes")
     for experiment, settings in study.config.experiments.items():
         points, sampled = study.experiment(experiment), bool(settings.sample)
         parameters = swept(points)
-        # What is drawn at random has no value twice, and is independent of all others.
+        # A parameter drawn at random has no value twice, and is independent of all others.
         grid = [p.name for p in parameters if not sampled or p.name in settings.sweep]
         own = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
         for outcome in study.outcomes(settings.system):

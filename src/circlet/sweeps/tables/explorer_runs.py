@@ -1,13 +1,13 @@
 """Table ``explorer_runs``: outcome of each run in one word, and what the explorer shows of it.
 
-A collection says what the outcomes of its runs are called in its ``run_list.py``: a function
-``runs(study)``, which returns a frame with a row per finished run, columns ``run_id``, ``outcome``
-and those that it declares in ``COLUMNS``, made from its ``TABLES``. Its column ``named``, if it has
-one, is whether a figure shows the run or it is among the best: those come first, as does the run of
-each point with the highest test accuracy. Its column ``moments``, if it has one, are lists of what
-happens in the training, a dictionary with ``step`` and ``text`` each: the explorer leads to these
-steps and has the states nearest to them. Without a ``run_list.py``, the outcome is the status of
-the run: finished, diverged or no parent.
+A collection names the outcomes of its runs in ``run_list.py``. The function ``runs(study)`` there
+returns a frame, made from its ``TABLES``, with a row per finished run and the columns ``run_id``,
+``outcome`` and those declared in ``COLUMNS``. An optional column ``named`` says whether a figure
+shows the run or the run is among the best: such runs come first, as does the run of each point with
+the highest test accuracy. An optional column ``moments`` lists events of the training, each a
+dictionary with ``step`` and ``text``: the explorer links to these steps and has the states nearest
+to them. Without a ``run_list.py``, the outcome is the status of the run: finished, diverged or no
+parent.
 """
 
 import numpy as np
@@ -34,15 +34,15 @@ COLUMNS = [
 
 
 def columns(study: Study) -> list[pa.Field]:
-    """Its columns: those of all runs, metrics of its systems, and those of their collections."""
+    """Return the columns of all runs, metrics of the systems, and columns of their collections."""
     lists = (load(name) for name in contributions.contributed(study, "run_list.py"))
     measured = metrics(study.known[name] for name in study.systems)
-    own = {field.name: field for one in lists for field in one.COLUMNS}  # several may have one
+    own = {field.name: field for one in lists for field in one.COLUMNS}  # collections may share one
     return [*COLUMNS, *measured, *own.values()]
 
 
 def _best(runs: pd.DataFrame) -> pd.Series:
-    """Whether a run has the highest test accuracy of its point; of several, the lowest loss."""
+    """Return which runs have their point's highest test accuracy; of several, the lowest loss."""
     found = runs.reindex(columns=["point", "seed", "test_accuracy", "test_loss"])
     order = {"test_accuracy": False, "test_loss": True, "seed": True}
     ranked = found.sort_values([*order], ascending=[*order.values()])
@@ -50,7 +50,7 @@ def _best(runs: pd.DataFrame) -> pd.Series:
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per run of any system."""
+    """Return a row per run of any system."""
     runs = parquet.read_table(study, "runs")
     parts = [load(name).runs(study) for name in contributions.contributed(study, "run_list.py")]
     found = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
@@ -62,7 +62,7 @@ def table(study: Study) -> pd.DataFrame:
     frame["seed"] = frame["run_id"].str.rsplit("/s", n=1).str[1].astype(int)
     frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
     named = frame["named"] if "named" in frame else pd.Series(False, frame.index)
-    frame["named"] = named.eq(True) | _best(frame)  # of other collections it is null
+    frame["named"] = named.eq(True) | _best(frame)  # null for runs of other collections
     frame["shown"] = explorer_budget.choose(frame, study.points)
     own = columns(study)
     frame = frame.reindex(columns=names(own))

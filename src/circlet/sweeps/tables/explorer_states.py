@@ -1,12 +1,12 @@
 """Table ``explorer_states``: arrays of the runs that the explorer shows, per step.
 
-``embedding``, if there is one; every weight and bias of networks that the page computes;
-``signals`` of its frequencies; ``curves``: the metrics of its system, in their order;
+The arrays are ``embedding``, if there is one; every weight and bias of networks that the page
+computes; ``signals`` of its frequencies; ``curves``: the metrics of its system, in their order;
 ``answers`` and ``probability``, (p, p): the class that a larger network answers to each ordered
 pair of numbers, and its probability; ``trained``, at step 0: which pairs these networks are trained
-on (1) and which are held out (0), if the equations have a ``train_mask``. Which runs and steps is
-in `circlet.sweeps.explorer_budget`; steps nearest to the moments of a run come on top. Diverged
-runs have theirs, too, as far as they are logged.
+on (1) and which are held out (0), if the equations have a ``train_mask``.
+`circlet.sweeps.explorer_budget` chooses runs and steps; the steps nearest to the moments of a run
+are added. Diverged runs are included as far as they are logged.
 """
 
 from collections.abc import Iterator
@@ -43,13 +43,13 @@ _VALUES = {
 
 
 def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
-    """Arrays of a log by name, (steps, runs, *shape)."""
+    """Return the arrays of a log by name, (steps, runs, *shape)."""
     if kind == "parameters" and not block.point.system.explorer_weights:
         return _answers(block, steps)
     if kind == "parameters":
         weights = parquet.read_weights(block, steps)
         if "embeddings" in explorer_budget.arrays(block.point):
-            del weights["embedding"]  # is in its own log
+            del weights["embedding"]  # the log of embeddings has it
         return weights
     rows = parquet.read_log(block, kind, steps)
     if kind == "curves":
@@ -62,7 +62,7 @@ def _arrays(block: Block, kind: str, steps: list[int]) -> dict[str, np.ndarray]:
 
 
 def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
-    """What the networks of a block answer to all ordered pairs, (steps, runs, p, p) each."""
+    """Return answers to all ordered pairs, and their probabilities, (steps, runs, p, p) each."""
     torch = load("torch")
     equations = load(block.point.system.equations)
     logged = parquet.read_weights(block, steps)
@@ -79,8 +79,8 @@ def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
 
 
 def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
-    """Steps of a log that are shown of a run with these moments."""
-    if how == "end":  # of curves the values are in the table of runs
+    """Return the steps of a log to show for a run with these moments."""
+    if how == "end":  # the table of runs has final metrics
         return set() if kind == "curves" else {point.steps}
     if how != "training":
         return set()
@@ -90,7 +90,7 @@ def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
 
 
 def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Iterator[dict]:
-    """A row for every array of a block that is shown of its seeds."""
+    """Yield a row for every array to show of a block's runs."""
     for kind in explorer_budget.arrays(block.point):
         wanted = {
             seed: _steps(block.point, kind, shown.get(seed, "nothing"), moments.get(seed, []))
@@ -112,7 +112,7 @@ def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) ->
 
 
 def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
-    """Which pairs are trained on, of the runs of a block whose network is shown."""
+    """Yield which pairs a run is trained on, for the runs of a block whose network is shown."""
     point = block.point
     if "parameters" not in explorer_budget.arrays(point):
         return
@@ -127,7 +127,7 @@ def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per run, step and array."""
+    """Yield a row per run, step and array."""
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
     told = runs.dropna(subset=["moments"])

@@ -1,6 +1,6 @@
 """Table ``losses``: losses and accuracies of the runs in the loss figures, per logged step.
 
-The roles of these runs name it under ``tables``, in the ``collection.yaml`` of their collection.
+The roles of these runs list this table under ``tables``, in their ``collection.yaml``.
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ COLUMNS = [RUN, *SEEDS, STEP]
 
 
 def columns(study: Study) -> list[pa.Field]:
-    """Its columns, with what the systems of the study measure."""
+    """Return the columns, with the metrics of the study's systems."""
     return COLUMNS + metrics(study.known[name] for name in study.systems)
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
-    """A row per run and logged step."""
+    """Return frames with a row per run and logged step."""
     return (log_frames.finished(block, "curves") for block in study.blocks)

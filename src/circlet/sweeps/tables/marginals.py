@@ -34,7 +34,7 @@ _MOST_VALUES, _BINS = 12, 8
 
 
 def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
-    """The bin of each run, whose place among the values is given, and the text of each bin."""
+    """Return the bin of each run, from the index of its value, and the text of each bin."""
     if parameter.is_words or len(parameter.values) <= _MOST_VALUES:
         return places, list(parameter.texts)
     edges = np.quantile(places, np.linspace(0, 1, _BINS + 1)[1:-1])
@@ -44,7 +44,7 @@ def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per experiment, outcome, swept parameter and bin."""
+    """Yield a row per experiment, outcome, swept parameter and bin."""
     outcomes = parquet.read_table(study, "outcomes")
     for experiment, settings in study.config.experiments.items():
         points = study.experiment(experiment)

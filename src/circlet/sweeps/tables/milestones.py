@@ -1,6 +1,6 @@
 """Table ``milestones``: steps at which each run memorises and generalises, and the delay.
 
-The config says which events (``milestones``, `circlet.study.milestones`). The step of an event is
+The config declares the events (``milestones``, `circlet.study.milestones`). The step of an event is
 only known to lie between two logged steps: NAME is the first logged step at which it is seen,
 NAME_after the last one before, at which it is not. A delay has the shortest (at least 0) and the
 longest time between two such intervals.
@@ -28,7 +28,7 @@ Interval = tuple[np.ndarray, np.ndarray]
 
 
 def columns(study: Study) -> list[pa.Field]:
-    """Its columns: two for each milestone."""
+    """Return the columns: two for each milestone."""
     found = []
     for name in milestones.of_config(study.config):
         found += [
@@ -41,7 +41,7 @@ def columns(study: Study) -> list[pa.Field]:
 
 
 def crossing(steps: np.ndarray, holds: np.ndarray) -> Interval:
-    """When something first holds, of ``holds`` (runs, steps) at logged steps.
+    """Return when something first holds, from ``holds`` (runs, steps) at logged steps.
 
     If it holds at once, at step 0, both ends are 0.
     """
@@ -51,9 +51,9 @@ def crossing(steps: np.ndarray, holds: np.ndarray) -> Interval:
 
 
 def delay(start: Interval, end: Interval) -> Interval:
-    """The time from one interval to another: at least, and at most.
+    """Return the shortest and the longest time from one interval to another.
 
-    Without an end it lasts at least until the last step; without a start nothing is known.
+    Without an end, the delay lasts at least until the last step; without a start nothing is known.
     """
     (after, by), (end_after, end_by) = start, end
     least = np.where(np.isnan(by), np.nan, np.maximum(end_after - by, 0))
@@ -61,7 +61,7 @@ def delay(start: Interval, end: Interval) -> Interval:
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
-    """A row per finished run of a system that has any of them, and whose curves are logged."""
+    """Yield frames with a row per finished run of systems with milestones and logged curves."""
     for block in study.blocks:
         seen = milestones.of_system(study.config, block.point.system)
         if not seen or "curves" not in block.point.logs:

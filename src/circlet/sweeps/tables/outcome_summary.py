@@ -45,7 +45,7 @@ COLUMNS = [
 
 
 def estimate(outcome: Outcome, values: pd.Series, after: pd.Series) -> Estimate:
-    """What the runs of a point have of an outcome; ``after``: of times, see the table."""
+    """Estimate an outcome from runs of a point; ``after``: for times, the last steps before."""
     if outcome.kind == "time":
         return stats.median_time(after, values)
     if outcome.kind == "share":
@@ -56,7 +56,7 @@ def estimate(outcome: Outcome, values: pd.Series, after: pd.Series) -> Estimate:
 
 
 def row(outcome: Outcome, runs: pd.DataFrame) -> dict:
-    """What some runs, rows of ``outcomes``, have of an outcome."""
+    """Return the summary of an outcome over some runs, rows of ``outcomes``."""
     found = estimate(outcome, runs["value"], runs["after"])
     is_time = outcome.kind == "time"
     ends = [x if np.isfinite(x) else None for x in (found.value, found.low, found.high)]
@@ -73,12 +73,12 @@ def row(outcome: Outcome, runs: pd.DataFrame) -> dict:
 
 
 def described(row: Any) -> Outcome:
-    """The outcome that a row of the table is about; the row's columns are its attributes."""
+    """Return the outcome that a row of the table is about; its columns are attributes."""
     return Outcome(row.outcome, row.label, row.kind, unit=row.unit)
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per point and outcome."""
+    """Yield a row per point and outcome."""
     outcomes = parquet.read_table(study, "outcomes")
     for point, keys, runs in log_frames.by_point(outcomes, study):
         by_name = dict(list(runs.groupby("outcome")))

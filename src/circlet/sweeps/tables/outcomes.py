@@ -3,7 +3,7 @@
 Outcomes are what its system declares, else all its metrics, the ``milestones`` of the config, and
 its ``derived_metrics`` at the last logged step.
 A run has no row for an outcome that does not apply to it, such as ``head_of_success`` of a failure.
-What a seed decides, such as the circularity of the initial embedding, has one row per seed.
+An outcome that a seed decides, such as circularity of the initial embedding, has one row per seed.
 """
 
 from collections.abc import Iterator
@@ -31,14 +31,14 @@ COLUMNS = [
 
 
 def _ends(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of runs; of a table that has several steps of a run, the last."""
+    """Return the rows of runs; of a table with several steps of a run, the last."""
     if "step" not in table:
         return table
     return table.sort_values("step", kind="stable").drop_duplicates("run_id", keep="last")
 
 
 def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of an outcome, from those of its table."""
+    """Return the rows of an outcome, from those of its table."""
     column = outcome.column or outcome.name
     wanted = [column, *outcome.where, *([f"{column}_after"] if outcome.kind == "time" else [])]
     if lacking := [name for name in wanted if name not in table]:
@@ -63,7 +63,7 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
-    """The runs that count for an outcome: the first of those of a point that share its seed."""
+    """Return the runs that count for an outcome: the first of a point with each seed."""
     if not outcome.seed:
         return runs["run_id"]
     point = runs["run_id"].str.rsplit("/", n=1).str[0].rename("point")
@@ -71,7 +71,7 @@ def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
-    """A row per finished run and outcome."""
+    """Yield frames with a row per finished run and outcome."""
     every = {name: study.outcomes(name) for name in study.systems}
     seeds = {outcome.seed for outcomes in every.values() for outcome in outcomes} - {""}
     columns = ["run_id", "system", "status", *sorted(seeds)]

@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 def table(study: Study) -> pd.DataFrame:
-    """A row per experiment, code and machine."""
+    """Return a row per experiment, code and machine."""
     columns = names(COLUMNS)
     keys = columns[: columns.index("blocks")]
     rows = []

@@ -16,13 +16,13 @@ COLUMNS = [RUN, column("commit", pa.string(), "version of the code that made it"
 
 
 def columns(study: Study) -> list[pa.Field]:
-    """Its columns, with what the systems of the study measure."""
+    """Return the columns, with the metrics of the study's systems."""
     run, *others = COLUMNS
     return [run, *outcome(study.known[name] for name in study.systems), *others]
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
-    """Seeds, outcome, cost and code of every run."""
+    """Yield frames with seeds, outcome, cost and code of every run."""
     for block in study.blocks:
         commit = parquet.footer(block.log("runs")).get("commit")
         yield log_frames.named(parquet.read_log(block, "runs"), block).assign(commit=commit)

@@ -7,8 +7,8 @@ no such run, or not under the paper's conditions.
 
 Some claims can also be judged on other runs; the note says how these differ. If shorter runs have
 been shown to decide the same (column ``shorter`` of the claims), the claim still counts as a test.
-Under other conditions that it ``accepts`` it does not. Where a trivial answer would pass as well,
-the claim is undecided.
+Under other conditions that the claim ``accepts``, it does not. If a trivial answer would pass as
+well, the claim is undecided.
 """
 
 from typing import Any
@@ -61,12 +61,12 @@ COLUMNS = [
 
 
 def _assignments(text: str) -> dict[str, str]:
-    """``a=1;b>=2`` as {a: 1, b: >=2}."""
+    """Parse ``a=1;b>=2`` into {a: 1, b: >=2}."""
     return dict(part.replace(">=", "=>=", 1).split("=", 1) for part in text.split(";") if part)
 
 
 def _same(value: Any, text: str) -> bool:
-    """Whether a value is what a condition says, a value or with ``>=`` a bound."""
+    """Return whether a value meets a condition: a value or, with ``>=``, a lower bound."""
     if text.startswith(">="):
         return float(value) >= float(text[2:])
     try:
@@ -76,7 +76,7 @@ def _same(value: Any, text: str) -> bool:
 
 
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
-    """Why the study does not run a claim under some conditions; empty if it does.
+    """Return why the study does not run a claim under some conditions; empty if it does.
 
     Conditions are parameters, ``steps`` and ``epochs``; ``parent.p`` is the p of the parent runs,
     ``scratch.p`` that of the role ``scratch``. Unless they name the seeds that runs have
@@ -96,7 +96,7 @@ def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
 
 
 def _has(study: Study, point: Point | None, name: str) -> object:
-    """What a point has of a condition: itself, its parent, or the first point of another role."""
+    """Return what a condition names, of a point, its parent or the first point of another role."""
     owner, _, key = name.rpartition(".")
     if owner == "parent" and point:
         point = point.parent
@@ -117,7 +117,7 @@ def judged(
     n_runs: int = 0,
     n_planned: int = 0,
 ) -> dict:
-    """The columns of one claim that follow from our estimate, and from that of a trivial answer."""
+    """Return the columns of a claim that follow from our estimate and that of a trivial answer."""
     judgement = verdicts.judge(claim, measured, n_runs)
     verdict, note = judgement.verdict, judgement.why
     is_lossy = n_runs < verdicts.LEAST_FINISHED * n_planned
@@ -128,7 +128,7 @@ def judged(
     if rival and passes and verdicts.judge(claim, rival).verdict in verdicts.AGREES:
         verdict = verdicts.UNDECIDED
         note = f"a trivial answer passes, too: {claim['rival']} is {rival.value:.3g}"
-    if claim["kind"] == "share" and measured.n:  # per as many runs as the paper has
+    if claim["kind"] == "share" and measured.n:  # scaled to the paper's number of runs
         scaled = measured.times(claim["published_n"] / measured.n)
         measured = scaled._replace(n=measured.n)
     ends = ("difference", "difference_low", "difference_high")
@@ -190,7 +190,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
 
 
 def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
-    """An estimate in a row of a table; raises ConfigError if it lacks a column of it."""
+    """Return an estimate in a row of a table; raises ConfigError if the row lacks a column."""
     names = [f"{column}{end}" for end in ("", "_low", "_high", "_n")]
     if lacking := set(names) - set(row.index):
         raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
@@ -198,7 +198,7 @@ def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
 
 
 def table(study: Study) -> list[dict]:
-    """A row per published claim, in the order of the collections."""
+    """Return a row per published claim, in the order of the collections."""
     shown = [
         "claim", "reference", "source", "statement", "unit", "kind", "tally", "published", "table",
         "column",
